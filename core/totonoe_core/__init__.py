@@ -1,0 +1,1 @@
+"""The engine of totonoe: guard, indexes, store. Knows nothing of gRPC."""

@@ -1,0 +1,119 @@
+"""What can go wrong in the engine, as a tree.
+
+    TotonoeError
+    ├── InvalidArgument      the caller's fault: a field is outside what is allowed
+    ├── NotFound             the named thing does not exist, or the caller may not see it
+    ├── AlreadyExists        the name or operation id is taken
+    ├── StaleRevision        the row changed since the caller read it
+    ├── Quota                a stated limit of the store is reached
+    ├── Unavailable          try again later, after `retry_delay_ms`
+    ├── ModelMismatch        the collection was made with another embedding model
+    ├── ReadOnly             the store cannot write now (disk full, failed writer)
+    ├── UnsupportedFormat    the data on disk is of another format version
+    └── Corruption           a checksum on disk does not match
+
+Every error carries a `reason` (an upper-case constant of the public contract) and
+`details` (strings; never the text of a memory). Which status code an error becomes
+on the wire is decided by the server alone.
+"""
+
+from __future__ import annotations
+
+
+class TotonoeError(Exception):
+    """Base of all typed failures.
+
+    Attributes
+    ----------
+    reason : str
+        Constant of `totonoe.v1.ErrorReason`, without its prefix.
+    details : dict of str to str
+        What a program needs to react. Holds no memory text.
+    """
+
+    def __init__(self, reason: str, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.details = {name: str(value) for name, value in details.items()}
+
+
+class InvalidArgument(TotonoeError):
+    """A field is outside what is allowed. Nothing was changed; correct it and call again."""
+
+    def __init__(self, reason: str, *, field: str, got: object, allowed: str) -> None:
+        super().__init__(
+            reason,
+            f"{field}: got {got}, allowed: {allowed}",
+            field=field,
+            got=got,
+            allowed=allowed,
+        )
+
+
+class NotFound(TotonoeError):
+    """The named thing does not exist, or is private to another agent. Nothing was changed."""
+
+    def __init__(self, reason: str, *, kind: str, name: str) -> None:
+        super().__init__(reason, f"{kind} {name!r} not found", kind=kind, name=name)
+
+
+class AlreadyExists(TotonoeError):
+    """The name, external id or operation id is taken. Nothing was changed."""
+
+    def __init__(self, reason: str, *, kind: str, name: str, hint: str = "") -> None:
+        message = f"{kind} {name!r} already exists" + (f": {hint}" if hint else "")
+        super().__init__(reason, message, kind=kind, name=name)
+
+
+class StaleRevision(TotonoeError):
+    """The row changed since the caller read it. Read it again, then decide again."""
+
+    def __init__(self, *, name: str, expected: int, actual: int) -> None:
+        super().__init__(
+            "STALE_REVISION",
+            f"{name} is at revision {actual}, not at the expected {expected}",
+            name=name,
+            expected=expected,
+            actual=actual,
+        )
+
+
+class Quota(TotonoeError):
+    """A stated limit of the store is reached. Nothing was changed."""
+
+
+class Unavailable(TotonoeError):
+    """Not now: a queue is full, a worker restarts, or the daemon is stopping.
+
+    Differs from `ReadOnly` in that waiting helps. Nothing was changed.
+    """
+
+    def __init__(self, reason: str, message: str, *, retry_delay_ms: int) -> None:
+        super().__init__(reason, message, retry_delay_ms=retry_delay_ms)
+        self.retry_delay_ms = retry_delay_ms
+
+
+class ModelMismatch(TotonoeError):
+    """The collection is stamped with another embedding model than the daemon runs."""
+
+    def __init__(self, *, collection: str, stamped: str, running: str) -> None:
+        super().__init__(
+            "MODEL_MISMATCH",
+            f"collection {collection!r} was made with {stamped}; this daemon runs {running}",
+            collection=collection,
+            stamped=stamped,
+            running=running,
+        )
+
+
+class ReadOnly(TotonoeError):
+    """The store cannot write (disk full, failed writer). Reads go on; nothing was changed."""
+
+
+class UnsupportedFormat(TotonoeError):
+    """The data on disk was written by another format version. Nothing was touched."""
+
+
+class Corruption(TotonoeError):
+    """A checksum on disk does not match its row. The row is not served."""

@@ -1,0 +1,19 @@
+"""Ids of memories and operations."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+MEMORY_ID = re.compile(r"mem_[0-9a-f]{12,32}\Z")
+COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
+
+
+def new_memory_id() -> str:
+    """`mem_` and 16 random hex digits. The writer draws again if it is taken."""
+    return "mem_" + secrets.token_hex(8)
+
+
+def new_operation_id() -> str:
+    """`op_` and 24 random hex digits, for callers that name no operation id."""
+    return "op_" + secrets.token_hex(12)
