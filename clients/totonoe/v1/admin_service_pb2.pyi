@@ -1,0 +1,240 @@
+import datetime
+
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from totonoe.v1 import types_pb2 as _types_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class CreateCollectionRequest(_message.Message):
+    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    DECAY_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_VECTOR_DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    agent_id: str
+    name: str
+    description: str
+    guard: _types_pb2.GuardPolicy
+    diversity: _types_pb2.DiversityPolicy
+    decay: _types_pb2.DecayPolicy
+    client_vector_dimension: int
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ...) -> None: ...
+
+class CreateCollectionResponse(_message.Message):
+    __slots__ = ("collection", "replayed", "operation_id", "revision")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    collection: _types_pb2.Collection
+    replayed: bool
+    operation_id: str
+    revision: int
+    def __init__(self, collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class GetCollectionRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class GetCollectionResponse(_message.Message):
+    __slots__ = ("collection", "revision")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    collection: _types_pb2.Collection
+    revision: int
+    def __init__(self, collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class ListCollectionsRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListCollectionsResponse(_message.Message):
+    __slots__ = ("collections", "next_page_token", "revision")
+    COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    collections: _containers.RepeatedCompositeFieldContainer[_types_pb2.Collection]
+    next_page_token: str
+    revision: int
+    def __init__(self, collections: _Optional[_Iterable[_Union[_types_pb2.Collection, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class UpdateCollectionRequest(_message.Message):
+    __slots__ = ("operation_id", "agent_id", "name", "collection", "update_mask", "expected_revision", "reason")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    agent_id: str
+    name: str
+    collection: _types_pb2.Collection
+    update_mask: _field_mask_pb2.FieldMask
+    expected_revision: int
+    reason: str
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class UpdateCollectionResponse(_message.Message):
+    __slots__ = ("collection", "replayed", "operation_id", "revision")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    collection: _types_pb2.Collection
+    replayed: bool
+    operation_id: str
+    revision: int
+    def __init__(self, collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class DeleteCollectionRequest(_message.Message):
+    __slots__ = ("operation_id", "agent_id", "name")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    agent_id: str
+    name: str
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+
+class DeleteCollectionResponse(_message.Message):
+    __slots__ = ("active_count", "replayed", "operation_id", "revision")
+    ACTIVE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    active_count: int
+    replayed: bool
+    operation_id: str
+    revision: int
+    def __init__(self, active_count: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class CompareRequest(_message.Message):
+    __slots__ = ("text_a", "text_b")
+    TEXT_A_FIELD_NUMBER: _ClassVar[int]
+    TEXT_B_FIELD_NUMBER: _ClassVar[int]
+    text_a: str
+    text_b: str
+    def __init__(self, text_a: _Optional[str] = ..., text_b: _Optional[str] = ...) -> None: ...
+
+class PresetOutcome(_message.Message):
+    __slots__ = ("preset", "refuses", "method")
+    PRESET_FIELD_NUMBER: _ClassVar[int]
+    REFUSES_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    preset: _types_pb2.Preset
+    refuses: bool
+    method: _types_pb2.Method
+    def __init__(self, preset: _Optional[_Union[_types_pb2.Preset, str]] = ..., refuses: _Optional[bool] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ...) -> None: ...
+
+class CompareResponse(_message.Message):
+    __slots__ = ("same_text", "same_words", "cosine_similarity", "jaccard_similarity", "presets", "model")
+    SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
+    SAME_WORDS_FIELD_NUMBER: _ClassVar[int]
+    COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    PRESETS_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    same_text: bool
+    same_words: bool
+    cosine_similarity: float
+    jaccard_similarity: float
+    presets: _containers.RepeatedCompositeFieldContainer[PresetOutcome]
+    model: _types_pb2.EmbeddingModel
+    def __init__(self, same_text: _Optional[bool] = ..., same_words: _Optional[bool] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., presets: _Optional[_Iterable[_Union[PresetOutcome, _Mapping]]] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ...) -> None: ...
+
+class StatsRequest(_message.Message):
+    __slots__ = ("collection",)
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    def __init__(self, collection: _Optional[str] = ...) -> None: ...
+
+class CollectionStats(_message.Message):
+    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts")
+    class RefusedCountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    class KindCountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FORGOTTEN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SAVED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    RECALL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    HNSW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ARRAY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    QUEUE_LENGTH_FIELD_NUMBER: _ClassVar[int]
+    KIND_COUNTS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    active_count: int
+    revision: int
+    total_count: int
+    forgotten_count: int
+    link_count: int
+    saved_count: int
+    refused_counts: _containers.ScalarMap[str, int]
+    recall_count: int
+    hnsw_count: int
+    file_bytes: int
+    array_bytes: int
+    state: str
+    queue_length: int
+    kind_counts: _containers.ScalarMap[str, int]
+    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class StatsResponse(_message.Message):
+    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision")
+    COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
+    CPU_S_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDER_CPU_S_FIELD_NUMBER: _ClassVar[int]
+    RSS_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDER_STATE_FIELD_NUMBER: _ClassVar[int]
+    COLLECTION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    collections: _containers.RepeatedCompositeFieldContainer[CollectionStats]
+    version: str
+    started_time: _timestamp_pb2.Timestamp
+    cpu_s: float
+    embedder_cpu_s: float
+    rss_bytes: int
+    model: _types_pb2.EmbeddingModel
+    embedder_state: str
+    collection_count: int
+    revision: int
+    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ...) -> None: ...

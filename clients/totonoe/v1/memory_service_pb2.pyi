@@ -1,0 +1,424 @@
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
+from totonoe.v1 import types_pb2 as _types_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class RecallMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECALL_MODE_UNSPECIFIED: _ClassVar[RecallMode]
+    RECALL_MODE_HYBRID: _ClassVar[RecallMode]
+    RECALL_MODE_VECTOR: _ClassVar[RecallMode]
+    RECALL_MODE_LEXICAL: _ClassVar[RecallMode]
+
+class DiversityEffect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DIVERSITY_EFFECT_UNSPECIFIED: _ClassVar[DiversityEffect]
+    DIVERSITY_EFFECT_NONE: _ClassVar[DiversityEffect]
+    DIVERSITY_EFFECT_RAISED: _ClassVar[DiversityEffect]
+    DIVERSITY_EFFECT_LOWERED: _ClassVar[DiversityEffect]
+    DIVERSITY_EFFECT_OVER_BUDGET: _ClassVar[DiversityEffect]
+RECALL_MODE_UNSPECIFIED: RecallMode
+RECALL_MODE_HYBRID: RecallMode
+RECALL_MODE_VECTOR: RecallMode
+RECALL_MODE_LEXICAL: RecallMode
+DIVERSITY_EFFECT_UNSPECIFIED: DiversityEffect
+DIVERSITY_EFFECT_NONE: DiversityEffect
+DIVERSITY_EFFECT_RAISED: DiversityEffect
+DIVERSITY_EFFECT_LOWERED: DiversityEffect
+DIVERSITY_EFFECT_OVER_BUDGET: DiversityEffect
+
+class RememberRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    memory: _types_pb2.MemoryDraft
+    force: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ...) -> None: ...
+
+class RememberResponse(_message.Message):
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SAVED_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    SIMILAR_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    LAYERS_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    saved: bool
+    memory_id: str
+    duplicate: _types_pb2.Duplicate
+    method: _types_pb2.Method
+    similarity: float
+    similar: _containers.RepeatedCompositeFieldContainer[_types_pb2.SimilarMemory]
+    links: _containers.RepeatedCompositeFieldContainer[_types_pb2.Link]
+    layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+
+class CheckRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "memory")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    memory: _types_pb2.MemoryDraft
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ...) -> None: ...
+
+class CheckResponse(_message.Message):
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    SIMILAR_FIELD_NUMBER: _ClassVar[int]
+    LAYERS_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    would_save: bool
+    duplicate: _types_pb2.Duplicate
+    method: _types_pb2.Method
+    similarity: float
+    similar: _containers.RepeatedCompositeFieldContainer[_types_pb2.SimilarMemory]
+    layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ...) -> None: ...
+
+class RememberManyRequest(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[RememberRequest]
+    def __init__(self, items: _Optional[_Iterable[_Union[RememberRequest, _Mapping]]] = ...) -> None: ...
+
+class RememberManyResponse(_message.Message):
+    __slots__ = ("results",)
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    results: _containers.RepeatedCompositeFieldContainer[RememberManyResult]
+    def __init__(self, results: _Optional[_Iterable[_Union[RememberManyResult, _Mapping]]] = ...) -> None: ...
+
+class RememberManyResult(_message.Message):
+    __slots__ = ("answer", "error")
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    answer: RememberResponse
+    error: ItemError
+    def __init__(self, answer: _Optional[_Union[RememberResponse, _Mapping]] = ..., error: _Optional[_Union[ItemError, _Mapping]] = ...) -> None: ...
+
+class ItemError(_message.Message):
+    __slots__ = ("code", "reason", "message", "details")
+    class DetailsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    DETAILS_FIELD_NUMBER: _ClassVar[int]
+    code: int
+    reason: str
+    message: str
+    details: _containers.ScalarMap[str, str]
+    def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class Filter(_message.Message):
+    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities")
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    STATE_KINDS_FIELD_NUMBER: _ClassVar[int]
+    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_IDS_FIELD_NUMBER: _ClassVar[int]
+    THREAD_IDS_FIELD_NUMBER: _ClassVar[int]
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_FIELD_NUMBER: _ClassVar[int]
+    VALID_FIELD_NUMBER: _ClassVar[int]
+    MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    MIN_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[_types_pb2.Kind]
+    state_kinds: _containers.RepeatedScalarFieldContainer[_types_pb2.StateKind]
+    categories: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    agent_ids: _containers.RepeatedScalarFieldContainer[str]
+    session_ids: _containers.RepeatedScalarFieldContainer[str]
+    thread_ids: _containers.RepeatedScalarFieldContainer[str]
+    statuses: _containers.RepeatedScalarFieldContainer[_types_pb2.Status]
+    created: _types_pb2.TimeRange
+    updated: _types_pb2.TimeRange
+    about: _types_pb2.TimeRange
+    valid: _types_pb2.TimeRange
+    min_confidence: float
+    min_importance: int
+    attributes: _struct_pb2.Struct
+    entities: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kinds: _Optional[_Iterable[_Union[_types_pb2.Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[_types_pb2.StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_types_pb2.Status, str]]] = ..., created: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., updated: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., about: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., valid: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class RecallRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    K_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    text: str
+    vector: bytes
+    k: int
+    filter: Filter
+    mode: RecallMode
+    diversity: _types_pb2.DiversityPolicy
+    include_vectors: bool
+    no_touch: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ...) -> None: ...
+
+class Hit(_message.Message):
+    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    LEXICAL_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_RANK_FIELD_NUMBER: _ClassVar[int]
+    LEXICAL_RANK_FIELD_NUMBER: _ClassVar[int]
+    FUSED_RANK_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    EFFECTIVE_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    memory: _types_pb2.Memory
+    cosine_similarity: float
+    lexical_similarity: float
+    vector_rank: int
+    lexical_rank: int
+    fused_rank: int
+    diversity: DiversityEffect
+    effective_confidence: float
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ...) -> None: ...
+
+class RecallResponse(_message.Message):
+    __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    HITS_FIELD_NUMBER: _ClassVar[int]
+    ARMS_FIELD_NUMBER: _ClassVar[int]
+    DEGRADED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_SEARCH_FIELD_NUMBER: _ClassVar[int]
+    FILTERED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    hits: _containers.RepeatedCompositeFieldContainer[Hit]
+    arms: _containers.RepeatedScalarFieldContainer[str]
+    degraded_because: str
+    vector_search: str
+    filtered_count: int
+    def __init__(self, revision: _Optional[int] = ..., hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., arms: _Optional[_Iterable[str]] = ..., degraded_because: _Optional[str] = ..., vector_search: _Optional[str] = ..., filtered_count: _Optional[int] = ...) -> None: ...
+
+class GetRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "ids", "include_vectors")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    include_vectors: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ...) -> None: ...
+
+class GetResponse(_message.Message):
+    __slots__ = ("revision", "memories", "missing_ids")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    memories: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
+    missing_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ListRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    filter: Filter
+    page_size: int
+    page_token: str
+    include_vectors: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ...) -> None: ...
+
+class ListResponse(_message.Message):
+    __slots__ = ("revision", "memories", "next_page_token")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    memories: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
+    next_page_token: str
+    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "memory", "update_mask", "expected_revision", "reason", "force")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    memory_id: str
+    memory: _types_pb2.MemoryDraft
+    update_mask: _field_mask_pb2.FieldMask
+    expected_revision: int
+    reason: str
+    force: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., reason: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
+
+class UpdateResponse(_message.Message):
+    __slots__ = ("revision", "updated", "memory", "duplicate", "layers", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    LAYERS_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    updated: bool
+    memory: _types_pb2.Memory
+    duplicate: _types_pb2.Duplicate
+    layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+
+class ForgetRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "ids", "reason", "dry_run")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    reason: str
+    dry_run: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class ForgetResponse(_message.Message):
+    __slots__ = ("revision", "forgotten", "missing_ids", "unlinked_count", "dry_run", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
+    MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    UNLINKED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    forgotten: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
+    missing_ids: _containers.RepeatedScalarFieldContainer[str]
+    unlinked_count: int
+    dry_run: bool
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., forgotten: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., unlinked_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+
+class LinkRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "source_id", "target_id", "type", "confidence", "note")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    source_id: str
+    target_id: str
+    type: _types_pb2.LinkType
+    confidence: float
+    note: str
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., source_id: _Optional[str] = ..., target_id: _Optional[str] = ..., type: _Optional[_Union[_types_pb2.LinkType, str]] = ..., confidence: _Optional[float] = ..., note: _Optional[str] = ...) -> None: ...
+
+class LinkResponse(_message.Message):
+    __slots__ = ("revision", "link", "inverse", "created", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    LINK_FIELD_NUMBER: _ClassVar[int]
+    INVERSE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    link: _types_pb2.Link
+    inverse: _types_pb2.Link
+    created: bool
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., link: _Optional[_Union[_types_pb2.Link, _Mapping]] = ..., inverse: _Optional[_Union[_types_pb2.Link, _Mapping]] = ..., created: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+
+class UnlinkRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "source_id", "target_id", "type")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    source_id: str
+    target_id: str
+    type: _types_pb2.LinkType
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., source_id: _Optional[str] = ..., target_id: _Optional[str] = ..., type: _Optional[_Union[_types_pb2.LinkType, str]] = ...) -> None: ...
+
+class UnlinkResponse(_message.Message):
+    __slots__ = ("revision", "removed", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    removed: _containers.RepeatedCompositeFieldContainer[_types_pb2.Link]
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., removed: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...

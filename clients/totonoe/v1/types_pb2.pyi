@@ -1,0 +1,385 @@
+import datetime
+
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    KIND_UNSPECIFIED: _ClassVar[Kind]
+    KIND_STATE: _ClassVar[Kind]
+    KIND_EVENT: _ClassVar[Kind]
+    KIND_AFFECT: _ClassVar[Kind]
+
+class StateKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STATE_KIND_UNSPECIFIED: _ClassVar[StateKind]
+    STATE_KIND_FACT: _ClassVar[StateKind]
+    STATE_KIND_RELATION: _ClassVar[StateKind]
+    STATE_KIND_TASK: _ClassVar[StateKind]
+    STATE_KIND_SUMMARY: _ClassVar[StateKind]
+    STATE_KIND_LONG_MOOD: _ClassVar[StateKind]
+
+class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STATUS_UNSPECIFIED: _ClassVar[Status]
+    STATUS_ACTIVE: _ClassVar[Status]
+    STATUS_SUPERSEDED: _ClassVar[Status]
+    STATUS_CLOSED: _ClassVar[Status]
+    STATUS_FORGOTTEN: _ClassVar[Status]
+
+class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LINK_TYPE_UNSPECIFIED: _ClassVar[LinkType]
+    LINK_TYPE_RELATED: _ClassVar[LinkType]
+    LINK_TYPE_UPDATES: _ClassVar[LinkType]
+    LINK_TYPE_UPDATED_BY: _ClassVar[LinkType]
+    LINK_TYPE_CONTRADICTS: _ClassVar[LinkType]
+    LINK_TYPE_REFINES: _ClassVar[LinkType]
+    LINK_TYPE_REFINED_BY: _ClassVar[LinkType]
+    LINK_TYPE_CAUSES: _ClassVar[LinkType]
+    LINK_TYPE_CAUSED_BY: _ClassVar[LinkType]
+
+class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    METHOD_UNSPECIFIED: _ClassVar[Method]
+    METHOD_NONE: _ClassVar[Method]
+    METHOD_EXACT: _ClassVar[Method]
+    METHOD_JACCARD: _ClassVar[Method]
+    METHOD_COSINE: _ClassVar[Method]
+    METHOD_SESSION_COSINE: _ClassVar[Method]
+
+class Tokenizer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TOKENIZER_UNSPECIFIED: _ClassVar[Tokenizer]
+    TOKENIZER_SCRIPT_AWARE: _ClassVar[Tokenizer]
+    TOKENIZER_WHITESPACE: _ClassVar[Tokenizer]
+
+class Preset(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PRESET_UNSPECIFIED: _ClassVar[Preset]
+    PRESET_STANDARD: _ClassVar[Preset]
+    PRESET_EGO: _ClassVar[Preset]
+    PRESET_ROBOTMEM: _ClassVar[Preset]
+KIND_UNSPECIFIED: Kind
+KIND_STATE: Kind
+KIND_EVENT: Kind
+KIND_AFFECT: Kind
+STATE_KIND_UNSPECIFIED: StateKind
+STATE_KIND_FACT: StateKind
+STATE_KIND_RELATION: StateKind
+STATE_KIND_TASK: StateKind
+STATE_KIND_SUMMARY: StateKind
+STATE_KIND_LONG_MOOD: StateKind
+STATUS_UNSPECIFIED: Status
+STATUS_ACTIVE: Status
+STATUS_SUPERSEDED: Status
+STATUS_CLOSED: Status
+STATUS_FORGOTTEN: Status
+LINK_TYPE_UNSPECIFIED: LinkType
+LINK_TYPE_RELATED: LinkType
+LINK_TYPE_UPDATES: LinkType
+LINK_TYPE_UPDATED_BY: LinkType
+LINK_TYPE_CONTRADICTS: LinkType
+LINK_TYPE_REFINES: LinkType
+LINK_TYPE_REFINED_BY: LinkType
+LINK_TYPE_CAUSES: LinkType
+LINK_TYPE_CAUSED_BY: LinkType
+METHOD_UNSPECIFIED: Method
+METHOD_NONE: Method
+METHOD_EXACT: Method
+METHOD_JACCARD: Method
+METHOD_COSINE: Method
+METHOD_SESSION_COSINE: Method
+TOKENIZER_UNSPECIFIED: Tokenizer
+TOKENIZER_SCRIPT_AWARE: Tokenizer
+TOKENIZER_WHITESPACE: Tokenizer
+PRESET_UNSPECIFIED: Preset
+PRESET_STANDARD: Preset
+PRESET_EGO: Preset
+PRESET_ROBOTMEM: Preset
+
+class TimeRange(_message.Message):
+    __slots__ = ("from_time", "to_time")
+    FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    TO_TIME_FIELD_NUMBER: _ClassVar[int]
+    from_time: _timestamp_pb2.Timestamp
+    to_time: _timestamp_pb2.Timestamp
+    def __init__(self, from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Link(_message.Message):
+    __slots__ = ("target_id", "type", "confidence", "note")
+    TARGET_ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    target_id: str
+    type: LinkType
+    confidence: float
+    note: str
+    def __init__(self, target_id: _Optional[str] = ..., type: _Optional[_Union[LinkType, str]] = ..., confidence: _Optional[float] = ..., note: _Optional[str] = ...) -> None: ...
+
+class Memory(_message.Message):
+    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    STATE_KIND_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SALIENCE_FIELD_NUMBER: _ClassVar[int]
+    EMOTION_FIELD_NUMBER: _ClassVar[int]
+    PERCEPTION_TYPE_FIELD_NUMBER: _ClassVar[int]
+    LIFE_STAGE_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_IDS_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_TIME_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_ACCESS_TIME_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_CONFIRMED_TIME_FIELD_NUMBER: _ClassVar[int]
+    DONE_TIME_FIELD_NUMBER: _ClassVar[int]
+    VALID_FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    VALID_TO_TIME_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
+    PRIVATE_FIELD_NUMBER: _ClassVar[int]
+    LINKS_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    external_id: str
+    content: str
+    content_hash: bytes
+    vector: bytes
+    kind: Kind
+    state_kind: StateKind
+    category: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    attributes: _struct_pb2.Struct
+    payload: _struct_pb2.Struct
+    importance: int
+    confidence: float
+    salience: float
+    emotion: str
+    perception_type: str
+    life_stage: str
+    agent_id: str
+    session_id: str
+    thread_id: str
+    entities: _containers.RepeatedScalarFieldContainer[str]
+    evidence_ids: _containers.RepeatedScalarFieldContainer[str]
+    about_time: TimeRange
+    created_time: _timestamp_pb2.Timestamp
+    updated_time: _timestamp_pb2.Timestamp
+    last_access_time: _timestamp_pb2.Timestamp
+    access_count: int
+    last_confirmed_time: _timestamp_pb2.Timestamp
+    done_time: _timestamp_pb2.Timestamp
+    valid_from_time: _timestamp_pb2.Timestamp
+    valid_to_time: _timestamp_pb2.Timestamp
+    status: Status
+    superseded_by: str
+    private: bool
+    links: _containers.RepeatedCompositeFieldContainer[Link]
+    revision: int
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class MemoryDraft(_message.Message):
+    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    STATE_KIND_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SALIENCE_FIELD_NUMBER: _ClassVar[int]
+    EMOTION_FIELD_NUMBER: _ClassVar[int]
+    PERCEPTION_TYPE_FIELD_NUMBER: _ClassVar[int]
+    LIFE_STAGE_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_IDS_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_TIME_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_CONFIRMED_TIME_FIELD_NUMBER: _ClassVar[int]
+    DONE_TIME_FIELD_NUMBER: _ClassVar[int]
+    VALID_FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    VALID_TO_TIME_FIELD_NUMBER: _ClassVar[int]
+    PRIVATE_FIELD_NUMBER: _ClassVar[int]
+    content: str
+    external_id: str
+    vector: bytes
+    kind: Kind
+    state_kind: StateKind
+    category: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    attributes: _struct_pb2.Struct
+    payload: _struct_pb2.Struct
+    importance: int
+    confidence: float
+    salience: float
+    emotion: str
+    perception_type: str
+    life_stage: str
+    session_id: str
+    thread_id: str
+    entities: _containers.RepeatedScalarFieldContainer[str]
+    evidence_ids: _containers.RepeatedScalarFieldContainer[str]
+    about_time: TimeRange
+    created_time: _timestamp_pb2.Timestamp
+    last_confirmed_time: _timestamp_pb2.Timestamp
+    done_time: _timestamp_pb2.Timestamp
+    valid_from_time: _timestamp_pb2.Timestamp
+    valid_to_time: _timestamp_pb2.Timestamp
+    private: bool
+    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ...) -> None: ...
+
+class LayerReport(_message.Message):
+    __slots__ = ("layer", "ran", "skipped_because", "best_similarity")
+    LAYER_FIELD_NUMBER: _ClassVar[int]
+    RAN_FIELD_NUMBER: _ClassVar[int]
+    SKIPPED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    BEST_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    layer: Method
+    ran: bool
+    skipped_because: str
+    best_similarity: float
+    def __init__(self, layer: _Optional[_Union[Method, str]] = ..., ran: _Optional[bool] = ..., skipped_because: _Optional[str] = ..., best_similarity: _Optional[float] = ...) -> None: ...
+
+class SimilarMemory(_message.Message):
+    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    cosine_similarity: float
+    jaccard_similarity: float
+    snippet: str
+    age: str
+    same_text: bool
+    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ...) -> None: ...
+
+class Duplicate(_message.Message):
+    __slots__ = ("memory_id", "age", "snippet", "similarity", "method")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    METHOD_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    age: str
+    snippet: str
+    similarity: float
+    method: Method
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ...) -> None: ...
+
+class GuardPolicy(_message.Message):
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "cosine_needs_same_words", "similar_above", "link_distance_below", "tokenizer")
+    PRESET_FIELD_NUMBER: _ClassVar[int]
+    EXACT_FIELD_NUMBER: _ClassVar[int]
+    JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
+    COSINE_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    COSINE_AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    SESSION_COSINE_AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    COSINE_NEEDS_SAME_WORDS_FIELD_NUMBER: _ClassVar[int]
+    SIMILAR_ABOVE_FIELD_NUMBER: _ClassVar[int]
+    LINK_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    preset: Preset
+    exact: bool
+    jaccard_above: float
+    cosine_distance_below: float
+    cosine_at_least: float
+    session_cosine_at_least: float
+    cosine_needs_same_words: bool
+    similar_above: float
+    link_distance_below: float
+    tokenizer: Tokenizer
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., cosine_needs_same_words: _Optional[bool] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ...) -> None: ...
+
+class DiversityPolicy(_message.Message):
+    __slots__ = ("enabled", "mmr_lambda", "kind_share_max", "state_kind_share_max", "life_stage_share_max", "thread_share_max")
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    MMR_LAMBDA_FIELD_NUMBER: _ClassVar[int]
+    KIND_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    STATE_KIND_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    LIFE_STAGE_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    THREAD_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    enabled: bool
+    mmr_lambda: float
+    kind_share_max: float
+    state_kind_share_max: float
+    life_stage_share_max: float
+    thread_share_max: float
+    def __init__(self, enabled: _Optional[bool] = ..., mmr_lambda: _Optional[float] = ..., kind_share_max: _Optional[float] = ..., state_kind_share_max: _Optional[float] = ..., life_stage_share_max: _Optional[float] = ..., thread_share_max: _Optional[float] = ...) -> None: ...
+
+class DecayPolicy(_message.Message):
+    __slots__ = ("rate_per_day", "min_interval_days", "floor")
+    RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_DAYS_FIELD_NUMBER: _ClassVar[int]
+    FLOOR_FIELD_NUMBER: _ClassVar[int]
+    rate_per_day: float
+    min_interval_days: float
+    floor: float
+    def __init__(self, rate_per_day: _Optional[float] = ..., min_interval_days: _Optional[float] = ..., floor: _Optional[float] = ...) -> None: ...
+
+class EmbeddingModel(_message.Message):
+    __slots__ = ("name", "version", "weights_sha256", "dimension")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_SHA256_FIELD_NUMBER: _ClassVar[int]
+    DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: str
+    weights_sha256: str
+    dimension: int
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
+
+class Collection(_message.Message):
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    GUARD_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    DECAY_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    guard: GuardPolicy
+    diversity: DiversityPolicy
+    decay: DecayPolicy
+    model: EmbeddingModel
+    created_time: _timestamp_pb2.Timestamp
+    revision: int
+    settings_revision: int
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ...) -> None: ...

@@ -1,0 +1,1 @@
+"""Order of decide, commit, publish, answer; and the seam above it."""

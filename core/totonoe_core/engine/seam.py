@@ -1,0 +1,123 @@
+"""The one seam between the service and whatever keeps the memories.
+
+Everything above it (services, commands, quality) speaks only to `Engine`; the
+embedded engine is its first implementation. All calls are safe from any thread, check
+their arguments before they change anything, and answer by a future that fails with a
+`TotonoeError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+from totonoe_core.commands import (
+    Applied,
+    CollectionInfo,
+    Command,
+    Forget,
+    Forgotten,
+    Remember,
+)
+from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe_core.queries import (
+    Checked,
+    CollectionPage,
+    Comparison,
+    EngineStats,
+    Filter,
+    Gotten,
+    Page,
+    Recalled,
+    RecallQuery,
+)
+
+
+class Engine(Protocol):
+    """Memories in collections. `collection` is a name; empty names are the caller's fault.
+
+    Raises, for every call on a collection: `NotFound` (COLLECTION_NOT_FOUND),
+    `Unavailable` (SHUTTING_DOWN, OVERLOADED), `ReadOnly` for writes.
+    """
+
+    def apply(
+        self, collection: str, operation_id: str, commands: Sequence[Command]
+    ) -> Future[Applied]:
+        """Carries out all commands as one operation, or none.
+
+        The same id and commands again gives the first answer, `replayed`; with other
+        commands `AlreadyExists` (OPERATION_ID_REUSED). Ids are per caller and
+        collection; the caller is the agent of the first command. An empty id is made up
+        and returned. An answer means that the change is on disk.
+        """
+        ...
+
+    def check(self, collection: str, command: Remember) -> Future[Checked]:
+        """What `apply` of this Remember would answer now; changes nothing."""
+        ...
+
+    def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
+        """Revision, and what `apply` of this Forget would answer; changes nothing."""
+        ...
+
+    def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
+        """Finds memories by meaning and by words."""
+        ...
+
+    def get(self, collection: str, agent_id: str, ids: Sequence[str]) -> Future[Gotten]:
+        """Reads memories by id or `ext:` external id, in the order asked.
+
+        One unknown id alone is `NotFound`; among several it is listed.
+        """
+        ...
+
+    def scan(
+        self, collection: str, agent_id: str, where: Filter, page_size: int, page_token: str
+    ) -> Future[Page]:
+        """One page of memories by (created time, id). Tokens survive writes."""
+        ...
+
+    def create_collection(
+        self,
+        name: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        description: str,
+        guard: GuardPolicy,
+        diversity: DiversityPolicy,
+        decay: DecayPolicy,
+        client_vector_dimension: int,
+    ) -> Future[tuple[CollectionInfo, str, bool]]:
+        """Makes an empty collection; answers it, the operation id and `replayed`."""
+        ...
+
+    def get_collection(self, name: str) -> Future[CollectionInfo]:
+        """Settings of one collection."""
+        ...
+
+    def list_collections(self, page_size: int, page_token: str) -> Future[CollectionPage]:
+        """One page of collections by name."""
+        ...
+
+    def delete_collection(
+        self, name: str, operation_id: str, *, agent_id: str
+    ) -> Future[tuple[int, int, str, bool]]:
+        """Takes a collection away; its files are kept aside.
+
+        Answers its live count, the catalogue's revision, the operation id, `replayed`.
+        """
+        ...
+
+    def compare(self, text_a: str, text_b: str) -> Future[Comparison]:
+        """Compares two texts as the guard would, without a store."""
+        ...
+
+    def stats(self, collection: str) -> Future[EngineStats]:
+        """Figures of one collection, or (empty name) of all that are open."""
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Lets queued writes finish within the time, then closes. Idempotent."""
+        ...

@@ -1,0 +1,1 @@
+"""Who says the same already: pure decisions, no disk, no clock, no lock."""

@@ -1,0 +1,216 @@
+"""What is stored and what is answered, as frozen plain data.
+
+Times are UTC microseconds (`_us`); `None` is absent. Enumerations are `StrEnum`s, so
+that their values read well in the database and in JSON. Wire numbers live in the
+server's codec alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What a memory records; logs (EVENT, AFFECT) are append-only."""
+
+    STATE = "state"
+    EVENT = "event"
+    AFFECT = "affect"
+
+
+class StateKind(StrEnum):
+    """What a state describes; empty for logs."""
+
+    NONE = ""
+    FACT = "fact"
+    RELATION = "relation"
+    TASK = "task"
+    SUMMARY = "summary"
+    LONG_MOOD = "long_mood"
+
+
+class Status(StrEnum):
+    """Where a memory stands. ACTIVE is live."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+    FORGOTTEN = "forgotten"
+
+
+class LinkType(StrEnum):
+    """How the holder of a link relates to its target."""
+
+    RELATED = "related"
+    UPDATES = "updates"
+    UPDATED_BY = "updated_by"
+    CONTRADICTS = "contradicts"
+    REFINES = "refines"
+    REFINED_BY = "refined_by"
+    CAUSES = "causes"
+    CAUSED_BY = "caused_by"
+
+    @property
+    def inverse(self) -> LinkType:
+        """The type that the other end holds."""
+        return _INVERSE[self]
+
+
+_INVERSE = {
+    LinkType.RELATED: LinkType.RELATED,
+    LinkType.CONTRADICTS: LinkType.CONTRADICTS,
+    LinkType.UPDATES: LinkType.UPDATED_BY,
+    LinkType.UPDATED_BY: LinkType.UPDATES,
+    LinkType.REFINES: LinkType.REFINED_BY,
+    LinkType.REFINED_BY: LinkType.REFINES,
+    LinkType.CAUSES: LinkType.CAUSED_BY,
+    LinkType.CAUSED_BY: LinkType.CAUSES,
+}
+
+
+class Method(StrEnum):
+    """Layer of the guard, or how a duplicate was found."""
+
+    NONE = "none"
+    EXACT = "exact"
+    JACCARD = "jaccard"
+    COSINE = "cosine"
+    SESSION_COSINE = "session_cosine"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """`from_us` belongs to it, `to_us` does not; `None` is open."""
+
+    from_us: int | None = None
+    to_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction of a link; the target holds the inverse."""
+
+    target_id: str
+    type: LinkType
+    confidence: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What a caller may say of a memory besides text and vector. Checked by `validate`.
+
+    `attributes` and `payload` are JSON objects.
+    """
+
+    external_id: str = ""
+    kind: Kind = Kind.STATE
+    state_kind: StateKind = StateKind.FACT
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    attributes: dict[str, Any] = field(default_factory=dict)
+    payload: dict[str, Any] = field(default_factory=dict)
+    importance: int = 3
+    confidence: float = 0.8
+    salience: float = 0.5
+    emotion: str = ""
+    perception_type: str = ""
+    life_stage: str = ""
+    session_id: str = ""
+    thread_id: str = ""
+    entities: tuple[str, ...] = ()
+    evidence_ids: tuple[str, ...] = ()
+    about_time: TimeRange = TimeRange()
+    created_us: int | None = None
+    last_confirmed_us: int | None = None
+    done_us: int | None = None
+    valid_from_us: int | None = None
+    valid_to_us: int | None = None
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One stored memory.
+
+    `vector` is little-endian float32 bytes of unit norm, as they lie in the row; `row`
+    is its number in the database, never reused and never shown to clients.
+    `links`, `access_count` and `last_access_us` are filled when it is read for an answer.
+    """
+
+    row: int
+    id: str
+    content: str
+    content_hash: bytes
+    vector: bytes
+    agent_id: str
+    fields: Fields
+    created_us: int
+    updated_us: int
+    status: Status
+    superseded_by: str
+    revision: int
+    last_access_us: int | None = None
+    access_count: int = 0
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """What one layer of the guard did."""
+
+    layer: Method
+    ran: bool
+    skipped_because: str = ""
+    best_similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The live memory that says the same."""
+
+    memory_id: str
+    age: str
+    snippet: str
+    similarity: float
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarMemory:
+    """A near memory that was no reason to refuse."""
+
+    memory_id: str
+    cosine_similarity: float
+    jaccard_similarity: float
+    snippet: str
+    age: str
+    same_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReport:
+    """What the guard found. `duplicate` is `None` if nothing says the same."""
+
+    duplicate: Duplicate | None
+    method: Method
+    similarity: float
+    similar: tuple[SimilarMemory, ...]
+    layers: tuple[LayerReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """Model that a collection's vectors come from. `none`: the clients bring them."""
+
+    name: str
+    version: str
+    weights_sha256: str
+    dimension: int
+
+    @property
+    def key(self) -> str:
+        """One line that two equal models share and two different ones do not."""
+        return f"{self.name}/{self.version}/{self.weights_sha256[:16]}/{self.dimension}"

@@ -1,0 +1,1 @@
+"""Text as the guard and Recall see it: normal forms and tokens. Pure functions, no I/O."""
