@@ -5,6 +5,7 @@
     ├── NotFound             the named thing does not exist, or the caller may not see it
     ├── AlreadyExists        the name or operation id is taken
     ├── StaleRevision        the row changed since the caller read it
+    ├── Precondition         the thing is not in a state that allows the call
     ├── Quota                a stated limit of the store is reached
     ├── Unavailable          try again later, after `retry_delay_ms`
     ├── ModelMismatch        the collection was made with another embedding model
@@ -77,6 +78,11 @@ class StaleRevision(TotonoeError):
             expected=expected,
             actual=actual,
         )
+
+
+class Precondition(TotonoeError):
+    """The thing is not in a state that allows the call (a forgotten memory, the default
+    collection, a misconfigured embedder). Nothing was changed; waiting does not help."""
 
 
 class Quota(TotonoeError):

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from totonoe_core import errors, limits
+
 
 class Kind(StrEnum):
     """What a memory records; logs (EVENT, AFFECT) are append-only."""
@@ -201,16 +203,54 @@ class GuardReport:
     layers: tuple[LayerReport, ...]
 
 
+RECIPE = 1
+"""Raised whenever the same model gives other vectors than before because of us: the size of a
+chunk, how chunks are averaged, what stands in for a text without a vector. Part of the stamp."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """Model that a collection's vectors come from. `none`: the clients bring them."""
+    """Which model makes the vectors; two identities are the same model if they are equal.
+
+    It names the model and its weights, not the library that runs it: an upgrade of a package
+    leaves the vectors of a collection usable.
+
+    Attributes
+    ----------
+    name : str
+        No white space.
+    version : str
+        Version of the model where it has one, else empty. No white space.
+    weights_sha256 : str
+        Hex digest over the files that determine the vectors; empty where unknown.
+    dimension : int
+        1 .. VECTOR_DIMENSION_MAX; 0 for the client's own vectors of a size not yet known.
+    """
 
     name: str
     version: str
     weights_sha256: str
     dimension: int
 
+    def __post_init__(self) -> None:
+        for field, value in (("name", self.name), ("version", self.version)):
+            if value.split() != ([value] if value else []):
+                raise errors.InvalidArgument(
+                    "INVALID_SETTING",
+                    field=f"embedder.{field}",
+                    got=repr(value),
+                    allowed="no white space",
+                )
+        if not 0 <= self.dimension <= limits.VECTOR_DIMENSION_MAX:
+            raise errors.InvalidArgument(
+                "LIMIT_EXCEEDED",
+                field="embedder.dimension",
+                got=self.dimension,
+                allowed=f"0..{limits.VECTOR_DIMENSION_MAX}",
+            )
+
     @property
     def key(self) -> str:
-        """One line that two equal models share and two different ones do not."""
-        return f"{self.name}/{self.version}/{self.weights_sha256[:16]}/{self.dimension}"
+        """The stamp: one line without white space, equal for equal models and recipes."""
+        weights = self.weights_sha256 or "-"
+        return f"{self.name}@{self.version or '-'}/{self.dimension}/{weights}/r{RECIPE}"

@@ -53,6 +53,15 @@ class Engine(Protocol):
         """
         ...
 
+    def apply_all(
+        self, collection: str, requests: Sequence[tuple[str, Sequence[Command]]]
+    ) -> list[Future[Applied]]:
+        """Like `apply` for several operations, decided next to each other in their order.
+
+        Each has its own operation id and fails for itself.
+        """
+        ...
+
     def check(self, collection: str, command: Remember) -> Future[Checked]:
         """What `apply` of this Remember would answer now; changes nothing."""
         ...

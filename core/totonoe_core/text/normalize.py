@@ -3,9 +3,9 @@
 `refusing_form` decides layer 1 of the guard (DESIGN §6): NFC and white space, nothing else,
 so two texts with one refusing hash are the same text. `canonical_form` goes further but stays
 strict: it removes what carries no content (width, sentence punctuation, articles, the capital
-at the start of a sentence) and keeps whatever might (symbols, signs, order, case in
-identifiers). Where the two readings of a mark cannot be told apart, it is kept: a missed
-equality costs one comparison, a false one a memory.
+at the start of a sentence, the mark of a list item) and keeps whatever might (symbols, signs,
+order, case in identifiers). Where the two readings of a mark cannot be told apart, it is kept:
+a missed equality costs one comparison, a false one a memory.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _CLOSERS = ")]}）」』》〉】〕”’»›“‘\"'`"
 _PARTNER = {")": "(", "]": "[", "}": "{"}
 _END_MARKS = ".,;:!…。、?"
 _TRAILING = frozenset(_CLOSERS + _END_MARKS)
+# The mark of a list item that was taken out of its list; before a digit it is a minus.
+_BULLET = re.compile(r"\s*[-*•]\s+(?=[^\W\d])")
 # Empty literals say something: "returns []" is not "returns {}".
 _EMPTY_LITERAL = re.compile(r"""(\(\)|\[\]|\{\}|""|''|``)[.,;:!]*\Z""")
 _WORD_LIST = re.compile(r"[^\W\d_]+(?:[,;…][^\W\d_]+)+\Z")  # "red,green"
@@ -86,14 +88,17 @@ def _strip(piece: str) -> str:
     start, end = 0, len(piece)
     while start < end and piece[start] in _OPENERS:
         start += 1
-    if start == end:
-        return ""
+    body = piece[start:]
+    # How many closing brackets of each kind have no partner inside the piece.
+    surplus = {mark: body.count(mark) - body.count(_PARTNER[mark]) for mark in _PARTNER}
     asks = False
     while end > start and (mark := piece[end - 1]) in _TRAILING:
-        body = piece[start:end]
-        if mark in _PARTNER and body.count(mark) <= body.count(_PARTNER[mark]):
-            break  # foo() and x[0] keep their brackets
-        if mark in "'\"" and mark not in piece[:start] and end - start > 1 and body[-2].isdigit():
+        if mark in surplus:
+            if surplus[mark] <= 0:
+                break  # foo() and x[0] keep their brackets
+            surplus[mark] -= 1
+        lengths = mark in "'\"" and end - start > 1 and piece[end - 2].isdigit()
+        if lengths and mark not in piece[:start]:
             break  # 5' and 6" are lengths
         asks = asks or mark == "?"
         end -= 1
@@ -114,12 +119,13 @@ def _fold_case(word: str, shouted: bool) -> str:
     return word.lower()
 
 
-def _is_article(words: list[str], starts: list[bool], position: int) -> bool:
+def _is_article(words: list[str], starts: list[bool], position: int, shouted: bool) -> bool:
     """Whether a, an or the stands before a word ("Rev A", "x = a + b", "a few": no)."""
     word = words[position]
     if word.lower() not in _ARTICLES or position + 1 == len(words):
         return False
-    if not word.islower() and not (starts[position] and not word[1:].isupper()):
+    opens_sentence = starts[position] and not word[1:].isupper()
+    if not (word.islower() or shouted or opens_sentence):
         return False
     after = words[position + 1]
     if not after[0].isalnum() or after.lower() in _ARTICLE_MATTERS:
@@ -151,6 +157,8 @@ def canonical_form(text: str) -> str:
     if not text.isascii():
         text = _INVISIBLE.sub("", text).replace("’", "'")
         text = _CJK_MARK.sub(" ", text)
+    if bullet := _BULLET.match(text):
+        text = text[bullet.end() :]
     shouted = text.upper() == text
     words: list[str] = []
     starts: list[bool] = []  # whether the word opens a sentence
@@ -179,7 +187,7 @@ def canonical_form(text: str) -> str:
     kept = [
         _fold_case(word, shouted) if word.isalpha() or _WORD.match(word) else word
         for position, word in enumerate(words)
-        if not _is_article(words, starts, position)
+        if not _is_article(words, starts, position, shouted)
     ]
     joined = " ".join(kept)
     return joined if joined.isascii() else _CJK_SPACE.sub("", joined)

@@ -1,0 +1,164 @@
+"""What the client returns about collections, policies and the daemon, as frozen dataclasses.
+
+Policies are handed in as well: there `None` means not said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from totonoe.enums import Method, Preset, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class GuardPolicy:
+    """When the guard refuses. In a request `None` means not said.
+
+    Similarities refuse above or from the threshold on, distances below it.
+    """
+
+    preset: Preset | None = None
+    exact: bool | None = None
+    jaccard_above: float | None = None
+    cosine_distance_below: float | None = None
+    cosine_at_least: float | None = None
+    session_cosine_at_least: float | None = None
+    cosine_needs_same_words: bool | None = None
+    similar_above: float | None = None
+    link_distance_below: float | None = None
+    tokenizer: Tokenizer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiversityPolicy:
+    """How a recall spreads its answers; shares are of the k places. `None`: not said."""
+
+    enabled: bool | None = None
+    mmr_lambda: float | None = None
+    kind_share_max: float | None = None
+    state_kind_share_max: float | None = None
+    life_stage_share_max: float | None = None
+    thread_share_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecayPolicy:
+    """How confidence fades while a memory is not recalled. `None`: not said."""
+
+    rate_per_day: float | None = None
+    min_interval_days: float | None = None
+    floor: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """Where vectors come from; the name `none` means that clients bring them."""
+
+    name: str
+    version: str
+    weights_sha256: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection's settings. `settings_revision`: of the last change of settings."""
+
+    name: str
+    description: str
+    guard: GuardPolicy
+    diversity: DiversityPolicy
+    decay: DecayPolicy
+    model: EmbeddingModel
+    created_time: datetime
+    revision: int
+    settings_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionChange:
+    """Answer of `create_collection` and `update_collection`."""
+
+    collection: CollectionInfo
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionPage:
+    """One page of collections by name; `revision` is the catalogue's."""
+
+    collections: tuple[CollectionInfo, ...]
+    next_page_token: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionDeleted:
+    """Answer of `delete_collection`; `revision` is the catalogue's."""
+
+    active_count: int
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PresetOutcome:
+    """Whether a preset would refuse the second text while the first is stored."""
+
+    preset: Preset
+    refuses: bool
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Answer of `compare`. The cosine is `None` if the daemon has no embedder."""
+
+    same_text: bool
+    same_words: bool
+    cosine_similarity: float | None
+    jaccard_similarity: float
+    presets: tuple[PresetOutcome, ...]
+    model: EmbeddingModel
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStats:
+    """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
+
+    name: str
+    active_count: int
+    revision: int
+    total_count: int
+    forgotten_count: int
+    link_count: int
+    saved_count: int
+    refused_counts: Mapping[str, int]
+    recall_count: int
+    hnsw_count: int
+    file_bytes: int
+    array_bytes: int
+    state: str
+    queue_length: int
+    kind_counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Figures of the daemon; CPU in seconds, memory in bytes. `revision`: the catalogue's."""
+
+    collections: tuple[CollectionStats, ...]
+    version: str
+    started_time: datetime
+    cpu_s: float
+    embedder_cpu_s: float
+    rss_bytes: int
+    model: EmbeddingModel
+    embedder_state: str
+    collection_count: int
+    revision: int

@@ -1,0 +1,118 @@
+"""Calls of the asyncio client about collections and about the daemon itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TypeVar
+
+from totonoe import admin_models
+from totonoe.requests import Prepared, Requests
+
+R = TypeVar("R")
+
+
+class AsyncAdminCalls(ABC):
+    """What an asyncio client offers beside memories; `AsyncClient` adds these to its own calls."""
+
+    _requests: Requests
+
+    @abstractmethod
+    async def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
+        """Makes a call and waits for its result."""
+
+    async def create_collection(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        guard: admin_models.GuardPolicy | None = None,
+        diversity: admin_models.DiversityPolicy | None = None,
+        decay: admin_models.DecayPolicy | None = None,
+        client_vector_dimension: int = 0,
+        operation_id: str = "",
+        timeout_s: float | None = None,
+    ) -> admin_models.CollectionChange:
+        """Makes an empty collection.
+
+        Parameters
+        ----------
+        name : str
+            1 to 64 of a-z, 0-9, `_`, `.`, `-`, beginning with a letter or digit.
+        guard, diversity, decay : policies or None
+            What is not said is the daemon's default.
+        client_vector_dimension : int
+            Clients bring vectors of this length and nothing is embedded. 0: the daemon embeds.
+        """
+        prepared = self._requests.create_collection(
+            name, description, guard, diversity, decay, client_vector_dimension, operation_id
+        )
+        return await self._run(prepared, timeout_s)
+
+    async def get_collection(
+        self, name: str | None = None, *, timeout_s: float | None = None
+    ) -> admin_models.CollectionInfo:
+        """Settings of a collection; `None`: the client's."""
+        return await self._run(self._requests.get_collection(name), timeout_s)
+
+    async def list_collections(
+        self, *, page_size: int = 100, page_token: str = "", timeout_s: float | None = None
+    ) -> admin_models.CollectionPage:
+        """One page of collections by name; `page_size` 1 to 1,000."""
+        return await self._run(self._requests.list_collections(page_size, page_token), timeout_s)
+
+    async def update_collection(
+        self,
+        name: str | None = None,
+        *,
+        description: str | None = None,
+        guard: admin_models.GuardPolicy | None = None,
+        diversity: admin_models.DiversityPolicy | None = None,
+        decay: admin_models.DecayPolicy | None = None,
+        unset: Iterable[str] = (),
+        expected_revision: int = 0,
+        reason: str = "",
+        operation_id: str = "",
+        timeout_s: float | None = None,
+    ) -> admin_models.CollectionChange:
+        """Changes the settings that are said; the others stay.
+
+        Parameters
+        ----------
+        guard : GuardPolicy or None
+            A preset takes all of its values; fields said beside it win over them.
+        unset : iterable of str
+            Paths such as `guard.jaccard_above`, to be left without a value.
+        expected_revision : int
+            Raise `StaleRevision` unless the settings are at it. 0: whatever they are at.
+        """
+        prepared = self._requests.update_collection(
+            name,
+            description,
+            guard,
+            diversity,
+            decay,
+            unset,
+            expected_revision,
+            reason,
+            operation_id,
+        )
+        return await self._run(prepared, timeout_s)
+
+    async def delete_collection(
+        self, name: str, *, operation_id: str = "", timeout_s: float | None = None
+    ) -> admin_models.CollectionDeleted:
+        """Takes a collection away with all that is in it. Its name must be given."""
+        return await self._run(self._requests.delete_collection(name, operation_id), timeout_s)
+
+    async def compare(
+        self, text_a: str, text_b: str, *, timeout_s: float | None = None
+    ) -> admin_models.Comparison:
+        """Compares two texts as the guard would. Touches no store."""
+        return await self._run(self._requests.compare(text_a, text_b), timeout_s)
+
+    async def stats(
+        self, collection: str = "", *, timeout_s: float | None = None
+    ) -> admin_models.Stats:
+        """Figures of the daemon, and of one collection or (empty) of all that are open."""
+        return await self._run(self._requests.stats(collection), timeout_s)

@@ -1,0 +1,51 @@
+"""Where the daemon is, and how the connection to it is set up."""
+
+from __future__ import annotations
+
+import os
+import re
+
+DEFAULT_ADDRESS = "127.0.0.1:7766"
+ADDRESS_VARIABLE = "TOTONOE_ADDRESS"
+MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+
+_HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(?P<port>[0-9]{1,5})\Z")
+
+
+def resolve_address(address: str | None) -> str:
+    """The address to dial: the one given, else the environment's, else the default.
+
+    Parameters
+    ----------
+    address : str or None
+        `host:port`, `[ipv6]:port` or `unix:/path`.
+
+    Raises
+    ------
+    ValueError
+        If it has none of these forms.
+    """
+    chosen = address or os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS
+    if chosen.startswith("unix:") and len(chosen) > len("unix:"):
+        return chosen
+    match = _HOST_PORT.match(chosen)
+    if match is None or not 1 <= int(match["port"]) <= 65535:
+        raise ValueError(f"address: got {chosen!r}, allowed: host:port or unix:/path")
+    return chosen
+
+
+def channel_options() -> list[tuple[str, int]]:
+    """gRPC channel options, the same for both clients."""
+    return [
+        ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+        # The daemon accepts pings every 10 s; gRPC's default of a server is 300 s.
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.http2.max_pings_without_data", 0),
+        # A daemon that restarts is found again within the retries of one call.
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2_000),
+        # The daemon is on this machine: a proxy for the web must not be asked for it.
+        ("grpc.enable_http_proxy", 0),
+    ]

@@ -1,0 +1,342 @@
+"""Messages of the memory service and their models, both ways side by side.
+
+`encode_*` make messages of what callers hand in and raise `ValueError` or `TypeError` that
+name the field; `decode_*` make models of answers and do not fail.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from google.protobuf import timestamp_pb2
+from google.protobuf.message import Message
+
+from totonoe import models, scalars
+from totonoe.drafts import Draft
+from totonoe.enums import DiversityEffect, Kind, LinkType, Method, RecallMode, StateKind, Status
+from totonoe.scalars import EnumCodec
+from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.v1 import types_pb2
+
+KIND = EnumCodec(Kind, types_pb2.Kind, "KIND_")
+STATE_KIND = EnumCodec(StateKind, types_pb2.StateKind, "STATE_KIND_")
+STATUS = EnumCodec(Status, types_pb2.Status, "STATUS_")
+LINK_TYPE = EnumCodec(LinkType, types_pb2.LinkType, "LINK_TYPE_")
+METHOD = EnumCodec(Method, types_pb2.Method, "METHOD_")
+RECALL_MODE = EnumCodec(RecallMode, memory_pb.RecallMode, "RECALL_MODE_")
+DIVERSITY_EFFECT = EnumCodec(DiversityEffect, memory_pb.DiversityEffect, "DIVERSITY_EFFECT_")
+
+P = TypeVar("P", bound=Message)
+
+
+# -- fields of drafts and filters
+
+
+def _encode_range(value: models.TimeRange, field: str) -> types_pb2.TimeRange:
+    message = types_pb2.TimeRange()
+    for name in ("from_time", "to_time"):
+        moment: datetime | None = getattr(value, name)
+        if moment is not None:
+            getattr(message, name).CopyFrom(scalars.encode_time(moment, f"{field}.{name}"))
+    return message
+
+
+def _decode_range(message: types_pb2.TimeRange) -> models.TimeRange:
+    return models.TimeRange(_time_of(message, "from_time"), _time_of(message, "to_time"))
+
+
+def _enum_list(codec: EnumCodec[Any]) -> Callable[[Any, str], list[int]]:
+    def encode(values: Any, field: str) -> list[int]:
+        return [codec.encode(value, field) for value in scalars.encode_texts(values, field)]
+
+    return encode
+
+
+def _as_is(value: Any, _field: str) -> Any:
+    return value
+
+
+# How each field of a draft or filter goes onto the wire; a field that is not named here
+# is a scalar and goes as it is.
+_ENCODERS: dict[str, Callable[[Any, str], Any]] = {
+    "vector": lambda value, _field: scalars.encode_vector(value),
+    "kind": KIND.encode,
+    "state_kind": STATE_KIND.encode,
+    "tags": scalars.encode_texts,
+    "entities": scalars.encode_texts,
+    "evidence_ids": scalars.encode_texts,
+    "attributes": scalars.encode_struct,
+    "payload": scalars.encode_struct,
+    "about_time": _encode_range,
+    "created_time": scalars.encode_time,
+    "last_confirmed_time": scalars.encode_time,
+    "done_time": scalars.encode_time,
+    "valid_from_time": scalars.encode_time,
+    "valid_to_time": scalars.encode_time,
+    "kinds": _enum_list(KIND),
+    "state_kinds": _enum_list(STATE_KIND),
+    "statuses": _enum_list(STATUS),
+    "categories": scalars.encode_texts,
+    "agent_ids": scalars.encode_texts,
+    "session_ids": scalars.encode_texts,
+    "thread_ids": scalars.encode_texts,
+    "created": _encode_range,
+    "updated": _encode_range,
+    "about": _encode_range,
+    "valid": _encode_range,
+}
+
+_DRAFT_FIELDS = tuple(field.name for field in types_pb2.MemoryDraft.DESCRIPTOR.fields)
+
+
+def _encode_fields(message_type: type[P], values: Mapping[str, Any]) -> P:
+    """A message of the values that are not `None`. Raises `TypeError` for unknown names."""
+    known = message_type.DESCRIPTOR.fields_by_name
+    encoded = {}
+    for name, value in values.items():
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}")
+        if value is not None:
+            encoded[name] = _ENCODERS.get(name, _as_is)(value, name)
+    return message_type(**encoded)
+
+
+def encode_draft(draft: Draft) -> types_pb2.MemoryDraft:
+    """The message of a new memory. `operation_id`, `force` and such belong to the request."""
+    values = {name: getattr(draft, name) for name in _DRAFT_FIELDS}
+    return _encode_fields(types_pb2.MemoryDraft, values)
+
+
+def encode_update(values: Mapping[str, Any]) -> tuple[types_pb2.MemoryDraft, list[str]]:
+    """Message and mask of the fields to change; `None` names a field without a value."""
+    return _encode_fields(types_pb2.MemoryDraft, values), sorted(values)
+
+
+def encode_filter(values: Mapping[str, Any]) -> memory_pb.Filter | None:
+    """The message of a filter, `None` without conditions."""
+    return _encode_fields(memory_pb.Filter, values) if values else None
+
+
+# -- memories and their parts
+
+
+def _time_of(message: Any, field: str) -> datetime | None:
+    stamp: timestamp_pb2.Timestamp = getattr(message, field)
+    return scalars.decode_time(stamp) if message.HasField(field) else None
+
+
+def decode_link(message: types_pb2.Link) -> models.Link:
+    """One direction of a link."""
+    return models.Link(
+        target_id=message.target_id,
+        type=LINK_TYPE.decode(message.type),
+        confidence=message.confidence,
+        note=message.note,
+    )
+
+
+def decode_memory(message: types_pb2.Memory) -> models.Memory:
+    """A stored memory."""
+    vector: array[float] | None = scalars.decode_vector(message.vector)
+    return models.Memory(
+        id=message.id,
+        external_id=message.external_id,
+        content=message.content,
+        content_hash=message.content_hash.hex(),
+        vector=vector,
+        kind=KIND.decode(message.kind),
+        state_kind=STATE_KIND.decode_optional(message.state_kind),
+        category=message.category,
+        tags=tuple(message.tags),
+        attributes=scalars.decode_struct(message.attributes),
+        payload=scalars.decode_struct(message.payload),
+        importance=message.importance,
+        confidence=message.confidence,
+        salience=message.salience,
+        emotion=message.emotion,
+        perception_type=message.perception_type,
+        life_stage=message.life_stage,
+        agent_id=message.agent_id,
+        session_id=message.session_id,
+        thread_id=message.thread_id,
+        entities=tuple(message.entities),
+        evidence_ids=tuple(message.evidence_ids),
+        about_time=_decode_range(message.about_time) if message.HasField("about_time") else None,
+        created_time=scalars.decode_time(message.created_time),
+        updated_time=scalars.decode_time(message.updated_time),
+        last_access_time=_time_of(message, "last_access_time"),
+        access_count=message.access_count,
+        last_confirmed_time=_time_of(message, "last_confirmed_time"),
+        done_time=_time_of(message, "done_time"),
+        valid_from_time=_time_of(message, "valid_from_time"),
+        valid_to_time=_time_of(message, "valid_to_time"),
+        status=STATUS.decode(message.status),
+        superseded_by=message.superseded_by,
+        private=message.private,
+        links=tuple(decode_link(link) for link in message.links),
+        revision=message.revision,
+    )
+
+
+# -- what the guard says
+
+
+def _decode_duplicate(answer: Any) -> models.Duplicate | None:
+    if not answer.HasField("duplicate"):
+        return None
+    message: types_pb2.Duplicate = answer.duplicate
+    return models.Duplicate(
+        memory_id=message.memory_id,
+        age=message.age,
+        snippet=message.snippet,
+        similarity=message.similarity,
+        method=METHOD.decode(message.method),
+    )
+
+
+def _decode_similar(message: types_pb2.SimilarMemory) -> models.Similar:
+    return models.Similar(
+        memory_id=message.memory_id,
+        cosine_similarity=message.cosine_similarity,
+        jaccard_similarity=message.jaccard_similarity,
+        snippet=message.snippet,
+        age=message.age,
+        same_text=message.same_text,
+    )
+
+
+def _decode_layer(message: types_pb2.LayerReport) -> models.LayerReport:
+    has_best = message.HasField("best_similarity")
+    return models.LayerReport(
+        layer=METHOD.decode(message.layer),
+        ran=message.ran,
+        skipped_because=message.skipped_because,
+        best_similarity=message.best_similarity if has_best else None,
+    )
+
+
+# -- answers
+
+
+def decode_remembered(answer: memory_pb.RememberResponse) -> models.Remembered:
+    """Answer of Remember."""
+    return models.Remembered(
+        saved=answer.saved,
+        memory_id=answer.memory_id,
+        duplicate=_decode_duplicate(answer),
+        method=METHOD.decode(answer.method),
+        similarity=answer.similarity,
+        similar=tuple(_decode_similar(item) for item in answer.similar),
+        links=tuple(decode_link(item) for item in answer.links),
+        layers=tuple(_decode_layer(item) for item in answer.layers),
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+def decode_checked(answer: memory_pb.CheckResponse) -> models.Checked:
+    """Answer of Check."""
+    return models.Checked(
+        would_save=answer.would_save,
+        duplicate=_decode_duplicate(answer),
+        method=METHOD.decode(answer.method),
+        similarity=answer.similarity,
+        similar=tuple(_decode_similar(item) for item in answer.similar),
+        layers=tuple(_decode_layer(item) for item in answer.layers),
+        revision=answer.revision,
+    )
+
+
+def _decode_hit(hit: memory_pb.Hit) -> models.Hit:
+    return models.Hit(
+        memory=decode_memory(hit.memory),
+        cosine_similarity=hit.cosine_similarity if hit.HasField("cosine_similarity") else None,
+        lexical_similarity=hit.lexical_similarity if hit.HasField("lexical_similarity") else None,
+        vector_rank=hit.vector_rank,
+        lexical_rank=hit.lexical_rank,
+        fused_rank=hit.fused_rank,
+        diversity=DIVERSITY_EFFECT.decode(hit.diversity),
+        effective_confidence=hit.effective_confidence,
+    )
+
+
+def decode_recalled(answer: memory_pb.RecallResponse) -> models.Recalled:
+    """Answer of Recall."""
+    return models.Recalled(
+        hits=tuple(_decode_hit(hit) for hit in answer.hits),
+        arms=tuple(answer.arms),
+        degraded_because=answer.degraded_because,
+        vector_search=answer.vector_search,
+        filtered_count=answer.filtered_count,
+        revision=answer.revision,
+    )
+
+
+def decode_found(answer: memory_pb.GetResponse) -> models.Found:
+    """Answer of Get."""
+    return models.Found(
+        memories=tuple(decode_memory(memory) for memory in answer.memories),
+        missing_ids=tuple(answer.missing_ids),
+        revision=answer.revision,
+    )
+
+
+def decode_page(answer: memory_pb.ListResponse) -> models.Page:
+    """Answer of List."""
+    return models.Page(
+        memories=tuple(decode_memory(memory) for memory in answer.memories),
+        next_page_token=answer.next_page_token,
+        revision=answer.revision,
+    )
+
+
+def decode_updated(answer: memory_pb.UpdateResponse) -> models.Updated:
+    """Answer of Update."""
+    return models.Updated(
+        updated=answer.updated,
+        memory=decode_memory(answer.memory),
+        duplicate=_decode_duplicate(answer),
+        layers=tuple(_decode_layer(item) for item in answer.layers),
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+def decode_forgotten(answer: memory_pb.ForgetResponse) -> models.Forgotten:
+    """Answer of Forget."""
+    return models.Forgotten(
+        forgotten=tuple(decode_memory(memory) for memory in answer.forgotten),
+        missing_ids=tuple(answer.missing_ids),
+        unlinked_count=answer.unlinked_count,
+        dry_run=answer.dry_run,
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+def decode_linked(answer: memory_pb.LinkResponse) -> models.Linked:
+    """Answer of Link."""
+    return models.Linked(
+        link=decode_link(answer.link),
+        inverse=decode_link(answer.inverse),
+        created=answer.created,
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+def decode_unlinked(answer: memory_pb.UnlinkResponse) -> models.Unlinked:
+    """Answer of Unlink."""
+    return models.Unlinked(
+        removed=tuple(decode_link(link) for link in answer.removed),
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )

@@ -1,0 +1,208 @@
+"""Messages of the admin service and their models, both ways side by side.
+
+As in `totonoe.convert`: `encode_*` raise `ValueError` or `TypeError`, `decode_*` do not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
+
+from totonoe import admin_models as models
+from totonoe import scalars
+from totonoe.convert import METHOD
+from totonoe.enums import Preset, Tokenizer
+from totonoe.scalars import EnumCodec
+from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import types_pb2
+
+PRESET = EnumCodec(Preset, types_pb2.Preset, "PRESET_")
+TOKENIZER = EnumCodec(Tokenizer, types_pb2.Tokenizer, "TOKENIZER_")
+
+_POLICY_ENUMS: dict[str, EnumCodec[Any]] = {"preset": PRESET, "tokenizer": TOKENIZER}
+
+Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy
+M = TypeVar("M", bound=Message)
+D = TypeVar("D", models.GuardPolicy, models.DiversityPolicy, models.DecayPolicy)
+
+
+# -- policies: models and messages have the same field names
+
+
+def encode_policy(message_type: type[M], policy: Policy | None) -> M | None:
+    """The message of a policy's fields that are said, `None` for no policy."""
+    if policy is None:
+        return None
+    encoded = {}
+    for field in fields(policy):
+        value = getattr(policy, field.name)
+        if value is not None:
+            codec = _POLICY_ENUMS.get(field.name)
+            encoded[field.name] = codec.encode(value, field.name) if codec else value
+    return message_type(**encoded)
+
+
+def _decode_policy(model_type: type[D], message: Any) -> D:
+    values: dict[str, Any] = {}
+    for field in fields(model_type):
+        codec = _POLICY_ENUMS.get(field.name)
+        if codec:
+            values[field.name] = codec.decode_optional(getattr(message, field.name))
+        elif message.HasField(field.name):
+            values[field.name] = getattr(message, field.name)
+    return model_type(**values)
+
+
+def encode_settings(
+    description: str | None,
+    guard: models.GuardPolicy | None,
+    diversity: models.DiversityPolicy | None,
+    decay: models.DecayPolicy | None,
+    unset: Iterable[str],
+) -> tuple[types_pb2.Collection, list[str]]:
+    """New settings of a collection and their mask.
+
+    A field that is said is put into the mask alone, so that the others stay as they are;
+    the preset comes first, so that fields said beside it win over its values. Paths in
+    `unset` go into the mask without a value.
+    """
+    paths = [] if description is None else ["description"]
+    policies: dict[str, Policy | None] = {"guard": guard, "diversity": diversity, "decay": decay}
+    for prefix, policy in policies.items():
+        # `preset` is the first field of its policy, and the daemon goes by this order.
+        names = [field.name for field in fields(policy)] if policy is not None else []
+        paths += [f"{prefix}.{name}" for name in names if getattr(policy, name) is not None]
+    paths += [path for path in scalars.encode_texts(unset, "unset") if path not in paths]
+    settings = types_pb2.Collection(
+        description=description or "",
+        guard=encode_policy(types_pb2.GuardPolicy, guard),
+        diversity=encode_policy(types_pb2.DiversityPolicy, diversity),
+        decay=encode_policy(types_pb2.DecayPolicy, decay),
+    )
+    return settings, paths
+
+
+# -- collections
+
+
+def decode_model(message: types_pb2.EmbeddingModel) -> models.EmbeddingModel:
+    """Identity of an embedding model."""
+    return models.EmbeddingModel(
+        name=message.name,
+        version=message.version,
+        weights_sha256=message.weights_sha256,
+        dimension=message.dimension,
+    )
+
+
+def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
+    """A collection's settings."""
+    return models.CollectionInfo(
+        name=message.name,
+        description=message.description,
+        guard=_decode_policy(models.GuardPolicy, message.guard),
+        diversity=_decode_policy(models.DiversityPolicy, message.diversity),
+        decay=_decode_policy(models.DecayPolicy, message.decay),
+        model=decode_model(message.model),
+        created_time=scalars.decode_time(message.created_time),
+        revision=message.revision,
+        settings_revision=message.settings_revision,
+    )
+
+
+def decode_change(
+    answer: admin_pb.CreateCollectionResponse | admin_pb.UpdateCollectionResponse,
+) -> models.CollectionChange:
+    """Answer of CreateCollection and UpdateCollection."""
+    return models.CollectionChange(
+        collection=decode_collection(answer.collection),
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+def decode_got(answer: admin_pb.GetCollectionResponse) -> models.CollectionInfo:
+    """Answer of GetCollection."""
+    return decode_collection(answer.collection)
+
+
+def decode_collections(answer: admin_pb.ListCollectionsResponse) -> models.CollectionPage:
+    """Answer of ListCollections."""
+    return models.CollectionPage(
+        collections=tuple(decode_collection(item) for item in answer.collections),
+        next_page_token=answer.next_page_token,
+        revision=answer.revision,
+    )
+
+
+def decode_deleted(answer: admin_pb.DeleteCollectionResponse) -> models.CollectionDeleted:
+    """Answer of DeleteCollection."""
+    return models.CollectionDeleted(
+        active_count=answer.active_count,
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
+    )
+
+
+# -- comparison and figures
+
+
+def decode_comparison(answer: admin_pb.CompareResponse) -> models.Comparison:
+    """Answer of Compare."""
+    has_cosine = answer.HasField("cosine_similarity")
+    return models.Comparison(
+        same_text=answer.same_text,
+        same_words=answer.same_words,
+        cosine_similarity=answer.cosine_similarity if has_cosine else None,
+        jaccard_similarity=answer.jaccard_similarity,
+        presets=tuple(
+            models.PresetOutcome(
+                preset=PRESET.decode(item.preset),
+                refuses=item.refuses,
+                method=METHOD.decode(item.method),
+            )
+            for item in answer.presets
+        ),
+        model=decode_model(answer.model),
+    )
+
+
+def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats:
+    return models.CollectionStats(
+        name=message.name,
+        active_count=message.active_count,
+        revision=message.revision,
+        total_count=message.total_count,
+        forgotten_count=message.forgotten_count,
+        link_count=message.link_count,
+        saved_count=message.saved_count,
+        refused_counts=dict(message.refused_counts),
+        recall_count=message.recall_count,
+        hnsw_count=message.hnsw_count,
+        file_bytes=message.file_bytes,
+        array_bytes=message.array_bytes,
+        state=message.state,
+        queue_length=message.queue_length,
+        kind_counts=dict(message.kind_counts),
+    )
+
+
+def decode_stats(answer: admin_pb.StatsResponse) -> models.Stats:
+    """Answer of Stats."""
+    return models.Stats(
+        collections=tuple(_decode_figures(item) for item in answer.collections),
+        version=answer.version,
+        started_time=scalars.decode_time(answer.started_time),
+        cpu_s=answer.cpu_s,
+        embedder_cpu_s=answer.embedder_cpu_s,
+        rss_bytes=answer.rss_bytes,
+        model=decode_model(answer.model),
+        embedder_state=answer.embedder_state,
+        collection_count=answer.collection_count,
+        revision=answer.revision,
+    )

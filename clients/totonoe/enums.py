@@ -1,0 +1,101 @@
+"""The closed sets of words that memories and answers use, as lower-case strings.
+
+Each is a `StrEnum`, so that `memory.kind == "state"` holds and JSON shows the word. A
+newer daemon may send a value that this client does not know: it reads as `UNKNOWN`,
+which cannot be sent.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a memory records: a state that holds until it changes, or an entry of a log."""
+
+    STATE = "state"
+    EVENT = "event"
+    AFFECT = "affect"
+    UNKNOWN = "unknown"
+
+
+class StateKind(StrEnum):
+    """What a state describes. Only states of one kind are compared with each other."""
+
+    FACT = "fact"
+    RELATION = "relation"
+    TASK = "task"
+    SUMMARY = "summary"
+    LONG_MOOD = "long_mood"
+    UNKNOWN = "unknown"
+
+
+class Status(StrEnum):
+    """Where a memory stands in its life."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+    FORGOTTEN = "forgotten"
+    UNKNOWN = "unknown"
+
+
+class LinkType(StrEnum):
+    """How two memories relate, read from the one that holds the link."""
+
+    RELATED = "related"
+    UPDATES = "updates"
+    UPDATED_BY = "updated_by"
+    CONTRADICTS = "contradicts"
+    REFINES = "refines"
+    REFINED_BY = "refined_by"
+    CAUSES = "causes"
+    CAUSED_BY = "caused_by"
+    UNKNOWN = "unknown"
+
+
+class Method(StrEnum):
+    """Layer of the guard that decided; `NONE` if no layer found a duplicate."""
+
+    NONE = "none"
+    EXACT = "exact"
+    JACCARD = "jaccard"
+    COSINE = "cosine"
+    SESSION_COSINE = "session_cosine"
+    UNKNOWN = "unknown"
+
+
+class RecallMode(StrEnum):
+    """Which arms of a recall run."""
+
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+    LEXICAL = "lexical"
+    UNKNOWN = "unknown"
+
+
+class DiversityEffect(StrEnum):
+    """What diversity did with the place of a hit."""
+
+    NONE = "none"
+    RAISED = "raised"
+    LOWERED = "lowered"
+    OVER_BUDGET = "over_budget"
+    UNKNOWN = "unknown"
+
+
+class Preset(StrEnum):
+    """Named sets of guard thresholds."""
+
+    STANDARD = "standard"
+    EGO = "ego"
+    ROBOTMEM = "robotmem"
+    UNKNOWN = "unknown"
+
+
+class Tokenizer(StrEnum):
+    """How the guard makes tokens for its Jaccard layer."""
+
+    SCRIPT_AWARE = "script_aware"
+    WHITESPACE = "whitespace"
+    UNKNOWN = "unknown"

@@ -1,0 +1,208 @@
+"""What a call can end in, as a tree. Catch the branch you can do something about.
+
+    TotonoeError
+    ├── InvalidArgument       the request is wrong: correct it and call again
+    ├── NotFound              it does not exist, or is private to another agent
+    ├── AlreadyExists         a collection of this name exists
+    │   ├── ExternalIdExists  the external id is taken in the collection
+    │   └── OperationIdReused the operation id was used with another payload
+    ├── StaleRevision         the memory changed since it was read: read it, decide again
+    ├── FailedPrecondition    the state of the store forbids it; waiting does not help
+    │   ├── NotActive         the memory is forgotten, superseded or closed
+    │   ├── ModelMismatch     the collection's vectors come from another model
+    │   └── ReadOnly          the store cannot write (disk full, failed writer)
+    ├── QuotaExceeded         a limit of the store, or of the size of a message
+    ├── Unavailable           not now: try again after `retry_delay_s`
+    │   └── Unreachable       no daemon answers at the address
+    ├── DeadlineExceeded      no answer in time; a write may have been done
+    ├── DataLoss              a checksum on disk does not match
+    ├── PermissionDenied      the caller may not do this
+    ├── Unauthenticated       the caller is not known
+    ├── OutOfRange            a position in a history that is no longer kept
+    ├── Unimplemented         the daemon is older than this client
+    ├── Cancelled             the call was given up by the caller
+    └── Internal              a bug in the daemon; `details["error_id"]` finds it in its log
+
+Except after `DeadlineExceeded`, `Cancelled` and `Internal` nothing was changed. After those,
+calling again with the same operation id is safe: it gives the first answer, or does it once.
+"""
+
+# These are named for what happened, as in the core, not for being errors.
+# ruff: noqa: N818
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class TotonoeError(Exception):
+    """Base of all failures of a call.
+
+    Attributes
+    ----------
+    code : str
+        Name of the status code, for instance `INVALID_ARGUMENT`.
+    reason : str
+        Name of a `totonoe.v1.ErrorReason` without its prefix. Empty if the failure came
+        from the transport; unknown to this client if the daemon is newer.
+    message : str
+        What is wrong, for people.
+    details : mapping of str to str
+        What is wrong, for programs: for instance `field`, `got`, `allowed`.
+    retry_delay_s : float or None
+        How long the daemon asks to wait before the next try.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "UNKNOWN",
+        reason: str = "",
+        details: Mapping[str, str] | None = None,
+        retry_delay_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = dict(details or {})
+        self.retry_delay_s = retry_delay_s
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.reason or self.code})"
+
+
+class InvalidArgument(TotonoeError):
+    """The request is wrong; `details` name the field, what it got and what is allowed."""
+
+
+class NotFound(TotonoeError):
+    """The memory, link or collection does not exist, or is private to another agent."""
+
+
+class AlreadyExists(TotonoeError):
+    """The name is taken: another collection has it."""
+
+
+class ExternalIdExists(AlreadyExists):
+    """Another memory of the collection has this external id."""
+
+
+class OperationIdReused(AlreadyExists):
+    """The operation id was used before with another payload: take a new one."""
+
+
+class StaleRevision(TotonoeError):
+    """The row is not at `expected_revision`: read it again, then decide again."""
+
+
+class FailedPrecondition(TotonoeError):
+    """The state of the store forbids it. Differs from `Unavailable`: waiting does not help."""
+
+
+class NotActive(FailedPrecondition):
+    """The memory is forgotten, superseded or closed."""
+
+
+class ModelMismatch(FailedPrecondition):
+    """The collection's vectors come from another model than the daemon runs."""
+
+
+class ReadOnly(FailedPrecondition):
+    """The store cannot write (disk full, failed writer); reads go on."""
+
+
+class QuotaExceeded(TotonoeError):
+    """A stated limit of the store is reached, or a message is over 16 MiB."""
+
+
+class Unavailable(TotonoeError):
+    """Not now: a queue is full, the embedder restarts, or the daemon is stopping.
+
+    The client has tried again already, as its retry policy says.
+    """
+
+
+class Unreachable(Unavailable):
+    """No daemon answers at the address: it is not running, or elsewhere."""
+
+
+class DeadlineExceeded(TotonoeError):
+    """No answer within `timeout_s`. A write may have been done or not."""
+
+
+class DataLoss(TotonoeError):
+    """A checksum on disk does not match; the damaged row is not served."""
+
+
+class PermissionDenied(TotonoeError):
+    """The caller may not do this."""
+
+
+class Unauthenticated(TotonoeError):
+    """The daemon does not know the caller."""
+
+
+class OutOfRange(TotonoeError):
+    """A position in a history that is no longer kept."""
+
+
+class Unimplemented(TotonoeError):
+    """The daemon does not know this call: it is older than this client."""
+
+
+class Cancelled(TotonoeError):
+    """The call was given up before its answer came."""
+
+
+class Internal(TotonoeError):
+    """A bug in the daemon, or an answer outside the contract."""
+
+
+_BY_CODE: dict[str, type[TotonoeError]] = {
+    "INVALID_ARGUMENT": InvalidArgument,
+    "NOT_FOUND": NotFound,
+    "ALREADY_EXISTS": AlreadyExists,
+    "ABORTED": StaleRevision,
+    "FAILED_PRECONDITION": FailedPrecondition,
+    "RESOURCE_EXHAUSTED": QuotaExceeded,
+    "UNAVAILABLE": Unavailable,
+    "DEADLINE_EXCEEDED": DeadlineExceeded,
+    "DATA_LOSS": DataLoss,
+    "PERMISSION_DENIED": PermissionDenied,
+    "UNAUTHENTICATED": Unauthenticated,
+    "OUT_OF_RANGE": OutOfRange,
+    "UNIMPLEMENTED": Unimplemented,
+    "CANCELLED": Cancelled,
+    "INTERNAL": Internal,
+}
+
+# Only reasons that a caller handles otherwise than the rest of their code.
+_BY_REASON: dict[str, type[TotonoeError]] = {
+    "EXTERNAL_ID_EXISTS": ExternalIdExists,
+    "OPERATION_ID_REUSED": OperationIdReused,
+    "NOT_ACTIVE": NotActive,
+    "MODEL_MISMATCH": ModelMismatch,
+    "READ_ONLY": ReadOnly,
+}
+
+
+def build(
+    code: str,
+    message: str,
+    *,
+    reason: str = "",
+    details: Mapping[str, str] | None = None,
+    retry_delay_s: float | None = None,
+) -> TotonoeError:
+    """The exception for a status code and a reason; neither has to be known.
+
+    A reason picks its subclass only under the code it belongs to, so that a daemon that
+    changes the code of a reason is still caught by the branch of the code.
+    """
+    branch = _BY_CODE.get(code, TotonoeError)
+    kind = _BY_REASON.get(reason, branch)
+    if not issubclass(kind, branch):
+        kind = branch
+    return kind(message, code=code, reason=reason, details=details, retry_delay_s=retry_delay_s)

@@ -1,0 +1,288 @@
+"""What the client returns, as frozen dataclasses.
+
+Times are aware datetimes in UTC. Similarities are cosines (-1 to 1) or shares (0 to 1),
+higher is closer. `revision` is the newest revision of the collection when the answer was
+made, unless a field says otherwise.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from totonoe.enums import DiversityEffect, Kind, LinkType, Method, StateKind, Status
+from totonoe.errors import TotonoeError
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A stretch of time from `from_time` until before `to_time`; `None` is open."""
+
+    from_time: datetime | None = None
+    to_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction of a link; the target holds the inverse."""
+
+    target_id: str
+    type: LinkType
+    confidence: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory as it is stored.
+
+    Attributes
+    ----------
+    state_kind : StateKind or None
+        `None` for events and affects.
+    vector : array of float or None
+        float32, unit norm; `None` unless the call asked for vectors. Offers the buffer
+        protocol: `numpy.frombuffer(memory.vector, dtype="f4")` copies nothing.
+    revision : int
+        That of the last operation that changed this memory: what `expected_revision` means.
+    """
+
+    id: str
+    external_id: str
+    content: str
+    content_hash: str
+    vector: array[float] | None
+    kind: Kind
+    state_kind: StateKind | None
+    category: str
+    tags: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    payload: Mapping[str, Any]
+    importance: int
+    confidence: float
+    salience: float
+    emotion: str
+    perception_type: str
+    life_stage: str
+    agent_id: str
+    session_id: str
+    thread_id: str
+    entities: tuple[str, ...]
+    evidence_ids: tuple[str, ...]
+    about_time: TimeRange | None
+    created_time: datetime
+    updated_time: datetime
+    last_access_time: datetime | None
+    access_count: int
+    last_confirmed_time: datetime | None
+    done_time: datetime | None
+    valid_from_time: datetime | None
+    valid_to_time: datetime | None
+    status: Status
+    superseded_by: str
+    private: bool
+    links: tuple[Link, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The memory that says the same already; `similarity` is by `method`."""
+
+    memory_id: str
+    age: str
+    snippet: str
+    similarity: float
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory near to what was asked about, which was no reason to refuse."""
+
+    memory_id: str
+    cosine_similarity: float
+    jaccard_similarity: float
+    snippet: str
+    age: str
+    same_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LayerReport:
+    """What one layer of the guard did; `skipped_because` is empty if it ran."""
+
+    layer: Method
+    ran: bool
+    skipped_because: str
+    best_similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Answer of `remember`: saved, or refused with the memory that says the same.
+
+    Attributes
+    ----------
+    memory_id : str
+        The new memory; the existing one if it was refused.
+    similarity : float
+        Best similarity that the deciding layer saw.
+    replayed : bool
+        The first answer to this operation id again; nothing was done now.
+    """
+
+    saved: bool
+    memory_id: str
+    duplicate: Duplicate | None
+    method: Method
+    similarity: float
+    similar: tuple[Similar, ...]
+    links: tuple[Link, ...]
+    layers: tuple[LayerReport, ...]
+    revision: int
+    replayed: bool
+    operation_id: str
+
+    @property
+    def duplicate_of(self) -> str | None:
+        """Id of the memory that says the same, `None` if it was saved."""
+        return self.duplicate.memory_id if self.duplicate else None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Answer of `check`: what `remember` would do now."""
+
+    would_save: bool
+    duplicate: Duplicate | None
+    method: Method
+    similarity: float
+    similar: tuple[Similar, ...]
+    layers: tuple[LayerReport, ...]
+    revision: int
+
+    @property
+    def duplicate_of(self) -> str | None:
+        """Id of the memory that says the same, `None` if it would be saved."""
+        return self.duplicate.memory_id if self.duplicate else None
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What became of one item of `remember_many`: exactly one of the last two is set.
+
+    Attributes
+    ----------
+    index : int
+        Place of the item in the input, from 0.
+    item : object
+        The item as it was handed in (a `str` or a `Draft`).
+    """
+
+    index: int
+    item: Any
+    remembered: Remembered | None
+    error: TotonoeError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One recalled memory with the reasons for its place. A rank of 0: not in that arm."""
+
+    memory: Memory
+    cosine_similarity: float | None
+    lexical_similarity: float | None
+    vector_rank: int
+    lexical_rank: int
+    fused_rank: int
+    diversity: DiversityEffect
+    effective_confidence: float
+
+    @property
+    def similarity(self) -> float | None:
+        """The cosine if there is one, else the lexical similarity."""
+        if self.cosine_similarity is not None:
+            return self.cosine_similarity
+        return self.lexical_similarity
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Answer of `recall`, best first. `degraded_because` is empty if all arms ran."""
+
+    hits: tuple[Hit, ...]
+    arms: tuple[str, ...]
+    degraded_because: str
+    vector_search: str
+    filtered_count: int
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Answer of `get_many`: memories in the order asked, and the ids that lead to none."""
+
+    memories: tuple[Memory, ...]
+    missing_ids: tuple[str, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of memories by creation time; an empty token: it was the last."""
+
+    memories: tuple[Memory, ...]
+    next_page_token: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """Answer of `update`: `updated` is false if the new text repeats another memory."""
+
+    updated: bool
+    memory: Memory
+    duplicate: Duplicate | None
+    layers: tuple[LayerReport, ...]
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Answer of `forget`: the memories as they were before, links included."""
+
+    forgotten: tuple[Memory, ...]
+    missing_ids: tuple[str, ...]
+    unlinked_count: int
+    dry_run: bool
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Answer of `link`: both directions; `created` is false if the link was only changed."""
+
+    link: Link
+    inverse: Link
+    created: bool
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Answer of `unlink`: the links taken away, as the source held them."""
+
+    removed: tuple[Link, ...]
+    revision: int
+    replayed: bool
+    operation_id: str

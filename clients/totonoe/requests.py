@@ -1,0 +1,393 @@
+"""Requests of both clients, made in one place.
+
+Each method gives a `Prepared` call: where it goes, what is sent and how the answer is
+read. The clients only differ in how they wait for it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from google.protobuf.field_mask_pb2 import FieldMask
+from google.protobuf.message import Message
+
+from totonoe import admin_models, convert, convert_admin, models, scalars
+from totonoe.drafts import Draft, DraftFields, FilterFields, UpdateFields, Vector
+from totonoe.enums import LinkType, RecallMode
+from totonoe.errors import NotFound
+from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.v1 import types_pb2
+
+R = TypeVar("R")
+
+_MEMORY = "/totonoe.v1.MemoryService/"
+_ADMIN = "/totonoe.v1.AdminService/"
+REMEMBER_MANY_PATH = _MEMORY + "RememberMany"
+HEALTH_PATH = "/grpc.health.v1.Health/Check"
+# A HealthCheckResponse with status SERVING: its one field, 1, holds the number 1.
+HEALTH_SERVING = b"\x08\x01"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Generic[R]):
+    """One unary call: its path, its request, and how its answer becomes a result."""
+
+    path: str
+    request: Message
+    answer_type: type[Message]
+    decode: Callable[[Any], R]
+
+
+def new_operation_id() -> str:
+    """`op_` and 24 random hex digits: the same on each attempt of a call."""
+    return "op_" + secrets.token_hex(12)
+
+
+def serialize(message: Message) -> bytes:
+    """Bytes of a request."""
+    return message.SerializeToString()
+
+
+def health_call(channel: Any) -> Any:
+    """The standard health check on a channel, with bytes in and out: its messages would
+    need a package more. An empty request asks for the daemon as a whole."""
+    return channel.unary_unary(HEALTH_PATH, request_serializer=None, response_deserializer=None)
+
+
+class Requests:
+    """Makes requests with a client's agent, and its collection for calls that do not say."""
+
+    def __init__(self, agent_id: str, collection: str) -> None:
+        self._agent_id = agent_id
+        self._collection = collection
+
+    def _where(self, collection: str | None) -> str:
+        return self._collection if collection is None else collection
+
+    # -- memories
+
+    def remember_item(self, draft: Draft) -> memory_pb.RememberRequest:
+        """The request of one Remember, with an operation id."""
+        return memory_pb.RememberRequest(
+            collection=self._where(draft.collection),
+            operation_id=draft.operation_id or new_operation_id(),
+            agent_id=self._agent_id if draft.agent_id is None else draft.agent_id,
+            memory=convert.encode_draft(draft),
+            force=draft.force,
+        )
+
+    def remember_prepared(self, request: memory_pb.RememberRequest) -> Prepared[models.Remembered]:
+        """Remember, of a request that is there already."""
+        return Prepared(
+            _MEMORY + "Remember", request, memory_pb.RememberResponse, convert.decode_remembered
+        )
+
+    def remember(
+        self,
+        content: str,
+        force: bool,
+        operation_id: str,
+        collection: str | None,
+        fields: DraftFields,
+    ) -> Prepared[models.Remembered]:
+        """Remember."""
+        draft = Draft(
+            content, force=force, operation_id=operation_id, collection=collection, **fields
+        )
+        return self.remember_prepared(self.remember_item(draft))
+
+    def check(
+        self, content: str, collection: str | None, fields: DraftFields
+    ) -> Prepared[models.Checked]:
+        """Check."""
+        request = memory_pb.CheckRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            memory=convert.encode_draft(Draft(content, **fields)),
+        )
+        return Prepared(_MEMORY + "Check", request, memory_pb.CheckResponse, convert.decode_checked)
+
+    def recall(
+        self,
+        text: str,
+        vector: Vector,
+        k: int,
+        mode: RecallMode | str | None,
+        diversity: admin_models.DiversityPolicy | None,
+        include_vectors: bool,
+        no_touch: bool,
+        collection: str | None,
+        conditions: FilterFields,
+    ) -> Prepared[models.Recalled]:
+        """Recall."""
+        request = memory_pb.RecallRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            text=text,
+            vector=b"" if vector is None else scalars.encode_vector(vector),
+            k=k,
+            filter=convert.encode_filter(conditions),
+            mode=None if mode is None else convert.RECALL_MODE.encode(mode, "mode"),
+            diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
+            include_vectors=include_vectors,
+            no_touch=no_touch,
+        )
+        return Prepared(
+            _MEMORY + "Recall", request, memory_pb.RecallResponse, convert.decode_recalled
+        )
+
+    def get(
+        self, ids: Iterable[str], include_vectors: bool, collection: str | None
+    ) -> Prepared[models.Found]:
+        """Get of several ids."""
+        request = memory_pb.GetRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            ids=scalars.encode_texts(ids, "ids"),
+            include_vectors=include_vectors,
+        )
+        return Prepared(_MEMORY + "Get", request, memory_pb.GetResponse, convert.decode_found)
+
+    def get_one(
+        self, memory_id: str, include_vectors: bool, collection: str | None
+    ) -> Prepared[models.Memory]:
+        """Get of one id, whose answer is the memory itself."""
+        several = self.get([memory_id], include_vectors, collection)
+
+        def only(answer: memory_pb.GetResponse) -> models.Memory:
+            if not answer.memories:
+                raise NotFound(
+                    f"memory {memory_id!r} not found", code="NOT_FOUND", reason="MEMORY_NOT_FOUND"
+                )
+            return convert.decode_memory(answer.memories[0])
+
+        return Prepared(several.path, several.request, several.answer_type, only)
+
+    def list(
+        self,
+        page_size: int,
+        page_token: str,
+        include_vectors: bool,
+        collection: str | None,
+        conditions: FilterFields,
+    ) -> Prepared[models.Page]:
+        """List."""
+        request = memory_pb.ListRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            filter=convert.encode_filter(conditions),
+            page_size=page_size,
+            page_token=page_token,
+            include_vectors=include_vectors,
+        )
+        return Prepared(_MEMORY + "List", request, memory_pb.ListResponse, convert.decode_page)
+
+    def update(
+        self,
+        memory_id: str,
+        expected_revision: int,
+        reason: str,
+        force: bool,
+        operation_id: str,
+        collection: str | None,
+        fields: UpdateFields,
+    ) -> Prepared[models.Updated]:
+        """Update; the mask is what `fields` names."""
+        memory, paths = convert.encode_update(fields)
+        request = memory_pb.UpdateRequest(
+            collection=self._where(collection),
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            memory_id=memory_id,
+            memory=memory,
+            update_mask=FieldMask(paths=paths),
+            expected_revision=expected_revision,
+            reason=reason,
+            force=force,
+        )
+        return Prepared(
+            _MEMORY + "Update", request, memory_pb.UpdateResponse, convert.decode_updated
+        )
+
+    def forget(
+        self,
+        ids: str | Iterable[str],
+        reason: str,
+        dry_run: bool,
+        operation_id: str,
+        collection: str | None,
+    ) -> Prepared[models.Forgotten]:
+        """Forget of one id or several."""
+        request = memory_pb.ForgetRequest(
+            collection=self._where(collection),
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            ids=[ids] if isinstance(ids, str) else scalars.encode_texts(ids, "ids"),
+            reason=reason,
+            dry_run=dry_run,
+        )
+        return Prepared(
+            _MEMORY + "Forget", request, memory_pb.ForgetResponse, convert.decode_forgotten
+        )
+
+    def link(
+        self,
+        source_id: str,
+        target_id: str,
+        link_type: LinkType | str | None,
+        confidence: float | None,
+        note: str,
+        operation_id: str,
+        collection: str | None,
+    ) -> Prepared[models.Linked]:
+        """Link."""
+        request = memory_pb.LinkRequest(
+            collection=self._where(collection),
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            source_id=source_id,
+            target_id=target_id,
+            type=None if link_type is None else convert.LINK_TYPE.encode(link_type, "link_type"),
+            confidence=confidence,
+            note=note,
+        )
+        return Prepared(_MEMORY + "Link", request, memory_pb.LinkResponse, convert.decode_linked)
+
+    def unlink(
+        self,
+        source_id: str,
+        target_id: str,
+        link_type: LinkType | str | None,
+        operation_id: str,
+        collection: str | None,
+    ) -> Prepared[models.Unlinked]:
+        """Unlink."""
+        request = memory_pb.UnlinkRequest(
+            collection=self._where(collection),
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            source_id=source_id,
+            target_id=target_id,
+            type=None if link_type is None else convert.LINK_TYPE.encode(link_type, "link_type"),
+        )
+        return Prepared(
+            _MEMORY + "Unlink", request, memory_pb.UnlinkResponse, convert.decode_unlinked
+        )
+
+    # -- collections
+
+    def create_collection(
+        self,
+        name: str,
+        description: str,
+        guard: admin_models.GuardPolicy | None,
+        diversity: admin_models.DiversityPolicy | None,
+        decay: admin_models.DecayPolicy | None,
+        client_vector_dimension: int,
+        operation_id: str,
+    ) -> Prepared[admin_models.CollectionChange]:
+        """CreateCollection."""
+        request = admin_pb.CreateCollectionRequest(
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            name=name,
+            description=description,
+            guard=convert_admin.encode_policy(types_pb2.GuardPolicy, guard),
+            diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
+            decay=convert_admin.encode_policy(types_pb2.DecayPolicy, decay),
+            client_vector_dimension=client_vector_dimension,
+        )
+        return Prepared(
+            _ADMIN + "CreateCollection",
+            request,
+            admin_pb.CreateCollectionResponse,
+            convert_admin.decode_change,
+        )
+
+    def get_collection(self, name: str | None) -> Prepared[admin_models.CollectionInfo]:
+        """GetCollection."""
+        return Prepared(
+            _ADMIN + "GetCollection",
+            admin_pb.GetCollectionRequest(name=self._where(name)),
+            admin_pb.GetCollectionResponse,
+            convert_admin.decode_got,
+        )
+
+    def list_collections(
+        self, page_size: int, page_token: str
+    ) -> Prepared[admin_models.CollectionPage]:
+        """ListCollections."""
+        return Prepared(
+            _ADMIN + "ListCollections",
+            admin_pb.ListCollectionsRequest(page_size=page_size, page_token=page_token),
+            admin_pb.ListCollectionsResponse,
+            convert_admin.decode_collections,
+        )
+
+    def update_collection(
+        self,
+        name: str | None,
+        description: str | None,
+        guard: admin_models.GuardPolicy | None,
+        diversity: admin_models.DiversityPolicy | None,
+        decay: admin_models.DecayPolicy | None,
+        unset: Iterable[str],
+        expected_revision: int,
+        reason: str,
+        operation_id: str,
+    ) -> Prepared[admin_models.CollectionChange]:
+        """UpdateCollection; the mask is what is said."""
+        settings, paths = convert_admin.encode_settings(description, guard, diversity, decay, unset)
+        request = admin_pb.UpdateCollectionRequest(
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            name=self._where(name),
+            collection=settings,
+            update_mask=FieldMask(paths=paths),
+            expected_revision=expected_revision,
+            reason=reason,
+        )
+        return Prepared(
+            _ADMIN + "UpdateCollection",
+            request,
+            admin_pb.UpdateCollectionResponse,
+            convert_admin.decode_change,
+        )
+
+    def delete_collection(
+        self, name: str, operation_id: str
+    ) -> Prepared[admin_models.CollectionDeleted]:
+        """DeleteCollection."""
+        request = admin_pb.DeleteCollectionRequest(
+            operation_id=operation_id or new_operation_id(), agent_id=self._agent_id, name=name
+        )
+        return Prepared(
+            _ADMIN + "DeleteCollection",
+            request,
+            admin_pb.DeleteCollectionResponse,
+            convert_admin.decode_deleted,
+        )
+
+    # -- the daemon
+
+    def compare(self, text_a: str, text_b: str) -> Prepared[admin_models.Comparison]:
+        """Compare."""
+        return Prepared(
+            _ADMIN + "Compare",
+            admin_pb.CompareRequest(text_a=text_a, text_b=text_b),
+            admin_pb.CompareResponse,
+            convert_admin.decode_comparison,
+        )
+
+    def stats(self, collection: str) -> Prepared[admin_models.Stats]:
+        """Stats of one collection, or of all open ones if it is empty."""
+        return Prepared(
+            _ADMIN + "Stats",
+            admin_pb.StatsRequest(collection=collection),
+            admin_pb.StatsResponse,
+            convert_admin.decode_stats,
+        )

@@ -1,0 +1,91 @@
+"""Failed calls and failed items of the wire, as exceptions of `totonoe.errors`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import grpc
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from totonoe.errors import TotonoeError, Unreachable, build
+from totonoe.v1 import memory_service_pb2
+
+DOMAIN = "totonoe.v1"
+RETRY_DELAY_DETAIL = "retry_delay_ms"
+
+
+def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
+    """The exception for a failed call.
+
+    Parameters
+    ----------
+    error : grpc.RpcError
+        What a call of either gRPC client raised.
+    address : str
+        Where the daemon was looked for, for the hint how to start it.
+    """
+    # Both clients raise errors that are calls as well; the base class does not say so.
+    failed = cast(grpc.Call, error)
+    code = failed.code().name
+    message = failed.details() or code
+    reason, details, retry_delay_s = _rich_details(failed)
+    if code == "UNAVAILABLE" and not reason:
+        # Our daemon always states a reason, so the connection itself failed.
+        return Unreachable(
+            f"no daemon answers at {address}; start one with `totonoe serve`, or say where it "
+            f"is with TOTONOE_ADDRESS ({message})",
+            code=code,
+            details={"address": address},
+            retry_delay_s=retry_delay_s,
+        )
+    if code == "DEADLINE_EXCEEDED" and not reason:
+        reason = "DEADLINE_PASSED"
+    return build(code, message, reason=reason, details=details, retry_delay_s=retry_delay_s)
+
+
+def from_item(item: memory_service_pb2.ItemError) -> TotonoeError:
+    """The exception for one failed item of a stream."""
+    details = dict(item.details)
+    return build(
+        _code_name(item.code),
+        item.message or item.reason,
+        reason=item.reason,
+        details=details,
+        retry_delay_s=_delay_of(details),
+    )
+
+
+def _rich_details(failed: grpc.Call) -> tuple[str, dict[str, str], float | None]:
+    """Reason, details and retry delay in seconds; empty where the answer carries none."""
+    try:
+        status = rpc_status.from_call(failed)
+    except (ValueError, grpc.RpcError):
+        # A proxy on the way may rewrite the message and leave our details in place.
+        status = None
+    reason, details, retry_delay_s = "", {}, None
+    for packed in status.details if status else ():
+        if packed.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
+            info = error_details_pb2.ErrorInfo()
+            packed.Unpack(info)
+            if info.domain == DOMAIN:
+                reason, details = info.reason, dict(info.metadata)
+        elif packed.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
+            retry = error_details_pb2.RetryInfo()
+            packed.Unpack(retry)
+            retry_delay_s = retry.retry_delay.ToTimedelta().total_seconds()
+    return reason, details, retry_delay_s if retry_delay_s is not None else _delay_of(details)
+
+
+def _delay_of(details: dict[str, str]) -> float | None:
+    try:
+        return max(0.0, float(details[RETRY_DELAY_DETAIL]) / 1000.0)
+    except (KeyError, ValueError):
+        return None
+
+
+def _code_name(number: int) -> str:
+    for code in grpc.StatusCode:
+        if code.value[0] == number:
+            return code.name
+    return "UNKNOWN"

@@ -1,0 +1,214 @@
+"""The wire side of `remember_many`: one stream, opened again when it breaks.
+
+Messages without an answer are sent again on the new stream, with the same operation
+ids. Answers are waited for one at a time, each with its own time limit, because a stream
+that lives as long as its input cannot have one deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from totonoe import status
+from totonoe.bulk import Window, ended_early
+from totonoe.errors import DeadlineExceeded, TotonoeError
+from totonoe.requests import REMEMBER_MANY_PATH, serialize
+from totonoe.retry import Attempts, RetryPolicy
+from totonoe.v1 import memory_service_pb2 as memory_pb
+
+
+def _late(timeout_s: float) -> DeadlineExceeded:
+    return DeadlineExceeded(
+        f"no answer to a message of the stream within {timeout_s:g} s",
+        code="DEADLINE_EXCEEDED",
+        reason="DEADLINE_PASSED",
+    )
+
+
+def _method(channel: Any) -> Any:
+    return channel.stream_stream(
+        REMEMBER_MANY_PATH,
+        request_serializer=serialize,
+        response_deserializer=memory_pb.RememberManyResponse.FromString,
+    )
+
+
+class Stream:
+    """A RememberMany stream of the blocking client.
+
+    Parameters
+    ----------
+    channel : grpc.Channel
+        Connection.
+    window : Window
+        What is on its way.
+    retry : RetryPolicy
+        How often a stream that breaks without an answer in between is opened again.
+    timeout_s : float
+        Seconds to wait for each answer, tries included.
+    address : str
+        For error messages.
+    """
+
+    def __init__(
+        self,
+        channel: grpc.Channel,
+        window: Window,
+        retry: RetryPolicy,
+        timeout_s: float,
+        address: str,
+    ) -> None:
+        self._method = _method(channel)
+        self._window = window
+        self._retry = retry
+        self._timeout_s = timeout_s
+        self._address = address
+        self._outgoing: queue.SimpleQueue[memory_pb.RememberManyRequest | None] | None = None
+        self._call: Any = None
+
+    def send(self, message: memory_pb.RememberManyRequest) -> None:
+        """Hands a message over; gRPC's own thread sends it. The window bounds the queue."""
+        if self._outgoing is None:
+            self._open()
+        else:
+            self._outgoing.put(message)
+
+    def receive(self) -> memory_pb.RememberManyResponse:
+        """The answer to the oldest unanswered message.
+
+        Raises
+        ------
+        TotonoeError
+            If the stream failed and may not be, or could not be, opened again.
+        """
+        attempts = Attempts(self._retry, self._timeout_s)
+        while True:
+            try:
+                return self._next(attempts)
+            except grpc.RpcError as error:
+                failure: TotonoeError = status.from_call(error, self._address)
+                wait_s = attempts.wait_s(failure)
+                if wait_s is None:
+                    raise failure from error
+                self.close()
+                time.sleep(wait_s)
+                self._open()
+
+    def _next(self, attempts: Attempts) -> memory_pb.RememberManyResponse:
+        """Waits for one answer. The blocking API has no time limit per message: a timer
+        cancels the call, and the flag tells this from other cancellations."""
+        late = threading.Event()
+        call = self._call
+
+        def give_up() -> None:
+            late.set()
+            call.cancel()
+
+        remaining_s = attempts.remaining_s()
+        timer = threading.Timer(remaining_s, give_up) if remaining_s is not None else None
+        if timer:
+            timer.daemon = True
+            timer.start()
+        try:
+            answer: memory_pb.RememberManyResponse = next(call)
+        except StopIteration:
+            raise ended_early() from None
+        except grpc.RpcError:
+            if late.is_set():
+                raise _late(self._timeout_s) from None
+            raise
+        finally:
+            if timer:
+                timer.cancel()
+        return answer
+
+    def _open(self) -> None:
+        outgoing: queue.SimpleQueue[memory_pb.RememberManyRequest | None] = queue.SimpleQueue()
+        for message in self._window.unanswered():
+            outgoing.put(message)
+        self._outgoing = outgoing
+        requests: Iterator[memory_pb.RememberManyRequest | None] = iter(outgoing.get, None)
+        self._call = self._method(requests)
+
+    def close(self) -> None:
+        """Ends the stream and the thread that feeds it. Safe to call twice."""
+        if self._outgoing is not None:
+            self._outgoing.put(None)
+            self._call.cancel()
+            self._outgoing = None
+
+
+class AsyncStream:
+    """A RememberMany stream of the asyncio client; parameters as for `Stream`."""
+
+    def __init__(
+        self,
+        channel: grpc.aio.Channel,
+        window: Window,
+        retry: RetryPolicy,
+        timeout_s: float,
+        address: str,
+    ) -> None:
+        self._method = _method(channel)
+        self._window = window
+        self._retry = retry
+        self._timeout_s = timeout_s
+        self._address = address
+        self._outgoing: asyncio.Queue[memory_pb.RememberManyRequest | None] | None = None
+        self._call: Any = None
+
+    def send(self, message: memory_pb.RememberManyRequest) -> None:
+        """Hands a message over; gRPC's own task sends it while answers are read."""
+        if self._outgoing is None:
+            self._open()
+        else:
+            self._outgoing.put_nowait(message)
+
+    async def receive(self) -> memory_pb.RememberManyResponse:
+        """The answer to the oldest unanswered message. Raises as `Stream.receive`."""
+        attempts = Attempts(self._retry, self._timeout_s)
+        while True:
+            try:
+                async with asyncio.timeout(attempts.remaining_s()):
+                    answer = await self._call.read()
+            except TimeoutError:
+                raise _late(self._timeout_s) from None
+            except grpc.RpcError as error:
+                failure: TotonoeError = status.from_call(error, self._address)
+                wait_s = attempts.wait_s(failure)
+                if wait_s is None:
+                    raise failure from error
+                self.close()
+                await asyncio.sleep(wait_s)
+                self._open()
+            else:
+                if isinstance(answer, memory_pb.RememberManyResponse):
+                    return answer
+                raise ended_early()  # gRPC's mark for the end
+
+    def _open(self) -> None:
+        outgoing: asyncio.Queue[memory_pb.RememberManyRequest | None] = asyncio.Queue()
+        for message in self._window.unanswered():
+            outgoing.put_nowait(message)
+        self._outgoing = outgoing
+
+        async def requests() -> AsyncIterator[memory_pb.RememberManyRequest]:
+            while (message := await outgoing.get()) is not None:
+                yield message
+
+        self._call = self._method(requests())
+
+    def close(self) -> None:
+        """Ends the stream. Calls that are not cancelled are never collected by grpc.aio."""
+        if self._outgoing is not None:
+            self._outgoing.put_nowait(None)
+            self._call.cancel()
+            self._outgoing = None

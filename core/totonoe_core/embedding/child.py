@@ -1,0 +1,168 @@
+"""Handle of one child process: starts it, sends to it, collects what it says, ends it."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from typing import BinaryIO, cast
+
+from totonoe_core.embedding import frames
+from totonoe_core.embedding.settings import EmbedderSettings
+
+_END_TIME_S = 2.0
+_ONE_THREAD = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+_OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class ChildGoneError(Exception):
+    """The child died, closed its pipes, or does not take what is sent to it."""
+
+
+class Child:
+    """One running `worker`. A thread reads what it says; everything else is the caller's thread.
+
+    Attributes
+    ----------
+    pid : int
+    received : tuple of bytes and bytes, or None
+        Kind and body of the last frame that `take` did not yet return. Under `changed`.
+    gone : bool
+        Its output ended; nothing more will be received. Under `changed`.
+    """
+
+    def __init__(self, settings: EmbedderSettings, changed: threading.Condition) -> None:
+        """Start it and send the settings.
+
+        Parameters
+        ----------
+        settings : EmbedderSettings
+        changed : threading.Condition
+            Notified when a frame arrived or the child is gone.
+
+        Raises
+        ------
+        OSError
+            The process cannot be started.
+        ChildGoneError
+            It died at once.
+        """
+        # In a process group of its own: Ctrl-C in a terminal is for the daemon, which drains
+        # first. -P: the current directory must not shadow a module.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "totonoe_core.embedding.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=child_environment(),
+            process_group=0,
+            bufsize=0,
+        )
+        self.pid = self._process.pid
+        self.received: tuple[bytes, bytes] | None = None
+        self.gone = False
+        self._changed = changed
+        self._input = cast(BinaryIO, self._process.stdin)
+        os.set_blocking(self._input.fileno(), False)
+        self._reader = threading.Thread(
+            target=self._read, name=f"embedding-reader-{self.pid}", daemon=True
+        )
+        self._reader.start()
+        try:
+            body = frames.settings_to_wire(settings)
+            self.send(frames.SETTINGS, body, time.monotonic() + _END_TIME_S)
+        except ChildGoneError:
+            self.end()
+            raise
+
+    def send(self, kind: bytes, body: bytes, deadline_s: float) -> None:
+        """Write one frame.
+
+        Parameters
+        ----------
+        kind, body : bytes
+        deadline_s : float
+            On `time.monotonic`.
+
+        Raises
+        ------
+        ChildGoneError
+            It is dead, or took not all of it before the deadline; of no use any more.
+        """
+        rest = memoryview(frames.frame(kind, body))
+        descriptor = self._input.fileno()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLOUT)
+        while rest:
+            wait_s = deadline_s - time.monotonic()
+            if wait_s <= 0 or not poll.poll(wait_s * 1000):
+                raise ChildGoneError("the embedding process does not take its input")
+            try:
+                rest = rest[os.write(descriptor, rest) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise ChildGoneError("the embedding process died") from None
+
+    def take(self) -> tuple[bytes, bytes] | None:
+        """The frame received, if any, which is then forgotten. Call under `changed`."""
+        received, self.received = self.received, None
+        return received
+
+    def end(self) -> None:
+        """End it: close its input, wait a little, kill it. Returns when it is gone."""
+        self._input.close()
+        try:
+            self._process.wait(_END_TIME_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._reader.join(_END_TIME_S)
+
+    def kill(self) -> None:
+        """Kill it and wait for its end."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read(self) -> None:
+        with cast(BinaryIO, self._process.stdout) as unbuffered:
+            stream = os.fdopen(unbuffered.fileno(), "rb", closefd=False)
+            try:
+                while received := frames.read_frame(stream):
+                    with self._changed:
+                        self.received = received
+                        self._changed.notify_all()
+            except (frames.FrameError, OSError):
+                # Whoever waits for an answer learns by `gone` that none will come.
+                pass
+            finally:
+                stream.close()
+                with self._changed:
+                    self.gone = True
+                    self._changed.notify_all()
+
+
+def child_environment() -> dict[str, str]:
+    """This process's environment, with its module path, one BLAS thread and no model hubs.
+
+    The module path goes along, so that the child finds the same package whether it is installed
+    or run from its source folder.
+    """
+    environment = dict(os.environ)
+    environment.update(dict.fromkeys(_ONE_THREAD, "1"))
+    environment.update(_OFFLINE)
+    paths = dict.fromkeys(path or os.getcwd() for path in sys.path)  # noqa: PTH109 (text needed)
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    return environment

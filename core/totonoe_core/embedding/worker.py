@@ -1,0 +1,165 @@
+"""The child process that holds the model: `python -m totonoe_core.embedding.worker`.
+
+A process of its own, because tokenizing is Python: in the daemon it would hold the interpreter
+for milliseconds a text, and a crash of native code would take the daemon along.
+
+It reads and writes frames (`frames`) on the standard streams it was started with. Those are
+moved to private descriptors first, so that nothing a library prints gets between the frames:
+while the model loads, prints go to standard error; afterwards, when there are memories to
+quote, nowhere.
+
+It ends when its input ends. A thread watches for that, so it also ends in the middle of a
+computation when the daemon was killed; nothing can be lost, it holds no state.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import BinaryIO, NoReturn
+
+import numpy as np
+
+from totonoe_core import errors, limits
+from totonoe_core.embedding import frames
+from totonoe_core.embedding.protocol import Embedder, Vectors, refused
+from totonoe_core.embedding.settings import make_embedder
+
+_REQUESTS_MAX = 2  # the service has one batch under way; one more is room to spare
+
+
+def main() -> NoReturn:
+    """Load what the first frame asks for, then answer batches until the input ends."""
+    requests, answers = _take_streams()
+    inbox: queue.Queue[tuple[bytes, bytes]] = queue.Queue(_REQUESTS_MAX)
+    threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
+    try:
+        _serve(inbox, answers)
+    except BrokenPipeError:
+        os._exit(0)
+    raise AssertionError("unreachable: the watcher ends this process")
+
+
+def embed_each(
+    embedder: Embedder, texts: Sequence[str]
+) -> tuple[Vectors, dict[int, errors.TotonoeError]]:
+    """Embed a batch; where it fails because of its texts, find out which ones.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    texts : sequence of str
+        At most EMBED_BATCH_TEXTS_MAX: a failing batch is tried once more text by text.
+
+    Returns
+    -------
+    float32[n, dim], dict of int to error
+        Rows of the refused texts are zero.
+
+    Raises
+    ------
+    Unavailable, IdentityChanged
+        From the embedder: no text is at fault, the whole batch failed.
+    """
+    try:
+        return embedder.embed(texts), {}
+    except (errors.Unavailable, errors.ModelMismatch, MemoryError):
+        raise
+    except Exception as error:
+        if len(texts) == 1:
+            empty = np.zeros((1, embedder.identity.dimension), dtype=np.float32)
+            return empty, {0: _refusal(error)}
+    rows = np.zeros((len(texts), embedder.identity.dimension), dtype=np.float32)
+    refused = {}
+    for i, text in enumerate(texts):
+        row, why = embed_each(embedder, [text])
+        rows[i] = row[0]
+        if why:
+            refused[i] = why[0]
+    return rows, refused
+
+
+def _refusal(error: Exception) -> errors.TotonoeError:
+    if isinstance(error, errors.TotonoeError):
+        return error
+    # The message of a foreign exception may quote the text; its type does not.
+    return refused(f"{type(error).__name__} in the model")
+
+
+def _take_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Private copies of standard input and output, which are pointed elsewhere."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+def _silence() -> None:
+    """From now on prints are lost: they may quote a memory."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.close(nothing)
+
+
+def _watch(requests: BinaryIO, inbox: queue.Queue[tuple[bytes, bytes]]) -> None:
+    try:
+        while received := frames.read_frame(requests):
+            inbox.put(received)
+    finally:
+        os._exit(0)
+
+
+def _serve(inbox: queue.Queue[tuple[bytes, bytes]], answers: BinaryIO) -> None:
+    kind, body = inbox.get()
+    if kind != frames.SETTINGS:
+        raise frames.FrameError(f"kind {kind!r} before the settings")
+    try:
+        embedder = make_embedder(frames.settings_from_wire(body))
+        identity = embedder.identity
+    except errors.TotonoeError as error:
+        _send(answers, frames.ERROR, frames.error_to_wire(error))
+        return _await_end()
+    # Nothing of the outside has been embedded yet, so this message quotes no memory.
+    except Exception as error:
+        failed = _unavailable(f"the model does not load: {type(error).__name__}: {error}")
+        _send(answers, frames.ERROR, frames.error_to_wire(failed))
+        return _await_end()
+    _silence()
+    _send(answers, frames.IDENTITY, frames.identity_to_wire(identity))
+    while True:
+        _, body = inbox.get()
+        try:
+            vectors, refused = embed_each(embedder, frames.texts_from_wire(body))
+        except (errors.Unavailable, errors.ModelMismatch) as error:
+            _send(answers, frames.ERROR, frames.error_to_wire(error))
+        else:
+            answer = frames.answer_to_wire(vectors, refused, time.process_time())
+            _send(answers, frames.VECTORS, answer)
+
+
+def _await_end() -> None:
+    """The service reads the error, then closes the input, which ends the process."""
+    threading.Event().wait()
+
+
+def _send(answers: BinaryIO, kind: bytes, body: bytes) -> None:
+    answers.write(frames.frame(kind, body))
+    answers.flush()
+
+
+def _unavailable(message: str) -> errors.Unavailable:
+    return errors.Unavailable("EMBEDDER_UNAVAILABLE", message, retry_delay_ms=limits.RETRY_DELAY_MS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,390 @@
+"""One open collection: its writer, its readers, its graph, and the way of each call.
+
+apply    check, then the writer's queue; texts without vectors go by the embedder
+check    on the writer's thread, so that it sees what Remember would see
+search   in the readers' pool, on what is published
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import validate
+from totonoe_core.clock import Clock
+from totonoe_core.commands import (
+    Applied,
+    CollectionInfo,
+    Command,
+    Forget,
+    Forgotten,
+    Remember,
+    Update,
+)
+from totonoe_core.embedding import EmbeddingService
+from totonoe_core.engine import reading
+from totonoe_core.engine.decide import Decider
+from totonoe_core.engine.futures import ready, settle, then
+from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.writer import Group, Job, Vector, Writer
+from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
+from totonoe_core.index.collection_index import Features
+from totonoe_core.index.hnsw import Graph
+from totonoe_core.queries import (
+    Checked,
+    CollectionStats,
+    Filter,
+    Gotten,
+    Page,
+    Recalled,
+    RecallMode,
+    RecallQuery,
+)
+from totonoe_core.records import GuardReport
+from totonoe_core.store.reader import ReaderPool
+from totonoe_core.text.normalize import refusing_hash
+
+T = TypeVar("T")
+
+READERS = 4
+
+
+class Collection:
+    """One open collection. All methods are safe from any thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedding: EmbeddingService | None,
+        clock: Clock,
+        searchers: Executor,
+        indexer: ThreadPoolExecutor,
+    ) -> None:
+        self._path = path
+        self._embedding = embedding
+        self._clock = clock
+        self._searchers = searchers
+        self._indexer = indexer
+        self._stop = threading.Event()
+        self._indexing = threading.Lock()
+        self.recall_count = 0
+        self._writer = Writer(
+            lambda: CollectionState.load(path), clock, self._embed, name=path.parent.name
+        )
+        self._state = self._writer.loaded()
+        self._readers = ReaderPool(path, READERS)
+        self._graph = Graph(self._state.index.arrays)
+        self._consider_indexing()
+
+    @property
+    def info(self) -> CollectionInfo:
+        """Settings, with the newest revision."""
+        return replace(self._state.info, revision=self._state.revision)
+
+    def stop(self) -> None:
+        """Stops background work; calls go on."""
+        self._stop.set()
+
+    def close(self, timeout_s: float) -> None:
+        """Finishes queued writes within the time and closes the file."""
+        self.stop()
+        self._writer.close(timeout_s)
+        self._readers.close()
+
+    # -- Writing
+
+    def apply(self, requests: Sequence[tuple[str, Sequence[Command]]]) -> list[Future[Applied]]:
+        """Queues operations to be decided next to each other, in order.
+
+        A request that fails its checks fails its own future and none of the others.
+        """
+        jobs, futures = [], []
+        for operation_id, commands in requests:
+            future: Future[Applied] = Future()
+            futures.append(future)
+            try:
+                vectors = self._checked(operation_id, commands)
+            except Exception as error:
+                future.set_exception(error)
+                continue
+            jobs.append(Job(operation_id, tuple(commands), vectors, future))
+        if jobs:
+            self._writer.submit(Group(jobs))
+            futures[-1].add_done_callback(lambda _: self._consider_indexing())
+        return futures
+
+    def _checked(self, operation_id: str, commands: Sequence[Command]) -> list[Vector | None]:
+        """Checks commands; returns the vectors that were given with them."""
+        validate.operation_id(operation_id)
+        vectors: list[Vector | None] = []
+        now_us = self._clock()
+        for command in commands:
+            validate.command(command, now_us)
+            vector = None
+            if isinstance(command, Remember | Update) and command.vector:
+                vector = validate.vector(command.vector, "memory.vector", self._dimension(command))
+            elif isinstance(command, Update) and "vector" in command.mask:
+                raise InvalidArgument(
+                    "MISSING_FIELD", field="memory.vector", got="nothing", allowed="a vector"
+                )
+            vectors.append(vector)
+        return vectors
+
+    def _dimension(self, command: Remember | Update) -> int:
+        """The collection's dimension; while it has none yet, that of the vector given."""
+        return self._state.info.model.dimension or len(command.vector) // 4
+
+    def _embed(self, group: Group) -> None:
+        """Gets the missing vectors and gives the group back to the writer.
+
+        Jobs whose texts cannot be embedded fail; the others go on.
+        """
+        wanting = [
+            (job, position, command.content)
+            for job in group.jobs
+            for position, command in enumerate(job.commands)
+            if job.vectors[position] is None
+            and (
+                isinstance(command, Remember)
+                or (isinstance(command, Update) and "content" in command.mask)
+            )
+        ]
+
+        def done(future: Future[NDArray[np.float32]]) -> None:
+            try:
+                found = future.result()
+            except BaseException as error:
+                self._fail_without_vectors(group, wanting, error)
+                return
+            for (job, position, _), vector in zip(wanting, found, strict=True):
+                job.vectors[position] = vector
+            self._writer.submit(group)
+
+        try:
+            service = self._embedder()
+            service.submit([content for _, _, content in wanting]).add_done_callback(done)
+        except BaseException as error:
+            self._fail_without_vectors(group, wanting, error)
+
+    def _fail_without_vectors(
+        self, group: Group, wanting: Sequence[tuple[Job, int, str]], error: BaseException
+    ) -> None:
+        failed = {id(job) for job, _, _ in wanting}
+        for job in group.jobs:
+            if id(job) in failed and not job.future.done():
+                job.future.set_exception(error)
+        rest = [job for job in group.jobs if id(job) not in failed]
+        if rest:
+            self._writer.submit(Group(rest))
+
+    def _embedder(self) -> EmbeddingService:
+        """The embedder, if it is the one that made this collection's vectors.
+
+        Raises `InvalidArgument` (VECTOR_REQUIRED) where the clients bring vectors,
+        `ModelMismatch` for another model, `Unavailable` while it loads again.
+        """
+        model = self._state.info.model
+        if model.name == "none":
+            raise InvalidArgument(
+                "VECTOR_REQUIRED",
+                field="vector",
+                got="none",
+                allowed=f"a vector: the clients of collection {self.info.name!r} bring them",
+            )
+        service = self._embedding
+        if service is None:
+            raise ModelMismatch(collection=self.info.name, stamped=model.key, running="none")
+        identity = service.identity
+        if identity is not None and identity.key != model.key:
+            raise ModelMismatch(collection=self.info.name, stamped=model.key, running=identity.key)
+        return service
+
+    # -- Reading on the writer's thread
+
+    def check(self, command: Remember) -> Future[Checked]:
+        """What Remember would answer now."""
+        vector = self._checked("", [command])[0]
+        text = GuardedText(
+            agent_id=command.agent_id,
+            content=command.content,
+            content_hash=refusing_hash(command.content),
+            fields=command.fields,
+            force=command.force,
+        )
+
+        def by_text() -> GuardReport | None:
+            return Guarding(self._state).by_text(text, self._clock())
+
+        def by_all(found: Vector) -> Checked:
+            features = Features.of(command.content, found, self._state.index.tokenizer)
+            report, _ = Guarding(self._state).by_all(text, features, self._clock())
+            return self._checked_answer(report)
+
+        def embedded(report: GuardReport | None) -> Future[Checked]:
+            if report is not None:
+                return ready(self._checked_answer(report))
+            if vector is not None:
+                return self._on_writer(lambda: by_all(vector))
+            vectors = self._embedder().submit([command.content])
+            return then(vectors, lambda found: self._on_writer(lambda: by_all(found[0])))
+
+        return then(self._on_writer(by_text), embedded)
+
+    def _checked_answer(self, report: GuardReport) -> Checked:
+        return Checked(self._state.revision, report.duplicate is None, report)
+
+    def preview_forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
+        """What Forget would answer now."""
+        validate.command(command, self._clock())
+        return self._on_writer(
+            lambda: (self._state.revision, Decider(self._state).preview_forget(command))
+        )
+
+    def _on_writer(self, work: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+        self._writer.call(lambda: settle(future, work))
+        return future
+
+    # -- Reading
+
+    def search(self, query: RecallQuery) -> Future[Recalled]:
+        """Finds memories; without an embedder at hand by words alone, and says so."""
+        validate.recall(query, self._state.info.model.dimension)
+        if query.vector:
+            vector = validate.vector(query.vector, "vector", self._state.info.model.dimension)
+            return self._searching(query, vector, "")
+        if query.mode is RecallMode.LEXICAL:
+            return self._searching(query, None, "")
+        if query.mode is RecallMode.HYBRID and self._state.info.model.name == "none":
+            return self._searching(query, None, "the clients bring the vectors, and none was given")
+        try:
+            vectors = self._embedder().submit([query.text])
+        except Unavailable as error:
+            return self._without_vector(query, error)
+        out: Future[Recalled] = Future()
+
+        def embedded(done: Future[NDArray[np.float32]]) -> None:
+            try:
+                next_ = self._searching(query, done.result()[0], "")
+            except Unavailable as error:
+                try:
+                    next_ = self._without_vector(query, error)
+                except BaseException as failure:
+                    out.set_exception(failure)
+                    return
+            except BaseException as error:
+                out.set_exception(error)
+                return
+            next_.add_done_callback(lambda found: settle(out, found.result))
+
+        vectors.add_done_callback(embedded)
+        return out
+
+    def _without_vector(self, query: RecallQuery, error: Unavailable) -> Future[Recalled]:
+        if query.mode is RecallMode.VECTOR:
+            raise error
+        return self._searching(query, None, error.message)
+
+    def _searching(
+        self, query: RecallQuery, vector: Vector | None, degraded: str
+    ) -> Future[Recalled]:
+        def work() -> Recalled:
+            self.recall_count += 1
+            graph = self._graph
+            with self._readers.rows() as rows:
+                found = reading.recall(
+                    self._state, rows, graph, query, vector, degraded, self._clock()
+                )
+            if query.touch and found.hits:
+                self._touch([hit.memory.row for hit in found.hits])
+            return found
+
+        return self._searchers.submit(work)
+
+    def _touch(self, rows: Sequence[int]) -> None:
+        index = self._state.index
+        slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
+        index.touch(np.array(slots, np.int64), self._clock())
+        self._writer.touch(rows)
+
+    def get(self, agent_id: str, ids: Sequence[str]) -> Future[Gotten]:
+        """Reads memories by id."""
+        validate.id_list(tuple(ids), "ids")
+
+        def work() -> Gotten:
+            with self._readers.rows() as rows:
+                return reading.get(self._state, rows, agent_id, ids)
+
+        return self._searchers.submit(work)
+
+    def scan(self, agent_id: str, where: Filter, page_size: int, page_token: str) -> Future[Page]:
+        """One page by (created time, id)."""
+        validate.where(where)
+        reading.check_page(page_size)
+        position = reading.page_position(page_token, where)
+
+        def work() -> Page:
+            with self._readers.rows() as rows:
+                return reading.scan(
+                    self._state, rows, agent_id, where, page_size, position, self._clock()
+                )
+
+        return self._searchers.submit(work)
+
+    def stats(self) -> Future[CollectionStats]:
+        """Figures of this collection."""
+
+        def work() -> CollectionStats:
+            figures = reading.figures(self._state)
+            return CollectionStats(
+                name=self.info.name,
+                revision=self._state.revision,
+                link_count=self._state.file.link_count(),
+                saved_count=self._writer.saved_count,
+                refused_counts=dict(self._writer.refused_counts),
+                recall_count=self.recall_count,
+                hnsw_count=self._graph.count,
+                file_bytes=_size(self._path),
+                array_bytes=self._state.index.nbytes(),
+                state=self._writer.state,
+                queue_length=self._writer.queue_length,
+                **figures,
+            )
+
+        return self._on_writer(work)
+
+    # -- The graph
+
+    def _consider_indexing(self) -> None:
+        """Brings the graph up to date in the background when there is enough to do."""
+        if self._graph.arrays is not self._state.index.arrays:
+            self._graph = Graph(self._state.index.arrays)
+        if not self._graph.due() or not self._indexing.acquire(blocking=False):
+            return
+
+        def work() -> None:
+            try:
+                self._graph.maintain(self._stop)
+            finally:
+                self._indexing.release()
+
+        try:
+            self._indexer.submit(work)
+        except RuntimeError:  # the engine is closing
+            self._indexing.release()
+
+
+def _size(path: Path) -> int:
+    return sum(
+        os.stat(name).st_size for name in (path, Path(f"{path}-wal")) if os.path.exists(name)
+    )

@@ -1,0 +1,188 @@
+"""Reads of one collection, on whatever thread has rows to read with."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from totonoe_core import limits, plain, validate
+from totonoe_core.decay import effective_confidence
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument, NotFound
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES
+from totonoe_core.index.hnsw import Graph
+from totonoe_core.queries import Filter, Gotten, Hit, Page, Recalled, RecallQuery
+from totonoe_core.records import Memory, Status
+from totonoe_core.search.recall import rank
+from totonoe_core.store.reader import Rows
+
+_LIST_STEP = 4096
+
+
+def recall(
+    state: CollectionState,
+    rows: Rows,
+    graph: Graph,
+    query: RecallQuery,
+    vector: Any,
+    degraded: str,
+    now_us: int,
+) -> Recalled:
+    """Ranks slots and reads their rows; what was hidden meanwhile is left out."""
+    revision = state.revision
+    index, info = state.index, state.info
+    view = index.view()
+    found = rank(
+        index, view, graph, query, vector, query.diversity or info.diversity, info.decay, now_us
+    )
+    slots = np.array([one.slot for one in found.hits], np.int64)
+    row_of = view.take("row", slots).tolist()
+    memories = rows.memories(row_of)
+    allowed = set(query.filter.statuses or (Status.ACTIVE,))
+    kept: dict[int, tuple[Any, Memory]] = {}
+    for one, row in zip(found.hits, row_of, strict=True):
+        memory = memories.get(row)
+        if memory is None or memory.status not in allowed:
+            continue
+        if memory.fields.private and memory.agent_id != query.agent_id:
+            continue
+        kept.setdefault(row, (one, memory))
+    shown = state.shown(rows, [memory for _, memory in kept.values()], query.agent_id)
+    base = np.array([memory.fields.confidence for memory in shown])
+    since = np.array([_since(memory) for memory in shown], np.int64)
+    effective = effective_confidence(base, since, info.decay, now_us)
+    hits = tuple(
+        Hit(
+            memory=memory,
+            cosine_similarity=one.cosine_similarity,
+            lexical_similarity=one.lexical_similarity,
+            vector_rank=one.vector_rank,
+            lexical_rank=one.lexical_rank,
+            fused_rank=one.fused_rank,
+            diversity=one.diversity,
+            effective_confidence=float(effective[at]),
+        )
+        for at, ((one, _), memory) in enumerate(zip(kept.values(), shown, strict=True))
+    )
+    return Recalled(
+        revision=revision,
+        hits=hits,
+        arms=found.arms,
+        degraded_because=degraded,
+        vector_search=found.vector_search,
+        filtered_count=found.filtered_count,
+    )
+
+
+def _since(memory: Memory) -> int:
+    return memory.created_us if memory.last_access_us is None else memory.last_access_us
+
+
+def get(state: CollectionState, rows: Rows, agent_id: str, ids: Sequence[str]) -> Gotten:
+    """Memories by id in the order asked. One unknown id alone is `NotFound`."""
+    revision = state.revision
+    found, missing = [], []
+    for memory_id in ids:
+        memory = state.find(rows, memory_id, agent_id)
+        if memory is None:
+            missing.append(memory_id)
+        else:
+            found.append(memory)
+    if missing and len(ids) == 1:
+        raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
+    return Gotten(revision, tuple(state.shown(rows, found, agent_id)), tuple(missing))
+
+
+def check_page(page_size: int) -> None:
+    """Raises `InvalidArgument` for a page size out of range."""
+    validate.number(page_size, "page_size", 1, limits.PAGE_SIZE_MAX)
+
+
+def page_position(token: str, where: Filter) -> tuple[int, str]:
+    """(created us, id) after which the page begins. Raises `InvalidArgument`."""
+    if not token:
+        return -(2**62), ""
+    try:
+        data = json.loads(base64.urlsafe_b64decode(token.encode()))
+        created_us, memory_id, digest = data
+        if digest != _digest(where):
+            raise ValueError("made for another filter")
+        return int(created_us), str(memory_id)
+    except (ValueError, TypeError, binascii.Error) as error:
+        raise InvalidArgument(
+            "BAD_PAGE_TOKEN",
+            field="page_token",
+            got="a token of another call or filter",
+            allowed="the next_page_token of the answer before, with the same filter",
+        ) from error
+
+
+def _page_token(memory: Memory, where: Filter) -> str:
+    data = json.dumps([memory.created_us, memory.id, _digest(where)])
+    return base64.urlsafe_b64encode(data.encode()).decode()
+
+
+def _digest(where: Filter) -> str:
+    return blake2b(plain.dumps(where).encode(), digest_size=8).hexdigest()
+
+
+def scan(
+    state: CollectionState,
+    rows: Rows,
+    agent_id: str,
+    where: Filter,
+    page_size: int,
+    position: tuple[int, str],
+    now_us: int,
+) -> Page:
+    """One page in the order of (created time, id)."""
+    revision = state.revision
+    index = state.index
+    view = index.view()
+    mask = masks.matching(index, view, where, agent_id, state.info.decay, now_us)
+    wanted: list[int] = []
+    # One more than the page tells whether there is a next one.
+    while len(wanted) <= page_size:
+        step = rows.rows_by_time(position, _LIST_STEP)
+        for row, _, _ in step:
+            slot = index.slot_by_row.get(row)
+            if slot is not None and slot < len(mask) and mask[slot]:
+                wanted.append(row)
+        if len(step) < _LIST_STEP:
+            break
+        position = step[-1][1:]
+    found = rows.memories(wanted[:page_size])
+    memories = [found[row] for row in wanted[:page_size] if row in found]
+    more = len(wanted) > page_size and bool(memories)
+    return Page(
+        revision=revision,
+        memories=tuple(state.shown(rows, memories, agent_id)),
+        next_page_token=_page_token(memories[-1], where) if more else "",
+    )
+
+
+def figures(state: CollectionState) -> dict[str, Any]:
+    """Counts by status and kind, from the columns."""
+    view = state.index.view()
+    status, kind, state_kind = (view.column(name) for name in ("status", "kind", "state_kind"))
+    live = status == STATUSES[Status.ACTIVE]
+    kinds = {code: value for value, code in KINDS.items()}
+    state_kinds = {code: value for value, code in STATE_KINDS.items()}
+    pairs = Counter(zip(kind[live].tolist(), state_kind[live].tolist(), strict=True))
+    return {
+        "active_count": int(np.count_nonzero(live)),
+        "total_count": int(np.count_nonzero(status < len(STATUSES))),
+        "forgotten_count": int(np.count_nonzero(status == STATUSES[Status.FORGOTTEN])),
+        "kind_counts": {
+            "/".join(filter(None, (kinds[a].value, state_kinds[b].value))): count
+            for (a, b), count in sorted(pairs.items())
+        },
+    }

@@ -1,0 +1,78 @@
+"""Settings of a collection: their checks, and how a change is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from totonoe_core import limits, validate
+from totonoe_core.commands import CollectionInfo
+from totonoe_core.errors import InvalidArgument
+from totonoe_core.guard.policy import (
+    PRESETS,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    Preset,
+    Tokenizer,
+)
+
+_THRESHOLDS = {
+    "jaccard_above": (0.0, 1.0),
+    "cosine_distance_below": (0.0, 2.0),
+    "cosine_at_least": (-1.0, 1.0),
+    "session_cosine_at_least": (-1.0, 1.0),
+}
+_GUARD_NUMBERS = {"similar_above": (-1.0, 1.0), "link_distance_below": (0.0, 2.0)}
+_DECAY = {"rate_per_day": (0.0, 1.0), "min_interval_days": (0.0, 36500.0), "floor": (0.0, 1.0)}
+
+
+def check(info: CollectionInfo) -> None:
+    """Raises `InvalidArgument` for a setting out of its range."""
+    validate.optional_text(info.description, "description", limits.DESCRIPTION_BYTES_MAX)
+    for name, (low, high) in (_THRESHOLDS | _GUARD_NUMBERS).items():
+        value = getattr(info.guard, name)
+        if value is not None:
+            validate.number(value, f"guard.{name}", low, high)
+    for item in fields(DiversityPolicy):
+        if item.name != "enabled":
+            value = getattr(info.diversity, item.name)
+            validate.number(value, f"diversity.{item.name}", 0.0, 1.0)
+    for name, (low, high) in _DECAY.items():
+        validate.number(getattr(info.decay, name), f"decay.{name}", low, high)
+
+
+def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> CollectionInfo:
+    """The settings after the changes of a `ChangeSettings`, in order, checked."""
+    for path, value in changes:
+        part, _, name = path.partition(".")
+        if path == "description":
+            info = replace(info, description=value or "")
+        elif part == "guard" and name in GuardPolicy.__dataclass_fields__:
+            info = replace(info, guard=_guard(info.guard, name, value))
+        elif part == "diversity" and name in DiversityPolicy.__dataclass_fields__:
+            value = getattr(DiversityPolicy(), name) if value is None else value
+            info = replace(info, diversity=replace(info.diversity, **{name: value}))
+        elif part == "decay" and name in DecayPolicy.__dataclass_fields__:
+            value = getattr(DecayPolicy(), name) if value is None else value
+            info = replace(info, decay=replace(info.decay, **{name: value}))
+        else:
+            raise InvalidArgument(
+                "BAD_UPDATE_MASK",
+                field="update_mask",
+                got=path,
+                allowed="description, guard.FIELD, diversity.FIELD, decay.FIELD",
+            )
+    check(info)
+    return info
+
+
+def _guard(policy: GuardPolicy, name: str, value: Any) -> GuardPolicy:
+    if name == "preset":
+        return PRESETS[Preset(value or Preset.STANDARD)]
+    if value is None and name not in _THRESHOLDS:
+        value = getattr(PRESETS[policy.preset], name)
+    if name == "tokenizer":
+        value = Tokenizer(value)
+    return replace(policy, **{name: value})

@@ -1,0 +1,125 @@
+"""What belongs to one open collection: its file, its index, its settings.
+
+`file` is the writer thread's; everything else may be read from any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from totonoe_core import plain
+from totonoe_core.commands import CollectionInfo
+from totonoe_core.index.arrays import NO_TIME
+from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.records import Link, Memory
+from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.reader import Rows
+
+_INFO = "collection"
+
+
+class CollectionState:
+    """One open collection. Made by `load`, on the thread that will write it."""
+
+    def __init__(self, file: CollectionFile, info: CollectionInfo) -> None:
+        self.file = file
+        self.info = info
+        self._last_row, self.revision, self.last_time_us = file.last_numbers()
+        self.index = self._indexed(info)
+
+    @classmethod
+    def load(cls, path: Path) -> CollectionState:
+        """Opens a collection's file and rebuilds what is in memory.
+
+        Raises `Corruption` if a row does not match its checksum.
+        """
+        file = CollectionFile(path)
+        try:
+            text = file.setting(_INFO)
+            assert text is not None, "a collection's file is made with its settings"
+            return cls(file, plain.loads(CollectionInfo, text))
+        except BaseException:
+            file.close()
+            raise
+
+    @staticmethod
+    def create(path: Path, info: CollectionInfo) -> None:
+        """Makes the file of an empty collection."""
+        file = CollectionFile(path)
+        with file.transaction():
+            file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
+        file.close()
+
+    def _indexed(self, info: CollectionInfo) -> CollectionIndex:
+        index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
+        access = self.file.access()
+        for memory in self.file.rows.all_memories():
+            last_us, count = access.get(memory.row, (None, 0))
+            memory = replace(memory, last_access_us=last_us, access_count=count)
+            vector = np.frombuffer(memory.vector, np.float32)
+            index.add(memory, Features.of(memory.content, vector, index.tokenizer))
+        index.publish()
+        return index
+
+    def put_info(self, info: CollectionInfo, revision: int) -> None:
+        """Writes new settings; a change of tokenizer makes the index again."""
+        before, self.info = self.info, info
+        self.file.put_setting(_INFO, plain.dumps(info), revision, plain.dumps(before))
+        if info.guard.tokenizer is not before.guard.tokenizer:
+            self.index = self._indexed(info)
+
+    def take_row(self) -> int:
+        """The next row number. A rolled-back operation leaves a gap, which is harmless."""
+        self._last_row += 1
+        return self._last_row
+
+    def find(self, rows: Rows, memory_id: str, agent_id: str) -> Memory | None:
+        """The memory of an id or `ext:` external id, if the agent may see it."""
+        row: int | None
+        if memory_id.startswith("ext:"):
+            row = rows.row_of_external_id(memory_id[4:])
+        else:
+            slot = self.index.slot_by_id.get(memory_id)
+            row = None if slot is None else int(self.index.arrays.writer_view().value("row", slot))
+        if row is None:
+            return None
+        memory = rows.memories([row]).get(row)
+        if memory is None or (memory.fields.private and memory.agent_id != agent_id):
+            return None
+        return memory
+
+    def shown(self, rows: Rows, memories: Sequence[Memory], agent_id: str) -> list[Memory]:
+        """Memories as answers show them: with access figures and the links the agent may see."""
+        index = self.index
+        view = index.arrays.writer_view()
+        agent = index.arrays.agents.find(agent_id)
+
+        def may_see(row: int) -> bool:
+            slot = index.slot_by_row.get(row)
+            if slot is None:
+                return False
+            chunk, at = view.chunk_of(slot)
+            return not chunk.columns["private"][at] or chunk.columns["agent"][at] == agent
+
+        out = []
+        links = rows.links([memory.row for memory in memories])
+        for memory in memories:
+            seen: list[Link] = [link for row, link in links[memory.row] if may_see(row)]
+            slot = index.slot_by_row.get(memory.row)
+            last_us, count = NO_TIME, 0
+            if slot is not None:
+                last_us = int(view.value("last_access", slot))
+                count = int(view.value("access_count", slot))
+            out.append(
+                replace(
+                    memory,
+                    links=tuple(seen),
+                    last_access_us=None if last_us == NO_TIME else last_us,
+                    access_count=count,
+                )
+            )
+        return out

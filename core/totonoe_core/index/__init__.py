@@ -1,0 +1,1 @@
+"""What is in memory: derived from the file, columnar, rebuilt at will."""

@@ -1,0 +1,245 @@
+"""Chunked columns of one collection: one slot for each version of a memory.
+
+    slot      0 .. count-1 published, count .. end-1 decided but not committed yet
+    chunk     CHUNK slots; columns never move, so readers keep what they hold
+
+Only the writer thread appends, publishes or takes back. A slot's vector, tokens and
+fields never change: an update appends a new slot and retires the old one. What does
+change in place is `status` (on publish), `last_access` and `access_count`.
+
+A status change waits in `pending_status` until `publish`, so that readers see an
+operation whole and only when it is on disk, while later requests of the same batch
+already see it (`mask` takes `pending=True` for the writer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.records import Kind, StateKind, Status
+
+CHUNK = 16_384
+NO_TIME = np.iinfo(np.int64).min
+
+STATUSES = {status: code for code, status in enumerate(Status)}
+KINDS = {kind: code for code, kind in enumerate(Kind)}
+STATE_KINDS = {kind: code for code, kind in enumerate(StateKind)}
+RETIRED = 255
+"""Status of a slot whose memory lives on in a newer slot, or whose write was undone."""
+
+COLUMNS: dict[str, Any] = {
+    "row": np.int64,
+    "status": np.uint8,
+    "kind": np.uint8,
+    "state_kind": np.uint8,
+    "private": np.uint8,
+    "importance": np.uint8,
+    "agent": np.int32,
+    "session": np.int32,
+    "thread": np.int32,
+    "category": np.int32,
+    "life_stage": np.int32,
+    "created": np.int64,
+    "updated": np.int64,
+    "about_from": np.int64,
+    "about_to": np.int64,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "last_access": np.int64,
+    "access_count": np.int64,
+    "confidence": np.float64,
+    "payload_hash": np.uint64,
+    "text_hash": np.uint64,
+    "canonical_hash": np.uint64,
+    "term_count": np.int32,
+}
+
+
+class Chunk:
+    """CHUNK slots: `columns[name]`, `vectors float32[CHUNK, dim]` unit rows, token CSR.
+
+    `indptr int64[CHUNK + 1]` and `tokens uint64[...]` (sorted, unique within a slot).
+    The token array grows by copying; readers keep the one they took, which is valid up
+    to the slots published then.
+    """
+
+    __slots__ = ("columns", "indptr", "tokens", "vectors")
+
+    def __init__(self, dimension: int) -> None:
+        self.columns = {name: np.zeros(CHUNK, dtype) for name, dtype in COLUMNS.items()}
+        self.vectors = np.zeros((CHUNK, dimension), np.float32)
+        self.indptr = np.zeros(CHUNK + 1, np.int64)
+        self.tokens = np.zeros(1024, np.uint64)
+
+    def append_tokens(self, at: int, values: NDArray[np.uint64]) -> None:
+        """Writes the tokens of the slot at `at`, the one after the last written."""
+        begin = int(self.indptr[at])
+        end = begin + len(values)
+        if end > len(self.tokens):
+            grown = np.zeros(max(end, 2 * len(self.tokens)), np.uint64)
+            grown[:begin] = self.tokens[:begin]
+            self.tokens = grown
+        self.tokens[begin:end] = values
+        self.indptr[at + 1] = end
+
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        columns = sum(column.nbytes for column in self.columns.values())
+        return columns + self.vectors.nbytes + self.indptr.nbytes + self.tokens.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a reader took: the chunks and how many slots were published then."""
+
+    chunks: tuple[Chunk, ...]
+    count: int
+
+    def parts(self) -> Iterator[tuple[int, int, Chunk]]:
+        """(first slot, number of slots, chunk) for each chunk in use."""
+        for number, chunk in enumerate(self.chunks):
+            base = number * CHUNK
+            if base >= self.count:
+                return
+            yield base, min(CHUNK, self.count - base), chunk
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column over all slots of the view, as a copy."""
+        parts = [chunk.columns[name][:size] for _, size, chunk in self.parts()]
+        return np.concatenate(parts) if parts else np.zeros(0, COLUMNS[name])
+
+    def take(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
+        """A column at some slots."""
+        out = np.empty(len(slots), COLUMNS[name])
+        numbers = slots // CHUNK
+        for number in np.unique(numbers):
+            where = numbers == number
+            out[where] = self.chunks[number].columns[name][slots[where] - number * CHUNK]
+        return out
+
+    def vectors(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Unit vectors at some slots: float32[len(slots), dim]."""
+        out = np.empty((len(slots), self.chunks[0].vectors.shape[1]), np.float32)
+        numbers = slots // CHUNK
+        for number in np.unique(numbers):
+            where = numbers == number
+            out[where] = self.chunks[number].vectors[slots[where] - number * CHUNK]
+        return out
+
+    def chunk_of(self, slot: int) -> tuple[Chunk, int]:
+        """The chunk of a slot, and its place there."""
+        number, at = divmod(slot, CHUNK)
+        return self.chunks[number], at
+
+    def value(self, name: str, slot: int) -> Any:
+        """One value of a column."""
+        chunk, at = self.chunk_of(slot)
+        return chunk.columns[name][at]
+
+    def tokens(self, slot: int) -> NDArray[np.uint64]:
+        """Sorted token hashes of one slot."""
+        chunk, at = self.chunks[slot // CHUNK], slot % CHUNK
+        return chunk.tokens[chunk.indptr[at] : chunk.indptr[at + 1]]
+
+
+class Names:
+    """Strings to small codes, for label columns. The empty string is code 0."""
+
+    def __init__(self) -> None:
+        self._codes = {"": 0}
+        self._names = [""]
+
+    def code(self, name: str) -> int:
+        """Code of a name, made if it is new. Writer only."""
+        code = self._codes.get(name)
+        if code is None:
+            code = len(self._names)
+            self._names.append(name)
+            self._codes[name] = code
+        return code
+
+    def find(self, name: str) -> int:
+        """Code of a name, or -1 if no memory has it."""
+        return self._codes.get(name, -1)
+
+    def name(self, code: int) -> str:
+        """Name of a code."""
+        return self._names[code]
+
+
+class Arrays:
+    """The columns of a collection and their publication. See the module's text."""
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self.pending_status: dict[int, int] = {}
+        self._chunks: tuple[Chunk, ...] = (Chunk(dimension),)
+        self._count = 0
+        self._end = 0
+        self.agents = Names()
+        self.sessions = Names()
+        self.threads = Names()
+        self.categories = Names()
+        self.life_stages = Names()
+
+    @property
+    def end(self) -> int:
+        """First slot not yet written. Writer only."""
+        return self._end
+
+    def view(self) -> View:
+        """What is published, for a reader."""
+        # The count is read first: chunks only grow, so they hold at least that much.
+        count = self._count
+        return View(self._chunks, count)
+
+    def writer_view(self) -> View:
+        """Everything decided so far, committed or not. Writer only."""
+        return View(self._chunks, self._end)
+
+    def append(
+        self,
+        values: dict[str, Any],
+        vector: NDArray[np.float32],
+        tokens: NDArray[np.uint64],
+    ) -> int:
+        """Writes one slot behind the last and returns it; readers do not see it yet."""
+        slot = self._end
+        number, at = divmod(slot, CHUNK)
+        if number == len(self._chunks):
+            self._chunks = (*self._chunks, Chunk(self.dimension))
+        chunk = self._chunks[number]
+        for name, value in values.items():
+            chunk.columns[name][at] = value
+        chunk.vectors[at] = vector
+        chunk.append_tokens(at, tokens)
+        self._end = slot + 1
+        return slot
+
+    def truncate(self, end: int) -> None:
+        """Takes back slots that were written but not published."""
+        assert self._count <= end <= self._end
+        self._end = end
+
+    def status(self, slot: int) -> int:
+        """Status code as the writer sees it."""
+        pending = self.pending_status.get(slot)
+        if pending is not None:
+            return pending
+        return int(self._chunks[slot // CHUNK].columns["status"][slot % CHUNK])
+
+    def publish(self) -> None:
+        """Lets readers see all that was decided: new slots first, then the old ones go."""
+        self._count = self._end
+        for slot, status in self.pending_status.items():
+            self._chunks[slot // CHUNK].columns["status"][slot % CHUNK] = status
+        self.pending_status.clear()
+
+    def nbytes(self) -> int:
+        """Bytes of all chunks."""
+        return sum(chunk.nbytes() for chunk in self._chunks)

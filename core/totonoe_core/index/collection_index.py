@@ -1,0 +1,207 @@
+"""All that is in memory for one collection, and how a memory becomes a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import plain
+from totonoe_core.guard.policy import Tokenizer
+from totonoe_core.index.arrays import (
+    KINDS,
+    NO_TIME,
+    RETIRED,
+    STATE_KINDS,
+    STATUSES,
+    Arrays,
+    View,
+)
+from totonoe_core.index.lexical import InvertedIndex, label_terms
+from totonoe_core.records import Memory, Status
+from totonoe_core.text.normalize import canonical_hash
+from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
+
+
+def text_hash(content_hash: bytes) -> int:
+    """The 64 bits of a content hash that the arrays keep; they nominate, never decide."""
+    return int.from_bytes(content_hash[:8], "little")
+
+
+def payload_hash(payload: dict[str, Any]) -> int:
+    """64-bit hash of a payload; 0 for an empty one."""
+    if not payload:
+        return 0
+    data = plain.dumps(payload).encode()
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") or 1
+
+
+def guard_tokens(content: str, tokenizer: Tokenizer) -> NDArray[np.uint64]:
+    """Sorted token hashes for the Jaccard layer."""
+    found = whitespace_tokens(content) if tokenizer is Tokenizer.WHITESPACE else tokens(content)
+    return token_hashes(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the guard needs of a text, worked out once for each memory."""
+
+    vector: NDArray[np.float32]
+    tokens: NDArray[np.uint64]
+    canonical: int
+
+    @classmethod
+    def of(cls, content: str, vector: NDArray[np.float32], tokenizer: Tokenizer) -> Features:
+        """Features of a text with its unit vector."""
+        return cls(vector, guard_tokens(content, tokenizer), canonical_hash(content))
+
+
+class CollectionIndex:
+    """Arrays, maps and inverted indexes of one collection.
+
+    Written by the writer thread alone. `slot_by_id`, `slot_by_row` and the text maps show
+    uncommitted slots too: readers check a slot against their view.
+    """
+
+    def __init__(self, dimension: int, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.arrays = Arrays(dimension)
+        self.terms = InvertedIndex()
+        self.labels = InvertedIndex()
+        self.slot_by_id: dict[str, int] = {}
+        self.slot_by_row: dict[int, int] = {}
+        self._slots_by_text: dict[int, tuple[int, ...]] = {}
+        self._slots_by_words: dict[int, tuple[int, ...]] = {}
+        self._unpublished: list[Memory] = []
+
+    def add(self, memory: Memory, features: Features, replaces: int | None = None) -> int:
+        """Gives a memory a new slot that readers see after `publish`.
+
+        `replaces` is the slot of its earlier version: access figures move over, and that
+        slot retires on publish.
+        """
+        arrays, fields = self.arrays, memory.fields
+        values: dict[str, Any] = {
+            "row": memory.row,
+            "status": STATUSES[memory.status],
+            "kind": KINDS[fields.kind],
+            "state_kind": STATE_KINDS[fields.state_kind],
+            "private": fields.private,
+            "importance": fields.importance,
+            "agent": arrays.agents.code(memory.agent_id),
+            "session": arrays.sessions.code(fields.session_id),
+            "thread": arrays.threads.code(fields.thread_id),
+            "category": arrays.categories.code(fields.category),
+            "life_stage": arrays.life_stages.code(fields.life_stage),
+            "created": memory.created_us,
+            "updated": memory.updated_us,
+            "about_from": _time(fields.about_time.from_us),
+            "about_to": _time(fields.about_time.to_us),
+            "valid_from": _time(fields.valid_from_us),
+            "valid_to": _time(fields.valid_to_us),
+            "last_access": _time(memory.last_access_us),
+            "access_count": memory.access_count,
+            "confidence": fields.confidence,
+            "payload_hash": payload_hash(fields.payload),
+            "text_hash": text_hash(memory.content_hash),
+            "canonical_hash": features.canonical,
+            "term_count": 0,
+        }
+        if replaces is not None:
+            view = arrays.writer_view()
+            values["last_access"] = view.value("last_access", replaces)
+            values["access_count"] = view.value("access_count", replaces)
+            arrays.pending_status[replaces] = RETIRED
+        slot = arrays.append(values, features.vector, features.tokens)
+        self.slot_by_id[memory.id] = slot
+        self.slot_by_row[memory.row] = slot
+        for slots, key in self._hash_maps(values["text_hash"], features.canonical):
+            slots[key] = (*slots.get(key, ()), slot)
+        self._unpublished.append(memory)
+        return slot
+
+    def set_status(self, slot: int, status: Status) -> None:
+        """Changes a slot's status on publish."""
+        self.arrays.pending_status[slot] = STATUSES[status]
+
+    def slots_with_text(self, content_hash: bytes) -> tuple[int, ...]:
+        """Slots whose text may be equal: equal in 64 bits of the hash."""
+        return self._slots_by_text.get(text_hash(content_hash), ())
+
+    def slots_with_words(self, canonical: int) -> tuple[int, ...]:
+        """Slots whose words may be the same in the same order: equal hash."""
+        return self._slots_by_words.get(canonical, ())
+
+    def _hash_maps(
+        self, text: int, words: int
+    ) -> tuple[tuple[dict[int, tuple[int, ...]], int], ...]:
+        return (self._slots_by_text, text), (self._slots_by_words, words)
+
+    def mark(self) -> tuple[int, dict[int, int]]:
+        """Where the writer stands, for `rollback`."""
+        return self.arrays.end, dict(self.arrays.pending_status)
+
+    def rollback(self, mark: tuple[int, dict[int, int]]) -> None:
+        """Takes back every slot and status change since the mark."""
+        end, pending = mark
+        view = self.arrays.writer_view()
+        for slot in range(self.arrays.end - 1, end - 1, -1):
+            memory = self._unpublished.pop()
+            hashes = (int(view.value(name, slot)) for name in ("text_hash", "canonical_hash"))
+            for slots, key in self._hash_maps(*hashes):
+                slots[key] = slots[key][:-1]
+                if not slots[key]:
+                    del slots[key]
+            earlier = self._earlier_slot(memory.row, slot)
+            if earlier is None:
+                del self.slot_by_id[memory.id]
+                del self.slot_by_row[memory.row]
+            else:
+                self.slot_by_id[memory.id] = earlier
+                self.slot_by_row[memory.row] = earlier
+        self.arrays.truncate(end)
+        self.arrays.pending_status.clear()
+        self.arrays.pending_status.update(pending)
+
+    def _earlier_slot(self, row: int, before: int) -> int | None:
+        """Newest slot of a row below `before`, looked for only when a write is undone."""
+        view = self.arrays.writer_view()
+        slots = np.flatnonzero(view.column("row")[:before] == row)
+        return int(slots[-1]) if len(slots) else None
+
+    def publish(self) -> None:
+        """Lets readers see what was decided, in full: words and labels come first."""
+        view = self.arrays.writer_view()
+        first = self.arrays.end - len(self._unpublished)
+        for slot, memory in enumerate(self._unpublished, first):
+            count = self.terms.add(slot, search_terms(memory.content))
+            chunk, at = view.chunk_of(slot)
+            chunk.columns["term_count"][at] = count
+            fields = memory.fields
+            if fields.tags or fields.entities or fields.attributes:
+                self.labels.add(slot, label_terms(fields.tags, fields.entities, fields.attributes))
+        self._unpublished.clear()
+        self.arrays.publish()
+
+    def touch(self, slots: NDArray[np.int64], now_us: int) -> None:
+        """Counts an access of each slot. Any thread; a lost count under a race is accepted."""
+        view = self.arrays.view()
+        for slot in slots.tolist():
+            chunk, at = view.chunk_of(slot)
+            chunk.columns["last_access"][at] = now_us
+            chunk.columns["access_count"][at] += 1
+
+    def view(self) -> View:
+        """What readers see."""
+        return self.arrays.view()
+
+    def nbytes(self) -> int:
+        """Bytes of the arrays, maps and postings apart."""
+        return self.arrays.nbytes()
+
+
+def _time(value: int | None) -> int:
+    return NO_TIME if value is None else value

@@ -1,0 +1,115 @@
+"""Which slots a question is about, as boolean masks over a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.decay import effective_confidence
+from totonoe_core.guard.policy import DecayPolicy
+from totonoe_core.index.arrays import (
+    KINDS,
+    NO_TIME,
+    STATE_KINDS,
+    STATUSES,
+    Names,
+    View,
+)
+from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.lexical import label_terms
+from totonoe_core.queries import Filter
+from totonoe_core.records import Kind, StateKind, Status, TimeRange
+
+Mask = NDArray[np.bool_]
+
+
+def readable(view: View, agent_code: int) -> Mask:
+    """Slots that an agent may see: public ones and its own."""
+    return (view.column("private") == 0) | (view.column("agent") == agent_code)
+
+
+def live(view: View, pending: Mapping[int, int] = {}) -> Mask:
+    """ACTIVE slots, seen with status changes that the writer has not published yet."""
+    active = STATUSES[Status.ACTIVE]
+    mask = view.column("status") == active
+    for slot, status in pending.items():
+        mask[slot] = status == active
+    return mask
+
+
+def of_kind(view: View, kind: Kind, state_kind: StateKind) -> Mask:
+    """Slots of one kind and state kind."""
+    return (view.column("kind") == KINDS[kind]) & (
+        view.column("state_kind") == STATE_KINDS[state_kind]
+    )
+
+
+def matching(
+    index: CollectionIndex,
+    view: View,
+    where: Filter,
+    agent_id: str,
+    decay: DecayPolicy,
+    now_us: int,
+) -> Mask:
+    """Slots that a filter lets through to an agent: the conditions of `Filter`, all of them."""
+    arrays = index.arrays
+    statuses = where.statuses or (Status.ACTIVE,)
+    mask = np.isin(view.column("status"), [STATUSES[status] for status in statuses])
+    mask &= readable(view, arrays.agents.find(agent_id))
+    if where.kinds:
+        mask &= np.isin(view.column("kind"), [KINDS[kind] for kind in where.kinds])
+    if where.state_kinds:
+        codes = [STATE_KINDS[kind] for kind in where.state_kinds]
+        mask &= np.isin(view.column("state_kind"), codes)
+    for column, names, wanted in (
+        ("category", arrays.categories, where.categories),
+        ("agent", arrays.agents, where.agent_ids),
+        ("session", arrays.sessions, where.session_ids),
+        ("thread", arrays.threads, where.thread_ids),
+    ):
+        if wanted:
+            mask &= np.isin(view.column(column), _codes(names, wanted))
+    for column, time_range in (("created", where.created), ("updated", where.updated)):
+        if time_range != TimeRange():
+            times = view.column(column)
+            mask &= _overlaps(times, times + 1, time_range)
+    if where.about != TimeRange():
+        begin, end = view.column("about_from"), view.column("about_to")
+        mask &= ((begin != NO_TIME) | (end != NO_TIME)) & _overlaps(begin, end, where.about)
+    if where.valid != TimeRange():
+        mask &= _overlaps(view.column("valid_from"), view.column("valid_to"), where.valid)
+    if where.min_importance > 0:
+        mask &= view.column("importance") >= where.min_importance
+    if where.min_confidence > 0.0:
+        mask &= effective_confidence(*decay_columns(view), decay, now_us) >= where.min_confidence
+    terms = label_terms(where.tags, where.entities, where.attributes)
+    if terms:
+        slots = index.labels.slots_with_all(terms)
+        held = np.zeros(len(mask), np.bool_)
+        held[slots[slots < len(mask)]] = True
+        mask &= held
+    return mask
+
+
+def decay_columns(view: View) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Base confidence, and the moment decay counts from (last access, else creation)."""
+    last_access = view.column("last_access")
+    since = np.where(last_access == NO_TIME, view.column("created"), last_access)
+    return view.column("confidence"), since
+
+
+def _codes(names: Names, wanted: tuple[str, ...]) -> list[int]:
+    return [names.find(name) for name in wanted]
+
+
+def _overlaps(begin: NDArray[np.int64], end: NDArray[np.int64], asked: TimeRange) -> Mask:
+    """Whether [begin, end) and the range asked share a moment; NO_TIME is an open end."""
+    mask = np.ones(len(begin), np.bool_)
+    if asked.to_us is not None:
+        mask &= (begin == NO_TIME) | (begin < asked.to_us)
+    if asked.from_us is not None:
+        mask &= (end == NO_TIME) | (end > asked.from_us)
+    return mask

@@ -1,0 +1,109 @@
+"""Where compiled kernels are kept between runs.
+
+numba writes its cache beside the source, and fails at import if it can write neither there nor
+in a home directory; a truncated cache file fails the import as well (numba issue 10434). It also
+does not notice that a function called from another module, or an option of the decorator,
+changed. Hence an own directory, named after all that the machine code depends on, and wiped
+when it cannot be read.
+
+This module must not import numba: numba reads `NUMBA_CACHE_DIR` when it is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from contextlib import suppress
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+
+_VARIABLE = "NUMBA_CACHE_DIR"
+_PARENT = "numba-cache"
+
+
+def _build_name() -> str:
+    """Name for this numba, this Python and these kernel sources."""
+    digest = blake2b(digest_size=6)
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    return f"{version('numba')}-{python}-{digest.hexdigest()}"
+
+
+def _private(directory: Path) -> bool:
+    """Make a directory that only this user can write; False if that is not possible.
+
+    Cache files are pickles: in a directory of somebody else they would run his code.
+    """
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.stat()
+        if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
+            return False
+        with tempfile.TemporaryFile(dir=directory):
+            return True
+    except OSError:
+        return False
+
+
+def _candidates(state_dir: Path | None) -> list[Path]:
+    places = [state_dir] if state_dir is not None else []
+    if cache_home := os.environ.get("XDG_CACHE_HOME"):
+        places.append(Path(cache_home) / "totonoe")
+    if home := os.environ.get("HOME"):
+        places.append(Path(home) / ".cache" / "totonoe")
+    with suppress(FileNotFoundError):  # no directory for temporary files can be written
+        places.append(Path(tempfile.gettempdir()) / f"totonoe-{os.getuid()}")
+    return [place / _PARENT / _build_name() for place in places]
+
+
+def _ours() -> Path | None:
+    """The directory in use, if this build made it: here or in the process that started us."""
+    place = Path(os.environ.get(_VARIABLE, ""))
+    return place if (place.parent.name, place.name) == (_PARENT, _build_name()) else None
+
+
+def prepare_cache(state_dir: Path | None) -> None:
+    """Point numba at a cache directory of our own, before it is imported.
+
+    Takes the first place that can be written: `state_dir`, `XDG_CACHE_HOME`, `~/.cache`, the
+    directory for temporary files; if there is none, kernels are compiled at each start. A
+    `NUMBA_CACHE_DIR` set by the user wins over all of them. Kernels already imported stay where
+    they are, so the daemon calls this before it imports any.
+
+    Parameters
+    ----------
+    state_dir : Path or None
+        The daemon's state directory. None (embedded use) also keeps a directory that the parent
+        process chose.
+    """
+    if os.environ.get(_VARIABLE):
+        inherited = _ours()
+        if inherited is None or (state_dir is None and _private(inherited)):
+            return
+    for place in _candidates(state_dir):
+        if _private(place):
+            os.environ[_VARIABLE] = str(place)
+            break
+    numba = sys.modules.get("numba")
+    if numba is not None:  # an embedding application imported it; it has read the variable
+        numba.config.CACHE_DIR = os.environ.get(_VARIABLE, "")
+
+
+def wipe_cache() -> bool:
+    """Empty our cache directory after a file in it could not be read.
+
+    Returns
+    -------
+    bool
+        False if the directory is the user's own or there is none: nothing was removed.
+    """
+    place = _ours()
+    if place is None:
+        return False
+    shutil.rmtree(place, ignore_errors=True)
+    return _private(place)

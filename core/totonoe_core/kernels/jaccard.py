@@ -1,0 +1,130 @@
+"""Jaccard similarity of token sets: |A and B| / |A or B|, in [0, 1], and 0 if both are empty.
+
+An empty set is no evidence: with similarity 1 every text of a script the tokenizer does not
+know would be a duplicate of every other. Sets are ascending, unique token hashes
+(`text.tokens.token_hashes`); many of them form CSR rows `values[indptr[i]:indptr[i + 1]]`.
+
+Oracles: `tests/support/oracles.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from totonoe_core.kernels.flags import (
+    float64_out,
+    int32_out,
+    int64_in,
+    kernel,
+    uint8_in,
+    uint64_in,
+)
+
+Float64 = npt.NDArray[np.float64]
+UInt8 = npt.NDArray[np.uint8]
+UInt64 = npt.NDArray[np.uint64]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+
+@kernel(types.int64(uint64_in, types.int64, types.int64, uint64_in, types.int64), exact=True)
+def _common(values: UInt64, start: int, end: int, query: UInt64, needed: int) -> int:
+    """Size of the intersection, or -1 as soon as it cannot reach `needed`."""
+    common = 0
+    left, right = start, 0
+    query_size = query.shape[0]
+    while left < end and right < query_size:
+        if common + min(end - left, query_size - right) < needed:
+            return -1
+        a, b = values[left], query[right]
+        common += a == b
+        left += a <= b
+        right += b <= a
+    return common
+
+
+@kernel(types.float64(uint64_in, uint64_in), exact=True)
+def jaccard_pair(a: UInt64, b: UInt64) -> float:
+    """Jaccard similarity of two token sets.
+
+    Parameters
+    ----------
+    a, b : uint64[n], uint64[m]
+        Ascending, unique.
+
+    Returns
+    -------
+    float64
+        In [0, 1]; 0.0 if either is empty.
+    """
+    common = _common(a, 0, a.shape[0], b, 0)
+    union = a.shape[0] + b.shape[0] - common
+    return common / union if union > 0 else 0.0
+
+
+@kernel(
+    types.int64(int64_in, uint64_in, uint8_in, uint64_in, types.float64, int32_out, float64_out),
+    exact=True,
+)
+def scan_above(
+    indptr: Int64,
+    values: UInt64,
+    mask: UInt8,
+    query: UInt64,
+    threshold: float,
+    out_rows: Int32,
+    out_similarity: Float64,
+) -> int:
+    """Rows whose Jaccard similarity to the query is strictly greater than `threshold`.
+
+    Document 002, Layer 2 compares with `>`. Rows whose size alone rules them out are not read:
+    the intersection is at most the smaller set and the union at least the larger, and rounding
+    keeps that order, so nothing is missed.
+
+    Parameters
+    ----------
+    indptr : int64[n + 1]
+        Row bounds into `values`; ascending.
+    values : uint64[nnz]
+        Ascending and unique inside each row.
+    mask : uint8[n]
+        Rows with 0 are left out.
+    query : uint64[q]
+        Ascending, unique; an empty one finds nothing.
+    threshold : float64
+        In [0, 1).
+    out_rows : int32[n]
+        Receives row numbers, ascending, in its first `count` places.
+    out_similarity : float64[n]
+        Receives their similarities, the same bits as `jaccard_pair`.
+
+    Returns
+    -------
+    int
+        count, how many places were filled.
+    """
+    count = 0
+    query_size = query.shape[0]
+    if query_size == 0:
+        return 0
+    share = threshold / (1.0 + threshold)
+    for row in range(mask.shape[0]):
+        if mask[row] == 0:
+            continue
+        start, end = indptr[row], indptr[row + 1]
+        size = end - start
+        if size == 0 or min(size, query_size) / max(size, query_size) <= threshold:
+            continue
+        # One less than the bound J > t gives, so that its rounding cannot lose a row.
+        needed = int(share * (size + query_size)) - 1
+        common = _common(values, start, end, query, needed)
+        if common < 0:
+            continue
+        similarity = common / (size + query_size - common)
+        if similarity > threshold:
+            out_rows[count] = row
+            out_similarity[count] = similarity
+            count += 1
+    return count

@@ -1,0 +1,1 @@
+"""Recall: two arms, fusion, diversity. Pure over the index."""

@@ -1,0 +1,98 @@
+"""The two arms of Recall: nearest vectors, and most telling words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.guard.candidates import similarities
+from totonoe_core.index.arrays import View
+from totonoe_core.index.hnsw import Graph
+from totonoe_core.index.lexical import InvertedIndex, bm25
+from totonoe_core.index.masks import Mask
+from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
+from totonoe_core.text.tokens import search_terms
+
+_SELECTIVE = 0.25
+"""Below this share of passing slots, only their rows are read."""
+_OVERFETCH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Slots best first with their similarities (float64)."""
+
+    slots: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+
+def by_vector(
+    view: View,
+    query: NDArray[np.float32],
+    mask: Mask,
+    limit: int,
+    graph: Graph | None,
+) -> tuple[Ranking, str]:
+    """The `limit` nearest slots of a mask, and how they were found: "exact" or "hnsw".
+
+    `graph` `None` forces the exact search. The graph is asked for more than `limit`; if
+    too few of its answers pass the mask, the exact search answers.
+    """
+    found = graph.search(query, limit + _OVERFETCH) if graph is not None else None
+    if found is not None:
+        slots, first_unindexed = found
+        slots = slots[slots < view.count]
+        slots = slots[mask[slots]]
+        tail = np.flatnonzero(mask[first_unindexed:]).astype(np.int64) + first_unindexed
+        slots = np.union1d(slots, tail)
+        if len(slots) >= min(limit, int(np.count_nonzero(mask))):
+            return _top(view, query, slots, limit), "hnsw"
+    return _top(view, query, np.flatnonzero(mask).astype(np.int64), limit), "exact"
+
+
+def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit: int) -> Ranking:
+    """The `limit` most similar of some slots; ties by slot, decided by float64."""
+    if len(slots) > limit:
+        if len(slots) > _SELECTIVE * view.count:
+            rough = similarities(view, query)[slots]
+        else:
+            rough = _rows32(view, query, slots)
+        # A few more than asked for, so that float32 rounding cuts off nobody who belongs.
+        kept = min(len(slots), limit + 16)
+        slots = slots[np.sort(np.argpartition(-rough, kept - 1)[:kept])]
+    exact = similarity_of(view, query, slots)
+    order = np.lexsort((slots, -exact))[:limit]
+    return Ranking(slots[order], exact[order])
+
+
+def _rows32(
+    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    out = np.empty(len(slots), np.float32)
+    for base, size, chunk in view.parts():
+        where = slice(*np.searchsorted(slots, (base, base + size)))
+        dot_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    return out
+
+
+def similarity_of(
+    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """float64 similarity of ascending slots to a query."""
+    out = np.empty(len(slots), np.float64)
+    for base, size, chunk in view.parts():
+        where = slice(*np.searchsorted(slots, (base, base + size)))
+        similarity64_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    return out
+
+
+def by_words(
+    view: View, index: InvertedIndex, text: str, mask: Mask, limit: int
+) -> tuple[Ranking, NDArray[np.float64]]:
+    """The `limit` slots of the highest BM25 weight; and every slot's term coverage, 0..1."""
+    weight, coverage = bm25(index, search_terms(text), view.column("term_count"), mask)
+    slots = np.flatnonzero(weight > 0.0).astype(np.int64)
+    order = np.lexsort((slots, -weight[slots]))[:limit]
+    return Ranking(slots[order], weight[slots[order]]), coverage

@@ -1,0 +1,148 @@
+"""A Recall over the index: mask, arms, fusion, diversity; slots with reasons come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import View
+from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.hnsw import Graph
+from totonoe_core.queries import DiversityEffect, Filter, RecallMode, RecallQuery
+from totonoe_core.search import arms, diversity, fusion
+from totonoe_core.text.tokens import has_identifier
+
+CANDIDATES_MIN = 50
+CANDIDATES_PER_HIT = 4
+CANDIDATES_MAX = 2000
+VECTOR_WEIGHT = 1.0
+LEXICAL_WEIGHT = 1.0
+_YEAR_US = 31_556_952_000_000  # mean Gregorian year
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A slot and the reasons for its place; the fields are those of `queries.Hit`."""
+
+    slot: int
+    cosine_similarity: float | None
+    lexical_similarity: float | None
+    vector_rank: int
+    lexical_rank: int
+    fused_rank: int
+    diversity: DiversityEffect
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Answer of `rank`."""
+
+    hits: tuple[Ranked, ...]
+    arms: tuple[str, ...]
+    vector_search: str
+    filtered_count: int
+
+
+def rank(
+    index: CollectionIndex,
+    view: View,
+    graph: Graph,
+    query: RecallQuery,
+    vector: NDArray[np.float32] | None,
+    policy: DiversityPolicy,
+    decay: DecayPolicy,
+    now_us: int,
+) -> Ranks:
+    """The k best slots of a view, best first.
+
+    `vector` `None` leaves the vector arm out; so does LEXICAL mode, and VECTOR mode the
+    lexical one.
+    """
+    mask = masks.matching(index, view, query.filter, query.agent_id, decay, now_us)
+    depth = min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * query.k))
+    rankings: list[NDArray[np.int64]] = []
+    weights: list[float] = []
+    ran: list[str] = []
+    by_vector = by_words = np.zeros(0, np.int64)
+    coverage: NDArray[np.float64] | None = None
+    how = ""
+    if vector is not None and query.mode is not RecallMode.LEXICAL:
+        # A filter can leave the graph with too few answers: filtered searches are exact.
+        unfiltered = graph if query.filter == Filter() else None
+        ranking, how = arms.by_vector(view, vector, mask, depth, unfiltered)
+        by_vector = ranking.slots
+        rankings.append(by_vector)
+        weights.append(VECTOR_WEIGHT)
+        ran.append("vector")
+    if query.text and query.mode is not RecallMode.VECTOR:
+        # Words are strong where the query holds a name or part number: let more through.
+        words_depth = 2 * depth if has_identifier(query.text) else depth
+        words, coverage = arms.by_words(view, index.terms, query.text, mask, words_depth)
+        by_words = words.slots
+        rankings.append(by_words)
+        weights.append(LEXICAL_WEIGHT)
+        ran.append("lexical")
+    slots, fused = fusion.reciprocal_rank(rankings, weights)
+    hits = _spread(view, slots, fused, policy, query.k)
+    chosen = np.array([slots[place] for place, _ in hits], np.int64)
+    cosine = _cosine(view, vector, chosen)
+    vector_ranks = fusion.ranks(by_vector, chosen)
+    word_ranks = fusion.ranks(by_words, chosen)
+    return Ranks(
+        tuple(
+            Ranked(
+                slot=int(chosen[at]),
+                cosine_similarity=None if cosine is None else float(cosine[at]),
+                lexical_similarity=None if coverage is None else float(coverage[chosen[at]]),
+                vector_rank=int(vector_ranks[at]),
+                lexical_rank=int(word_ranks[at]),
+                fused_rank=place + 1,
+                diversity=effect,
+            )
+            for at, (place, effect) in enumerate(hits)
+        ),
+        tuple(ran),
+        how,
+        int(np.count_nonzero(mask)),
+    )
+
+
+def _spread(
+    view: View,
+    slots: NDArray[np.int64],
+    fused: NDArray[np.float64],
+    policy: DiversityPolicy,
+    k: int,
+) -> list[tuple[int, DiversityEffect]]:
+    """(place in `slots`, effect) of the hits, in their final order."""
+    slots, fused = slots[:CANDIDATES_MAX], fused[:CANDIDATES_MAX]
+    if not policy.enabled or len(slots) == 0:
+        return [(place, DiversityEffect.NONE) for place in range(min(k, len(slots)))]
+    life_stage = view.take("life_stage", slots).astype(np.int64)
+    year = view.take("created", slots) // _YEAR_US
+    thread = view.take("thread", slots).astype(np.int64)
+    groups = (
+        (view.take("kind", slots).astype(np.int64), policy.kind_share_max),
+        (view.take("state_kind", slots).astype(np.int64), policy.state_kind_share_max),
+        # Years become codes beyond any life stage's, so that none is taken for "no group".
+        (np.where(life_stage > 0, life_stage, 2**32 + year), policy.life_stage_share_max),
+        (np.where(thread > 0, thread, -1), policy.thread_share_max),
+    )
+    picked, effects = diversity.spread(fused, view.vectors(slots), groups, policy.mmr_lambda, k)
+    return list(zip(picked, effects, strict=True))
+
+
+def _cosine(
+    view: View, vector: NDArray[np.float32] | None, chosen: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Cosine of each chosen slot, clamped to [-1, 1]; also for hits of the words alone."""
+    if vector is None:
+        return None
+    order = np.argsort(chosen)
+    out = np.empty(len(chosen))
+    out[order] = arms.similarity_of(view, vector, chosen[order])
+    return np.clip(out, -1.0, 1.0)

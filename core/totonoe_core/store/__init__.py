@@ -1,0 +1,1 @@
+"""Files: the only room that opens, syncs or renames. See DESIGN.md of the package."""

@@ -1,0 +1,108 @@
+"""The catalogue of collections: which name is which directory, made and deleted how.
+
+    <data dir>/catalog.db                  names, and the operations that made or deleted them
+    <data dir>/collections/<uid>/memory.db one file for each collection, deleted ones too
+
+A deletion is one row: the directory stays until it is purged.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from totonoe_core.errors import ReadOnly
+from totonoe_core.store import rows
+from totonoe_core.store.schema import CATALOG_TABLES, open_writer
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogReply:
+    """The kept answer of a catalogue operation."""
+
+    digest: bytes
+    answer: str
+
+
+class Catalog:
+    """Names to directories. Used by one thread at a time."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._root = data_dir / "collections"
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._connection = open_writer(data_dir / "catalog.db", CATALOG_TABLES)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._connection.close()
+
+    def path(self, uid: str) -> Path:
+        """The file of a collection."""
+        return self._root / uid / "memory.db"
+
+    def new_uid(self) -> str:
+        """A directory for a new collection, made but not listed yet."""
+        uid = secrets.token_hex(8)
+        (self._root / uid).mkdir(mode=0o700)
+        return uid
+
+    def names(self) -> dict[str, str]:
+        """uid by name of every collection that is not deleted."""
+        found = {}
+        for row in self._connection.execute("SELECT uid, name, deleted_us, crc FROM collection"):
+            uid, name, deleted_us = rows.check(row, "collection")
+            if deleted_us is None:
+                found[name] = uid
+        return found
+
+    def revision(self) -> int:
+        """Newest revision of the catalogue."""
+        row = self._connection.execute(
+            "SELECT coalesce(max(revision), 0) FROM operation"
+        ).fetchone()
+        return int(row[0])
+
+    def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
+        """The kept answer of an operation id."""
+        row = self._connection.execute(
+            "SELECT digest, answer FROM operation WHERE agent_id = ? AND operation_id = ?",
+            (agent_id, operation_id),
+        ).fetchone()
+        return None if row is None else CatalogReply(row[0], row[1])
+
+    def put(
+        self,
+        *,
+        uid: str,
+        name: str,
+        deleted_us: int | None,
+        operation_id: str,
+        agent_id: str,
+        kind: str,
+        digest: bytes,
+        answer: str,
+        time_us: int,
+    ) -> int:
+        """Lists or deletes a collection as one operation; returns its revision.
+
+        Raises `ReadOnly` if the disk refuses; then nothing changed.
+        """
+        revision = self.revision() + 1
+        operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
+        try:
+            with self._connection:
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
+                    rows.seal((uid, name, deleted_us)),
+                )
+                self._connection.execute(
+                    "INSERT INTO operation (revision, operation_id, agent_id, kind, uid, digest, "
+                    "answer, time_us, crc) VALUES (?,?,?,?,?,?,?,?,?)",
+                    rows.seal(operation),
+                )
+        except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
+            raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
+        return revision

@@ -1,0 +1,243 @@
+"""A collection's file as its writer uses it: one connection, one thread.
+
+Within a batch there is one transaction; each operation has a savepoint in it, so that one
+that fails leaves nothing behind and the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+from totonoe_core.errors import Corruption, ReadOnly
+from totonoe_core.records import Link, LinkType, Memory
+from totonoe_core.store import rows
+from totonoe_core.store.reader import Rows
+from totonoe_core.store.schema import COLLECTION_TABLES, open_writer
+
+
+@dataclass(slots=True)
+class Touched:
+    """Keys of the rows that an operation made, changed or took away."""
+
+    memories: list[int] = field(default_factory=list)
+    links: list[tuple[int, int, str]] = field(default_factory=list)
+    settings: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.links or self.settings)
+
+    def dumps(self) -> str:
+        """JSON for the operation's row."""
+        return json.dumps(
+            {"memory": self.memories, "link": self.links, "setting": self.settings},
+            separators=(",", ":"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The kept answer of an operation id."""
+
+    digest: bytes
+    answer: str
+
+
+class CollectionFile:
+    """Writes of one collection. Raises `ReadOnly` when the disk refuses."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = open_writer(path, COLLECTION_TABLES)
+        self.rows = Rows(self._connection)
+
+    def close(self) -> None:
+        """Checkpoints what it can and closes."""
+        self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One synced transaction around a batch.
+
+        Raises
+        ------
+        ReadOnly
+            The disk is full or refuses; nothing of the batch is there.
+        Corruption
+            SQLite found a damaged page; nothing of the batch is there.
+        """
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            # A full disk makes SQLite roll back by itself.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise _typed(error) from error
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """One operation inside the transaction; an exception takes back only this one."""
+        self._connection.execute("SAVEPOINT operation")
+        try:
+            yield
+        except BaseException as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK TO operation")
+                self._connection.execute("RELEASE operation")
+            raise _typed(error) from error
+        self._connection.execute("RELEASE operation")
+
+    def last_numbers(self) -> tuple[int, int, int]:
+        """Highest row number, newest revision, newest operation time (us)."""
+        row = self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").fetchone()[0]
+        revision, time_us = self._connection.execute(
+            "SELECT coalesce(max(revision), 0), coalesce(max(time_us), 0) FROM operation"
+        ).fetchone()
+        return row, revision, time_us
+
+    def put_memory(self, memory: Memory, before: Memory | None) -> None:
+        """Writes a memory's row, and its before image if it was there."""
+        # What the same operation made or changed already has no earlier state to keep.
+        if before is not None and before.revision != memory.revision:
+            image, vector = rows.memory_image(before)
+            self._put_image(memory.revision, "memory", str(memory.row), image, vector)
+        self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(memory))
+
+    def put_link(
+        self, source: int, target: int, link: Link, revision: int, before: Link | None
+    ) -> None:
+        """Writes one direction of a link, and its before image if it was there."""
+        if before is not None:
+            self._put_link_image(source, target, before, revision)
+        self._connection.execute(rows.INSERT_LINK, rows.link_row(source, target, link, revision))
+
+    def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
+        """Takes one direction of a link away; its before image stays."""
+        self._put_link_image(source, target, before, revision)
+        self._connection.execute(
+            "DELETE FROM link WHERE source = ? AND target = ? AND type = ?",
+            (source, target, before.type.value),
+        )
+
+    def _put_link_image(self, source: int, target: int, before: Link, revision: int) -> None:
+        image = json.dumps([before.confidence, before.note], ensure_ascii=False)
+        key = rows.link_key(source, target, before.type)
+        # The first image of a revision is what was before it.
+        self._put_image(revision, "link", key, image, b"")
+
+    def _put_image(self, revision: int, entity: str, key: str, before: str, vector: bytes) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO image (revision, entity, key, before, vector, crc) "
+            "VALUES (?,?,?,?,?,?)",
+            rows.seal((revision, entity, key, before, vector)),
+        )
+
+    def put_operation(
+        self,
+        revision: int,
+        operation_id: str,
+        agent_id: str,
+        kind: str,
+        reason: str,
+        touched: Touched,
+        time_us: int,
+    ) -> None:
+        """Writes the line of one revision."""
+        self._connection.execute(
+            "INSERT INTO operation "
+            "(revision, operation_id, agent_id, kind, reason, touched, time_us, crc) "
+            "VALUES (?,?,?,?,?,?,?,?)",
+            rows.seal((revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us)),
+        )
+
+    def reply(self, agent_id: str, operation_id: str) -> Reply | None:
+        """The kept answer of an operation id."""
+        row = self._connection.execute(
+            "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
+            "WHERE agent_id = ? AND operation_id = ?",
+            (agent_id, operation_id),
+        ).fetchone()
+        if row is None:
+            return None
+        _, _, digest, answer, _ = rows.check(row, "reply")
+        return Reply(digest, answer)
+
+    def put_reply(
+        self, agent_id: str, operation_id: str, digest: bytes, answer: str, time_us: int
+    ) -> None:
+        """Keeps an answer for replay."""
+        self._connection.execute(
+            "INSERT INTO reply (agent_id, operation_id, digest, answer, time_us, crc) "
+            "VALUES (?,?,?,?,?,?)",
+            rows.seal((agent_id, operation_id, digest, answer, time_us)),
+        )
+
+    def drop_replies(self, before_us: int, limit: int) -> int:
+        """Forgets at most `limit` answers kept since before a time; says how many."""
+        self._connection.execute(
+            "DELETE FROM reply WHERE (agent_id, operation_id) IN "
+            "(SELECT agent_id, operation_id FROM reply WHERE time_us < ? LIMIT ?)",
+            (before_us, limit),
+        )
+        return self._connection.changes()
+
+    def setting(self, key: str) -> str | None:
+        """One setting of the collection."""
+        row = self._connection.execute(
+            "SELECT key, value, crc FROM setting WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else str(rows.check(row, "setting")[1])
+
+    def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
+        """Writes a setting, and its before image if it was there."""
+        if before is not None:
+            self._put_image(revision, "setting", key, before, b"")
+        self._connection.execute(
+            "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)",
+            rows.seal((key, value)),
+        )
+
+    def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
+        """Writes (row, last access us, count) of recalled memories."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO access (row, last_us, count) VALUES (?,?,?)", figures
+        )
+
+    def access(self) -> dict[int, tuple[int, int]]:
+        """Last access (us) and count by row, for loading."""
+        return {
+            row: (last_us, count)
+            for row, last_us, count in self._connection.execute(
+                "SELECT row, last_us, count FROM access"
+            )
+        }
+
+    def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
+        """One direction of a link."""
+        for found_target, link in self.rows.links([source])[source]:
+            if found_target == target and link.type is type_:
+                return link
+        return None
+
+    def link_count(self) -> int:
+        """Links, each pair counted once."""
+        total = self._connection.execute("SELECT count(*) FROM link").fetchone()[0]
+        return int(total) // 2
+
+
+def _typed(error: BaseException) -> BaseException:
+    """What the disk refused as a typed error; anything else as it is."""
+    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        return Corruption("CORRUPT_ROW", "the collection's file has a damaged page")
+    if isinstance(error, apsw.Error) and not isinstance(
+        error, apsw.ConstraintError | apsw.SQLError
+    ):
+        return ReadOnly("READ_ONLY", f"the collection's file cannot be written: {error}")
+    return error

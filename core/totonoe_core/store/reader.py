@@ -1,0 +1,129 @@
+"""Reading rows: used by the writer's connection and by read-only ones alike."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+
+from totonoe_core.errors import Corruption
+from totonoe_core.records import Link, Memory
+from totonoe_core.store import rows
+from totonoe_core.store.schema import open_reader
+
+_IN_MAX = 500  # bound on the variables of one statement
+
+
+class Rows:
+    """Rows of one collection's file through one connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
+        """Memories by row number, without access figures and links; unknown are absent."""
+        found: dict[int, Memory] = {}
+        for start in range(0, len(wanted), _IN_MAX):
+            part = list(wanted[start : start + _IN_MAX])
+            marks = ",".join("?" * len(part))
+            for row in self._connection.execute(
+                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
+            ):
+                found[row[0]] = rows.memory(row)
+        return found
+
+    def all_memories(self) -> Iterator[Memory]:
+        """Every memory by row number, for loading."""
+        for row in self._connection.execute(
+            f"SELECT {rows.MEMORY_COLUMNS} FROM memory ORDER BY row"
+        ):
+            yield rows.memory(row)
+
+    def row_of_external_id(self, external_id: str) -> int | None:
+        """Row of the memory with this external id; of forgotten ones only, the newest."""
+        for status in ("status <> 'forgotten'", "status = 'forgotten'"):
+            found = self._connection.execute(
+                f"SELECT max(row) FROM memory WHERE external_id = ? AND {status}", (external_id,)
+            ).fetchone()
+            if found is not None and found[0] is not None:
+                return int(found[0])
+        return None
+
+    def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
+        """For each source row its links as (target row, link), strongest first.
+
+        Order: confidence descending, then target row, then type.
+        """
+        found: dict[int, list[tuple[int, Link]]] = {source: [] for source in sources}
+        wanted = list(found)
+        for start in range(0, len(wanted), _IN_MAX):
+            part = wanted[start : start + _IN_MAX]
+            marks = ",".join("?" * len(part))
+            for *row, target_id in self._connection.execute(
+                "SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id "
+                "FROM link l JOIN memory m ON m.row = l.target "
+                f"WHERE l.source IN ({marks}) "
+                "ORDER BY l.source, l.confidence DESC, l.target, l.type",
+                part,
+            ):
+                found[row[0]].append((row[1], rows.link(tuple(row), target_id)))
+        return found
+
+    def link_counts(self, sources: Sequence[int]) -> dict[int, int]:
+        """How many links each of a few rows holds."""
+        return {
+            source: self._connection.execute(
+                "SELECT count(*) FROM link WHERE source = ?", (source,)
+            ).fetchone()[0]
+            for source in sources
+        }
+
+    def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
+        """(row, created_us, id) in the order of a List, after a position."""
+        return list(
+            self._connection.execute(
+                "SELECT row, created_us, id FROM memory WHERE (created_us, id) > (?, ?) "
+                "ORDER BY created_us, id LIMIT ?",
+                (*after, limit),
+            )
+        )
+
+
+class ReaderPool:
+    """A few read-only connections, each used by one thread at a time."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
+        for _ in range(size):
+            self._idle.put(open_reader(path))
+
+    @contextmanager
+    def rows(self) -> Iterator[Rows]:
+        """Rows through an idle connection; waits for one if all are busy.
+
+        Raises `Corruption` where SQLite itself finds a damaged page.
+        """
+        connection = self._idle.get()
+        try:
+            yield Rows(connection)
+        except apsw.CorruptError as error:
+            raise Corruption(
+                "CORRUPT_ROW", f"{self._path.name} has a damaged page", file=self._path.name
+            ) from error
+        finally:
+            self._idle.put(connection)
+
+    def close(self) -> None:
+        """Closes the idle connections; call it when nobody reads any more."""
+        while not self._idle.empty():
+            self._idle.get_nowait().close()
+
+
+def with_links(memory: Memory, links: Sequence[Link]) -> Memory:
+    """The memory with the links to show."""
+    return replace(memory, links=tuple(links))

@@ -1,0 +1,129 @@
+"""Records to rows and back, each row under a crc32 that is checked when it is read.
+
+SQLite does not notice flipped bits in a page; the crc does. It covers every column, and
+a mismatch raises `Corruption`: the row is never served.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from totonoe_core import plain
+from totonoe_core.errors import Corruption
+from totonoe_core.records import Fields, Link, LinkType, Memory, Status
+
+Row = tuple[Any, ...]
+
+MEMORY_COLUMNS = (
+    "row, id, external_id, content, content_hash, vector, agent_id, fields, "
+    "created_us, updated_us, status, superseded_by, revision, crc"
+)
+# Not OR REPLACE: that would take away whatever row holds the same unique external id.
+INSERT_MEMORY = (
+    f"INSERT INTO memory ({MEMORY_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
+    "ON CONFLICT (row) DO UPDATE SET "
+    + ", ".join(
+        f"{name} = excluded.{name}"
+        for name in MEMORY_COLUMNS.split(", ")
+        if name not in ("row", "id")
+    )
+)
+INSERT_LINK = (
+    "INSERT OR REPLACE INTO link (source, target, type, confidence, note, revision, crc) "
+    "VALUES (?,?,?,?,?,?,?)"
+)
+
+
+def crc(values: Row) -> int:
+    """crc32 of a row's columns; lengths keep neighbours from flowing together."""
+    total = 0
+    for value in values:
+        if isinstance(value, bytes):
+            data = value
+        else:
+            data = (value if isinstance(value, str) else repr(value)).encode()
+        total = zlib.crc32(data, zlib.crc32(len(data).to_bytes(4, "little"), total))
+    return total
+
+
+def seal(values: Row) -> Row:
+    """The row with its crc as the last column."""
+    return (*values, crc(values))
+
+
+def check(row: Row, table: str) -> Row:
+    """The row without its crc. Raises `Corruption` if it does not match."""
+    if crc(row[:-1]) != row[-1]:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"row {row[0]!r} of table {table} does not match its checksum",
+            table=table,
+            row=row[0],
+        )
+    return row[:-1]
+
+
+def memory_row(memory: Memory) -> Row:
+    """The sealed row of a memory."""
+    return seal(
+        (
+            memory.row,
+            memory.id,
+            memory.fields.external_id or None,
+            memory.content,
+            memory.content_hash,
+            memory.vector,
+            memory.agent_id,
+            plain.dumps(memory.fields),
+            memory.created_us,
+            memory.updated_us,
+            memory.status.value,
+            memory.superseded_by,
+            memory.revision,
+        )
+    )
+
+
+def memory(row: Row) -> Memory:
+    """The memory of a sealed row, without access figures and links."""
+    row = check(row, "memory")
+    return Memory(
+        row=row[0],
+        id=row[1],
+        content=row[3],
+        content_hash=row[4],
+        vector=row[5],
+        agent_id=row[6],
+        fields=plain.loads(Fields, row[7]),
+        created_us=row[8],
+        updated_us=row[9],
+        status=Status(row[10]),
+        superseded_by=row[11],
+        revision=row[12],
+    )
+
+
+def memory_image(memory: Memory) -> tuple[str, bytes]:
+    """A memory as a before image: its columns as JSON, and its vector."""
+    columns = list(memory_row(memory)[:-1])
+    columns[4] = memory.content_hash.hex()
+    columns[5] = None
+    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")), memory.vector
+
+
+def link_row(source: int, target: int, link: Link, revision: int) -> Row:
+    """The sealed row of one direction of a link."""
+    return seal((source, target, link.type.value, link.confidence, link.note, revision))
+
+
+def link(row: Row, target_id: str) -> Link:
+    """The link of a sealed row."""
+    row = check(row, "link")
+    return Link(target_id=target_id, type=LinkType(row[2]), confidence=row[3], note=row[4])
+
+
+def link_key(source: int, target: int, type_: LinkType) -> str:
+    """Key of a link in `image`."""
+    return f"{source}>{target}:{type_.value}"

@@ -1,0 +1,173 @@
+"""Tables of a collection's file and of the catalogue, and how a connection is opened.
+
+`memory` holds the current row of each memory; `link` both directions of each link;
+`operation` one line per revision, with the keys of the rows that it touched; `image` what
+such a row was before (no image: the operation made it). What a row was *after* a
+revision is its next before image, or the row itself: stored once, never twice. `reply`
+keeps answers for replay, `access` what Recall counts (no operation), `setting` the
+collection's own row.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
+
+FORMAT = 1
+APPLICATION_ID = 0x746F746E  # "totn"
+BUSY_TIMEOUT_MS = 5_000
+
+COLLECTION_TABLES = """
+CREATE TABLE memory (
+  row INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  external_id TEXT,
+  content TEXT NOT NULL,
+  content_hash BLOB NOT NULL,
+  vector BLOB NOT NULL,
+  agent_id TEXT NOT NULL,
+  fields TEXT NOT NULL,
+  created_us INTEGER NOT NULL,
+  updated_us INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  superseded_by TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT;
+CREATE INDEX memory_by_time ON memory (created_us, id);
+CREATE UNIQUE INDEX memory_by_external_id ON memory (external_id)
+  WHERE external_id IS NOT NULL AND status <> 'forgotten';
+CREATE INDEX forgotten_by_external_id ON memory (external_id)
+  WHERE external_id IS NOT NULL AND status = 'forgotten';
+CREATE TABLE link (
+  source INTEGER NOT NULL,
+  target INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  note TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (source, target, type)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE access (
+  row INTEGER PRIMARY KEY,
+  last_us INTEGER NOT NULL,
+  count INTEGER NOT NULL
+) STRICT;
+CREATE TABLE operation (
+  revision INTEGER PRIMARY KEY,
+  operation_id TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  touched TEXT NOT NULL,
+  time_us INTEGER NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT;
+CREATE TABLE image (
+  revision INTEGER NOT NULL,
+  entity TEXT NOT NULL,
+  key TEXT NOT NULL,
+  before TEXT NOT NULL,
+  vector BLOB NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (revision, entity, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX image_by_key ON image (entity, key, revision);
+CREATE TABLE reply (
+  agent_id TEXT NOT NULL,
+  operation_id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  answer TEXT NOT NULL,
+  time_us INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (agent_id, operation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reply_by_time ON reply (time_us);
+CREATE TABLE setting (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+CATALOG_TABLES = """
+CREATE TABLE collection (
+  uid TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  deleted_us INTEGER,
+  crc INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX collection_by_name ON collection (name) WHERE deleted_us IS NULL;
+CREATE TABLE operation (
+  revision INTEGER PRIMARY KEY,
+  operation_id TEXT NOT NULL,
+  agent_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  uid TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  answer TEXT NOT NULL,
+  time_us INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  UNIQUE (agent_id, operation_id)
+) STRICT;
+"""
+
+
+def open_writer(path: Path, tables: str) -> apsw.Connection:
+    """The one connection that writes and checkpoints a file; made if it is not there.
+
+    WAL with synchronous=FULL: a commit that returned is on disk. Raises
+    `UnsupportedFormat` for a file of another program or format, `Corruption` for what is
+    no database, `ReadOnly` if it cannot be written.
+    """
+    try:
+        connection = apsw.Connection(str(path))
+        # pragma() consumes its row; execute() would stop at the first statement that returns one.
+        connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "full")
+        connection.pragma("foreign_keys", False)
+        connection.pragma("wal_autocheckpoint", 4000)
+        connection.pragma("cache_size", -8192)
+        _check_format(connection, path, tables)
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise Corruption(
+            "CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name
+        ) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
+        raise ReadOnly(
+            "READ_ONLY", f"{path.name} cannot be written: {error}", file=path.name
+        ) from error
+    return connection
+
+
+def _check_format(connection: apsw.Connection, path: Path, tables: str) -> None:
+    found = (connection.pragma("application_id"), connection.pragma("user_version"))
+    empty = next(connection.execute("SELECT count(*) FROM sqlite_schema"))[0] == 0
+    if empty and found == (0, 0):
+        with connection:
+            for statement in tables.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", FORMAT)
+    elif found != (APPLICATION_ID, FORMAT):
+        raise UnsupportedFormat(
+            "UNSUPPORTED_FORMAT",
+            f"{path.name} has format {found[1]} of application {found[0]:#x}; "
+            f"this version reads format {FORMAT} only",
+            file=path.name,
+        )
+
+
+def open_reader(path: Path) -> apsw.Connection:
+    """A connection that can only read; any number beside the writer's."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
+    connection.pragma("query_only", True)
+    connection.pragma("cache_size", -4096)
+    return connection

@@ -1,0 +1,291 @@
+"""Checks what callers hand in, before anything is queued or changed.
+
+Every function raises `InvalidArgument` that names field, value and what is allowed, and
+never quotes the text of a memory. Vectors come out as unit float32.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import ids, limits
+from totonoe_core.commands import (
+    ChangeSettings,
+    Command,
+    Forget,
+    LinkMemories,
+    Remember,
+    UnlinkMemories,
+    Update,
+)
+from totonoe_core.errors import InvalidArgument
+from totonoe_core.queries import Filter, RecallMode, RecallQuery
+from totonoe_core.records import Fields, Kind, StateKind, TimeRange
+
+SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us"} | {"content", "vector"}
+"""What an update mask may name."""
+
+
+def text(value: str, field: str, limit_bytes: int = limits.CONTENT_BYTES_MAX) -> None:
+    """A text that must say something: not blank, no NUL, within the limit."""
+    if not value or value.isspace():
+        raise InvalidArgument(
+            "EMPTY_TEXT", field=field, got="blank text", allowed="text that is not blank"
+        )
+    optional_text(value, field, limit_bytes)
+
+
+def optional_text(value: str, field: str, limit_bytes: int) -> None:
+    """A text that may be empty: no NUL, valid Unicode, within the limit."""
+    if "\0" in value:
+        raise InvalidArgument(
+            "NUL_IN_TEXT", field=field, got="a NUL character", allowed="text without NUL"
+        )
+    try:
+        size = len(value) if value.isascii() else len(value.encode())
+    except UnicodeEncodeError:
+        raise InvalidArgument(
+            "MALFORMED_MESSAGE", field=field, got="a lone surrogate", allowed="valid Unicode"
+        ) from None
+    if size > limit_bytes:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED", field=field, got=f"{size} bytes", allowed=f"at most {limit_bytes}"
+        )
+
+
+def number(value: float, field: str, low: float, high: float) -> None:
+    """A finite number within [low, high]."""
+    if not (math.isfinite(value) and low <= value <= high):
+        raise InvalidArgument("OUT_OF_RANGE", field=field, got=value, allowed=f"{low} to {high}")
+
+
+def count(size: int, field: str, limit: int, least: int = 0) -> None:
+    """A list's length within [least, limit]."""
+    if size > limit:
+        raise InvalidArgument("LIMIT_EXCEEDED", field=field, got=size, allowed=f"at most {limit}")
+    if size < least:
+        raise InvalidArgument("MISSING_FIELD", field=field, got=size, allowed=f"at least {least}")
+
+
+def labels(values: Iterable[str], field: str, limit: int) -> None:
+    """A list of non-empty labels."""
+    values = tuple(values)
+    count(len(values), field, limit)
+    for value in values:
+        text(value, field, limits.NAME_BYTES_MAX)
+
+
+def time_range(value: TimeRange, field: str) -> None:
+    """A range that ends after it begins."""
+    if value.from_us is not None and value.to_us is not None and value.to_us <= value.from_us:
+        raise InvalidArgument(
+            "BAD_TIME", field=field, got="an end not after its beginning", allowed="from < to"
+        )
+
+
+def json_object(value: dict[str, Any], field: str, limit_bytes: int) -> None:
+    """A JSON object within size and depth."""
+    if not value:
+        return
+    _depth(value, field, 1)
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    if size > limit_bytes:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"{size} bytes of JSON",
+            allowed=f"at most {limit_bytes}",
+        )
+
+
+def _depth(value: Any, field: str, depth: int) -> None:
+    if depth > limits.STRUCT_DEPTH_MAX:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"more than {limits.STRUCT_DEPTH_MAX} levels",
+            allowed=f"at most {limits.STRUCT_DEPTH_MAX} levels",
+        )
+    if isinstance(value, dict):
+        for item in value.values():
+            _depth(item, field, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _depth(item, field, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidArgument("OUT_OF_RANGE", field=field, got=value, allowed="finite numbers")
+
+
+def vector(value: bytes, field: str, dimension: int) -> NDArray[np.float32]:
+    """Unit float32[dimension] from little-endian float32 bytes."""
+    if len(value) != 4 * dimension:
+        raise InvalidArgument(
+            "DIMENSION_MISMATCH",
+            field=field,
+            got=f"{len(value)} bytes",
+            allowed=f"{4 * dimension} bytes ({dimension} float32)",
+        )
+    array = np.frombuffer(value, dtype="<f4")
+    if not np.isfinite(array).all():
+        raise InvalidArgument(
+            "NON_FINITE_VECTOR", field=field, got="NaN or infinity", allowed="finite numbers"
+        )
+    norm = float(np.sqrt(np.square(array, dtype=np.float64).sum()))
+    if norm == 0.0:
+        raise InvalidArgument(
+            "ZERO_VECTOR", field=field, got="length 0", allowed="a vector that is not zero"
+        )
+    return (array.astype(np.float64) / norm).astype(np.float32)
+
+
+def memory_id(value: str, field: str) -> None:
+    """An id, or `ext:` and an external id."""
+    if value.startswith("ext:"):
+        text(value[4:], field, limits.EXTERNAL_ID_BYTES_MAX)
+    elif not ids.MEMORY_ID.match(value):
+        raise InvalidArgument(
+            "BAD_NAME", field=field, got=repr(value[:64]), allowed="mem_ and 12 to 32 hex digits"
+        )
+
+
+def id_list(values: tuple[str, ...], field: str) -> None:
+    """1 to 1,000 ids."""
+    count(len(values), field, limits.IDS_PER_REQUEST_MAX, 1)
+    for value in values:
+        memory_id(value, field)
+
+
+def collection_name(value: str) -> None:
+    """A name a collection may have."""
+    if not ids.COLLECTION_NAME.match(value):
+        raise InvalidArgument(
+            "BAD_NAME",
+            field="collection",
+            got=repr(value[:80]),
+            allowed="1 to 64 of a-z 0-9 _ . -, beginning with a letter or digit",
+        )
+
+
+def operation_id(value: str) -> None:
+    """An operation id, which may be empty."""
+    optional_text(value, "operation_id", limits.OPERATION_ID_BYTES_MAX)
+
+
+def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
+    """All fields of a memory to be written."""
+    for name in ("category", "emotion", "perception_type", "life_stage", "session_id", "thread_id"):
+        optional_text(getattr(value, name), prefix + name, limits.NAME_BYTES_MAX)
+    optional_text(value.external_id, prefix + "external_id", limits.EXTERNAL_ID_BYTES_MAX)
+    labels(value.tags, prefix + "tags", limits.TAGS_PER_MEMORY_MAX)
+    labels(value.entities, prefix + "entities", limits.ENTITIES_PER_MEMORY_MAX)
+    count(len(value.evidence_ids), prefix + "evidence_ids", limits.EVIDENCE_IDS_PER_MEMORY_MAX)
+    for evidence_id in value.evidence_ids:
+        memory_id(evidence_id, prefix + "evidence_ids")
+    json_object(value.attributes, prefix + "attributes", limits.ATTRIBUTES_BYTES_MAX)
+    json_object(value.payload, prefix + "payload", limits.PAYLOAD_BYTES_MAX)
+    number(value.importance, prefix + "importance", limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)
+    number(value.confidence, prefix + "confidence", 0.0, 1.0)
+    number(value.salience, prefix + "salience", 0.0, 1.0)
+    if value.kind is Kind.STATE and value.state_kind is StateKind.NONE:
+        raise InvalidArgument(
+            "UNKNOWN_ENUM", field=prefix + "state_kind", got="none", allowed="a state kind"
+        )
+    if value.kind is not Kind.STATE and value.state_kind is not StateKind.NONE:
+        raise InvalidArgument(
+            "UNKNOWN_ENUM",
+            field=prefix + "state_kind",
+            got=value.state_kind.value,
+            allowed=f"none, for kind {value.kind.value}",
+        )
+    time_range(value.about_time, prefix + "about_time")
+    time_range(TimeRange(value.valid_from_us, value.valid_to_us), prefix + "valid_to_time")
+    latest_us = now_us + limits.CLOCK_SKEW_ALLOWED_S * 1_000_000
+    if value.created_us is not None and value.created_us > latest_us:
+        raise InvalidArgument(
+            "BAD_TIME",
+            field=prefix + "created_time",
+            got="a time in the future",
+            allowed="up to now",
+        )
+
+
+def command(value: Command, now_us: int) -> None:
+    """One command, as far as it can be checked without the collection."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    match value:
+        case Remember():
+            text(value.content, "memory.content")
+            fields(value.fields, now_us)
+        case Update():
+            memory_id(value.memory_id, "memory_id")
+            if not value.mask or not SETTABLE.issuperset(value.mask):
+                raise InvalidArgument(
+                    "BAD_UPDATE_MASK",
+                    field="update_mask",
+                    got=", ".join(sorted(set(value.mask) - SETTABLE)) or "nothing",
+                    allowed=", ".join(sorted(SETTABLE)),
+                )
+            if "content" in value.mask:
+                text(value.content, "memory.content")
+            fields(value.fields, now_us)
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+            number(value.expected_revision, "expected_revision", 0, 2**62)
+        case Forget():
+            id_list(value.ids, "ids")
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case LinkMemories() | UnlinkMemories():
+            memory_id(value.source_id, "source_id")
+            memory_id(value.target_id, "target_id")
+            if isinstance(value, LinkMemories):
+                number(value.confidence, "confidence", 0.0, 1.0)
+                optional_text(value.note, "note", limits.NOTE_BYTES_MAX)
+        case ChangeSettings():
+            count(len(value.changes), "update_mask", 64, 1)
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+            number(value.expected_revision, "expected_revision", 0, 2**62)
+
+
+def where(value: Filter) -> None:
+    """The filter of a Recall or List."""
+    for name in ("categories", "tags", "agent_ids", "session_ids", "thread_ids", "entities"):
+        values = getattr(value, name)
+        count(len(values), "filter." + name, limits.FILTER_VALUES_MAX)
+        for item in values:
+            optional_text(item, "filter." + name, limits.NAME_BYTES_MAX)
+    for name in ("kinds", "state_kinds", "statuses"):
+        count(len(getattr(value, name)), "filter." + name, limits.FILTER_VALUES_MAX)
+    for name in ("created", "updated", "about", "valid"):
+        time_range(getattr(value, name), "filter." + name)
+    number(value.min_confidence, "filter.min_confidence", 0.0, 1.0)
+    number(value.min_importance, "filter.min_importance", 0, limits.IMPORTANCE_MAX)
+    json_object(value.attributes, "filter.attributes", limits.ATTRIBUTES_BYTES_MAX)
+    count(len(value.attributes), "filter.attributes", limits.FILTER_VALUES_MAX)
+
+
+def recall(value: RecallQuery, dimension: int) -> None:
+    """A Recall on a collection of this dimension."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    optional_text(value.text, "text", limits.QUERY_BYTES_MAX)
+    if not value.vector and (not value.text or value.text.isspace()):
+        raise InvalidArgument(
+            "MISSING_FIELD", field="text", got="neither text nor vector", allowed="at least one"
+        )
+    if value.mode is RecallMode.LEXICAL and not value.text:
+        raise InvalidArgument(
+            "MISSING_FIELD", field="text", got="empty", allowed="a text in lexical mode"
+        )
+    number(value.k, "k", 1, limits.RECALL_K_MAX)
+    if value.vector:
+        vector(value.vector, "vector", dimension)
+    if value.diversity is not None:
+        number(value.diversity.mmr_lambda, "diversity.mmr_lambda", 0.0, 1.0)
+        for name in ("kind", "state_kind", "life_stage", "thread"):
+            field = f"{name}_share_max"
+            number(getattr(value.diversity, field), f"diversity.{field}", 0.0, 1.0)
+    where(value.filter)

@@ -1,0 +1,1 @@
+"""The daemon: decodes requests, calls the engine, encodes answers. Knows no policy."""

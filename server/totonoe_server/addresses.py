@@ -1,0 +1,173 @@
+"""Where the daemon may listen: loopback and Unix sockets, nothing else.
+
+There is no TLS and there are no tokens yet, so an address that another machine could
+reach is refused rather than opened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import os
+import socket
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+ADDRESSES_MAX = 8
+_UNIX_PATH_BYTES_MAX = 103  # macOS has 104 with the end mark, Linux 108
+_PROBE_TIMEOUT_S = 1.0
+
+
+class AddressError(ValueError):
+    """The address is not one this daemon may or can listen on. Choose another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One place to listen: a TCP port of a loopback address, or a Unix socket.
+
+    `host` has no brackets; `port` 0 takes a free one. With `path` the others are unused.
+    """
+
+    host: str = ""
+    port: int = 0
+    path: Path | None = None
+
+    @property
+    def target(self) -> str:
+        """As gRPC and clients write it."""
+        if self.path is not None:
+            return f"unix:{self.path}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """Addresses separated by commas.
+
+    Raises
+    ------
+    AddressError
+        None, too many, a wrong form, or one that is not loopback.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not 0 < len(parts) <= ADDRESSES_MAX:
+        raise AddressError(f"Give 1 to {ADDRESSES_MAX} addresses to listen on, not {len(parts)}")
+    return tuple(parse_address(part) for part in parts)
+
+
+def parse_address(text: str) -> Address:
+    """`127.0.0.1:7766`, `localhost:7766`, `[::1]:7766` or `unix:/path`.
+
+    Raises
+    ------
+    AddressError
+        See `parse_addresses`.
+    """
+    if text.startswith("unix:"):
+        return _unix(text)
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise AddressError(f"Refusing to listen on {text}: expected host:port or unix:/path")
+    bare = host.removeprefix("[").removesuffix("]")
+    if bare == "localhost":
+        # Not looked up: a name server or hosts file could send it elsewhere.
+        bare = "127.0.0.1"
+    try:
+        loopback = ipaddress.ip_address(bare).is_loopback and "%" not in bare
+    except ValueError:
+        loopback = False
+    if not loopback:
+        raise AddressError(
+            f"Refusing to listen on {text}: without TLS and tokens only loopback and Unix "
+            "sockets are allowed"
+        )
+    return Address(host=bare, port=int(port))
+
+
+def _unix(text: str) -> Address:
+    name = text.removeprefix("unix:")
+    if name.startswith("//"):  # unix:///path
+        name = name.removeprefix("//")
+    if not name or "\0" in name:
+        raise AddressError(f"Refusing to listen on {text!r}: a Unix socket needs a path")
+    path = Path(name).expanduser().absolute()
+    if len(os.fsencode(path)) > _UNIX_PATH_BYTES_MAX:
+        raise AddressError(
+            f"Refusing to listen on {text}: the path is longer than {_UNIX_PATH_BYTES_MAX} bytes"
+        )
+    return Address(path=path)
+
+
+def settled(address: Address) -> Address:
+    """The address with a port that is free now in place of 0.
+
+    The port has to be known before it is bound, because the lock file names it.
+
+    Raises
+    ------
+    AddressError
+        The machine does not have the address.
+    """
+    if address.path is not None or address.port:
+        return address
+    return Address(host=address.host, port=_free_port(address))
+
+
+def check_free(address: Address) -> None:
+    """Tells in plain words what gRPC would tell in its own log.
+
+    Raises
+    ------
+    AddressError
+        The port is in use, or only the superuser may have it.
+    """
+    if address.path is None:
+        _free_port(address)
+    else:
+        clear_stale_socket(address.path)
+
+
+def _free_port(address: Address) -> int:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            # As gRPC does, so that a port whose last connections still wait is no fault.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address.host, address.port))
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        why = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror
+        raise AddressError(f"Cannot listen on {address.target}: {why}") from error
+
+
+def clear_stale_socket(path: Path) -> None:
+    """Takes away a socket file that nobody listens on any more.
+
+    gRPC would take away a live one, too, so this is asked first.
+
+    Raises
+    ------
+    AddressError
+        Somebody listens on it, or something else has the name.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise AddressError(f"Refusing to listen on unix:{path}: a file of that name exists")
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_PROBE_TIMEOUT_S)
+        try:
+            probe.connect(str(path))
+        except OSError as error:
+            if error.errno not in (errno.ECONNREFUSED, errno.ENOENT):
+                raise AddressError(
+                    f"Refusing to listen on unix:{path}: {error.strerror or error}"
+                ) from error
+        else:
+            raise AddressError(f"Cannot listen on unix:{path}: another process does")
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()

@@ -1,0 +1,130 @@
+"""The calls that whoever runs the daemon makes: decode, ask the engine, encode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from totonoe.v1 import admin_service_pb2 as pb
+from totonoe.v1 import admin_service_pb2_grpc
+from totonoe_core import limits
+from totonoe_core.commands import SettingsChanged
+from totonoe_core.engine.seam import Engine
+from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
+
+from totonoe_server import codec_answers as answers
+from totonoe_server.codec import collection_name, required, time_to_wire
+from totonoe_server.codec_policy import (
+    changes_from_wire,
+    collection_to_wire,
+    guard_from_wire,
+    model_to_wire,
+    overlaid,
+)
+from totonoe_server.pending import answer_of
+from totonoe_server.process import Process
+
+Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
+
+
+class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
+    """AdminService over an engine. Errors leave it as `TotonoeError`."""
+
+    def __init__(self, engine: Engine, process: Process) -> None:
+        self._engine = engine
+        self._process = process
+
+    async def CreateCollection(
+        self, request: pb.CreateCollectionRequest, _: Context
+    ) -> pb.CreateCollectionResponse:
+        """Makes a collection."""
+        required(bool(request.name), "name")
+        future = self._engine.create_collection(
+            request.name,
+            request.operation_id,
+            agent_id=request.agent_id,
+            description=request.description,
+            guard=guard_from_wire(request),
+            diversity=overlaid(DiversityPolicy(), request, "diversity"),
+            decay=overlaid(DecayPolicy(), request, "decay"),
+            client_vector_dimension=request.client_vector_dimension,
+        )
+        info, operation_id, replayed = await answer_of(future)
+        return pb.CreateCollectionResponse(
+            collection=collection_to_wire(info),
+            replayed=replayed,
+            operation_id=operation_id,
+            revision=info.revision,
+        )
+
+    async def GetCollection(
+        self, request: pb.GetCollectionRequest, _: Context
+    ) -> pb.GetCollectionResponse:
+        """Reads settings."""
+        info = await answer_of(self._engine.get_collection(collection_name(request.name)))
+        return pb.GetCollectionResponse(collection=collection_to_wire(info), revision=info.revision)
+
+    async def ListCollections(
+        self, request: pb.ListCollectionsRequest, _: Context
+    ) -> pb.ListCollectionsResponse:
+        """One page of collections."""
+        size = request.page_size or limits.PAGE_SIZE_DEFAULT
+        page = await answer_of(self._engine.list_collections(size, request.page_token))
+        return pb.ListCollectionsResponse(
+            collections=[collection_to_wire(info) for info in page.collections],
+            next_page_token=page.next_page_token,
+            revision=page.revision,
+        )
+
+    async def UpdateCollection(
+        self, request: pb.UpdateCollectionRequest, _: Context
+    ) -> pb.UpdateCollectionResponse:
+        """Changes settings."""
+        future = self._engine.apply(
+            collection_name(request.name), request.operation_id, (changes_from_wire(request),)
+        )
+        applied = await answer_of(future)
+        (result,) = applied.results
+        assert isinstance(result, SettingsChanged)
+        return pb.UpdateCollectionResponse(
+            collection=collection_to_wire(result.collection),
+            replayed=applied.replayed,
+            operation_id=applied.operation_id,
+            revision=applied.revision,
+        )
+
+    async def DeleteCollection(
+        self, request: pb.DeleteCollectionRequest, _: Context
+    ) -> pb.DeleteCollectionResponse:
+        """Takes a collection away."""
+        required(bool(request.name), "name")
+        future = self._engine.delete_collection(
+            request.name, request.operation_id, agent_id=request.agent_id
+        )
+        active_count, revision, operation_id, replayed = await answer_of(future)
+        return pb.DeleteCollectionResponse(
+            active_count=active_count,
+            replayed=replayed,
+            operation_id=operation_id,
+            revision=revision,
+        )
+
+    async def Compare(self, request: pb.CompareRequest, _: Context) -> pb.CompareResponse:
+        """Two texts as the guard sees them."""
+        comparison = await answer_of(self._engine.compare(request.text_a, request.text_b))
+        return answers.comparison_to_wire(comparison)
+
+    async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
+        """Figures of engine and process."""
+        stats = await answer_of(self._engine.stats(request.collection))
+        return pb.StatsResponse(
+            collections=[answers.collection_stats_to_wire(item) for item in stats.collections],
+            version=self._process.version,
+            started_time=time_to_wire(self._process.started_us),
+            cpu_s=self._process.cpu_s(),
+            embedder_cpu_s=stats.embedder_cpu_s,
+            rss_bytes=self._process.rss_bytes(),
+            model=model_to_wire(stats.model),
+            embedder_state=stats.embedder_state,
+            collection_count=stats.collection_count,
+            revision=stats.revision,
+        )

@@ -1,0 +1,254 @@
+"""Small wire forms that every message is made of: names, enums, times, structs, ranges.
+
+The codec checks only what the wire can get wrong (unknown enum numbers, impossible
+times, masks). What a value may mean is the engine's to check.
+
+Numbers of a Struct are doubles on the wire. Whole numbers up to 2^53 come out as `int`,
+so that JSON made from them reads as it was written; on the way back they are doubles
+again, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import ListValue, NullValue, Struct, Value
+from google.protobuf.timestamp_pb2 import Timestamp
+from totonoe.v1 import memory_service_pb2, types_pb2
+from totonoe_core import limits, queries, records
+from totonoe_core.errors import InvalidArgument
+from totonoe_core.guard import policy
+
+COLLECTION_DEFAULT = "default"
+SECONDS_MIN, SECONDS_MAX = -62_135_596_800, 253_402_300_799
+"""Years 1 to 9999, the range of google.protobuf.Timestamp."""
+_WHOLE_MAX = 2.0**53
+_STRUCT_GROWTH = 8
+"""A Struct is at most 5.5 times as long on the wire as in JSON (a list of small numbers)."""
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+class _WireEnum(Protocol):
+    def items(self) -> Iterable[tuple[str, Any]]: ...
+
+
+class EnumTable(Generic[_E]):
+    """One enumeration, both ways; made once from the names of both sides.
+
+    A wire name is the prefix and the member's name. Number 0 is "not said": it stands for
+    `unset` where a request may leave the value out, and is refused where it may not.
+    """
+
+    def __init__(self, wire: _WireEnum, kind: type[_E], prefix: str, zero: _E | None = None):
+        numbers = {name: int(number) for name, number in wire.items()}
+        self._to_wire = {
+            member: numbers[prefix + member.name] for member in kind if member is not zero
+        }
+        self._from_wire = {number: member for member, number in self._to_wire.items()}
+        if len(numbers) != len(self._to_wire) + 1:
+            raise AssertionError(f"{prefix}* and {kind.__name__} differ")
+        if zero is not None:
+            self._to_wire[zero] = 0
+        self.allowed = ", ".join(sorted(name for name, number in numbers.items() if number))
+
+    def to_wire(self, member: _E) -> Any:
+        """Number of a member. `Any`, because the stubs give each enum a type of its own."""
+        return self._to_wire[member]
+
+    def from_wire(self, number: int, field: str, unset: _E | None = None) -> _E:
+        """Member of a number.
+
+        Raises
+        ------
+        InvalidArgument
+            UNKNOWN_ENUM: no such number, or 0 where a value must be said.
+        """
+        member = self._from_wire.get(number)
+        if member is not None:
+            return member
+        if number == 0 and unset is not None:
+            return unset
+        raise InvalidArgument("UNKNOWN_ENUM", field=field, got=number, allowed=self.allowed)
+
+    def list_from_wire(
+        self, numbers: Sequence[Any], field: str, unset: _E | None = None
+    ) -> tuple[_E, ...]:
+        """Members of a repeated field, checked for length before any is looked at.
+
+        Raises
+        ------
+        InvalidArgument
+            LIMIT_EXCEEDED, UNKNOWN_ENUM.
+        """
+        if len(numbers) > limits.FILTER_VALUES_MAX:
+            raise InvalidArgument(
+                "LIMIT_EXCEEDED",
+                field=field,
+                got=len(numbers),
+                allowed=f"at most {limits.FILTER_VALUES_MAX}",
+            )
+        return tuple(self.from_wire(number, field, unset) for number in numbers)
+
+
+KINDS = EnumTable(types_pb2.Kind, records.Kind, "KIND_")
+STATE_KINDS = EnumTable(
+    types_pb2.StateKind, records.StateKind, "STATE_KIND_", zero=records.StateKind.NONE
+)
+STATUSES = EnumTable(types_pb2.Status, records.Status, "STATUS_")
+LINK_TYPES = EnumTable(types_pb2.LinkType, records.LinkType, "LINK_TYPE_")
+METHODS = EnumTable(types_pb2.Method, records.Method, "METHOD_")
+PRESETS = EnumTable(types_pb2.Preset, policy.Preset, "PRESET_")
+TOKENIZERS = EnumTable(types_pb2.Tokenizer, policy.Tokenizer, "TOKENIZER_")
+RECALL_MODES = EnumTable(memory_service_pb2.RecallMode, queries.RecallMode, "RECALL_MODE_")
+DIVERSITY_EFFECTS = EnumTable(
+    memory_service_pb2.DiversityEffect, queries.DiversityEffect, "DIVERSITY_EFFECT_"
+)
+
+
+def collection_name(name: str) -> str:
+    """The collection a request means."""
+    return name or COLLECTION_DEFAULT
+
+
+def required(present: bool, field: str) -> None:
+    """A field that must be set.
+
+    Raises
+    ------
+    InvalidArgument
+        MISSING_FIELD.
+    """
+    if not present:
+        raise InvalidArgument("MISSING_FIELD", field=field, got="nothing", allowed="a value")
+
+
+def time_from_wire(holder: Message, name: str, field: str) -> int | None:
+    """UTC microseconds of a Timestamp field, or `None` if it is absent.
+
+    Nanoseconds below a microsecond are cut off.
+
+    Raises
+    ------
+    InvalidArgument
+        BAD_TIME: nanos outside a second, or a year outside 1 to 9999.
+    """
+    if not holder.HasField(name):
+        return None
+    value: Timestamp = getattr(holder, name)
+    if not (0 <= value.nanos < 1_000_000_000 and SECONDS_MIN <= value.seconds <= SECONDS_MAX):
+        raise InvalidArgument(
+            "BAD_TIME",
+            field=field,
+            got=f"{value.seconds} s and {value.nanos} ns",
+            allowed="years 1 to 9999, and nanos of 0 to 999,999,999",
+        )
+    return value.seconds * 1_000_000 + value.nanos // 1000
+
+
+def time_to_wire(time_us: int | None) -> Timestamp | None:
+    """Timestamp of UTC microseconds; `None` stays absent."""
+    if time_us is None:
+        return None
+    seconds, micros = divmod(time_us, 1_000_000)
+    return Timestamp(seconds=seconds, nanos=micros * 1000)
+
+
+def range_from_wire(holder: Message, name: str, field: str) -> records.TimeRange:
+    """Time range of a field; an absent one is open on both sides."""
+    if not holder.HasField(name):
+        return _OPEN
+    value = getattr(holder, name)
+    return records.TimeRange(
+        time_from_wire(value, "from_time", f"{field}.from_time"),
+        time_from_wire(value, "to_time", f"{field}.to_time"),
+    )
+
+
+def range_to_wire(value: records.TimeRange) -> types_pb2.TimeRange | None:
+    """Time range of a record; one open on both sides stays absent."""
+    if value == _OPEN:
+        return None
+    return types_pb2.TimeRange(
+        from_time=time_to_wire(value.from_us), to_time=time_to_wire(value.to_us)
+    )
+
+
+_OPEN = records.TimeRange()
+
+
+def struct_from_wire(
+    holder: Message, name: str, field: str, limit_bytes: int = limits.ATTRIBUTES_BYTES_MAX
+) -> dict[str, Any]:
+    """Plain JSON object of a Struct field; an absent one is empty.
+
+    Raises
+    ------
+    InvalidArgument
+        LIMIT_EXCEEDED: so long that its JSON cannot be within `limit_bytes` (found out
+        before any of it is converted). MISSING_FIELD: a Value that holds nothing.
+    """
+    if not holder.HasField(name):
+        return {}
+    value: Struct = getattr(holder, name)
+    size = value.ByteSize()
+    if size > limit_bytes * _STRUCT_GROWTH:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"{size} bytes",
+            allowed=f"at most {limit_bytes} bytes of JSON",
+        )
+    return {key: _plain(item, field) for key, item in value.fields.items()}
+
+
+def _plain(value: Value, field: str) -> Any:
+    # The protobuf parser refuses more than 100 levels, so this recursion ends.
+    match value.WhichOneof("kind"):
+        case "string_value":
+            return value.string_value
+        case "number_value":
+            number = value.number_value
+            if number.is_integer() and abs(number) <= _WHOLE_MAX:
+                return int(number)
+            return number
+        case "bool_value":
+            return value.bool_value
+        case "null_value":
+            return None
+        case "struct_value":
+            return {key: _plain(item, field) for key, item in value.struct_value.fields.items()}
+        case "list_value":
+            return [_plain(item, field) for item in value.list_value.values]
+        case _:
+            raise InvalidArgument(
+                "MISSING_FIELD", field=field, got="a Value without a kind", allowed="a JSON value"
+            )
+
+
+def struct_to_wire(value: Mapping[str, Any]) -> Struct | None:
+    """Struct of a plain JSON object; an empty one stays absent."""
+    if not value:
+        return None
+    return Struct(fields={key: _value(item) for key, item in value.items()})
+
+
+def _value(value: Any) -> Value:
+    match value:
+        case str():
+            return Value(string_value=value)
+        case bool():
+            return Value(bool_value=value)
+        case int() | float():
+            return Value(number_value=value)
+        case None:
+            return Value(null_value=NullValue.NULL_VALUE)
+        case dict():
+            return Value(struct_value=Struct(fields={k: _value(v) for k, v in value.items()}))
+        case list():
+            return Value(list_value=ListValue(values=[_value(item) for item in value]))
+        case _:
+            raise TypeError(f"no JSON: {type(value).__name__}")

@@ -1,0 +1,249 @@
+"""Answers of the engine -> wire, and the two queries that have a message of their own."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from totonoe.v1 import admin_service_pb2, memory_service_pb2, types_pb2
+from totonoe_core import limits
+from totonoe_core.commands import (
+    Applied,
+    Forgotten,
+    Linked,
+    Remembered,
+    Unlinked,
+    Updated,
+)
+from totonoe_core.guard.policy import DiversityPolicy, Preset
+from totonoe_core.queries import (
+    Checked,
+    CollectionStats,
+    Comparison,
+    Hit,
+    Recalled,
+    RecallMode,
+    RecallQuery,
+)
+from totonoe_core.records import Duplicate, GuardReport, LayerReport, Method, SimilarMemory
+
+from totonoe_server.codec import DIVERSITY_EFFECTS, METHODS, PRESETS, RECALL_MODES
+from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
+from totonoe_server.codec_policy import model_to_wire, overlaid
+
+
+class GuardParts(TypedDict):
+    """The fields that every answer of the guard shares."""
+
+    duplicate: types_pb2.Duplicate | None
+    method: types_pb2.Method
+    similarity: float
+    similar: list[types_pb2.SimilarMemory]
+    layers: list[types_pb2.LayerReport]
+
+
+def guard_parts(report: GuardReport) -> GuardParts:
+    """What the guard found, as keyword arguments of an answer."""
+    return {
+        "duplicate": duplicate_to_wire(report.duplicate),
+        "method": METHODS.to_wire(report.method),
+        "similarity": report.similarity,
+        "similar": [similar_to_wire(item) for item in report.similar],
+        "layers": [layer_to_wire(item) for item in report.layers],
+    }
+
+
+def duplicate_to_wire(value: Duplicate | None) -> types_pb2.Duplicate | None:
+    """The memory that says the same; none stays absent."""
+    if value is None:
+        return None
+    return types_pb2.Duplicate(
+        memory_id=value.memory_id,
+        age=value.age,
+        snippet=value.snippet,
+        similarity=value.similarity,
+        method=METHODS.to_wire(value.method),
+    )
+
+
+def similar_to_wire(value: SimilarMemory) -> types_pb2.SimilarMemory:
+    """A near memory."""
+    return types_pb2.SimilarMemory(
+        memory_id=value.memory_id,
+        cosine_similarity=value.cosine_similarity,
+        jaccard_similarity=value.jaccard_similarity,
+        snippet=value.snippet,
+        age=value.age,
+        same_text=value.same_text,
+    )
+
+
+def layer_to_wire(value: LayerReport) -> types_pb2.LayerReport:
+    """What one layer did."""
+    return types_pb2.LayerReport(
+        layer=METHODS.to_wire(value.layer),
+        ran=value.ran,
+        skipped_because=value.skipped_because,
+        best_similarity=value.best_similarity,
+    )
+
+
+def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
+    """Answer of a Remember."""
+    (result,) = applied.results
+    assert isinstance(result, Remembered)
+    return memory_service_pb2.RememberResponse(
+        revision=applied.revision,
+        saved=result.saved,
+        memory_id=result.memory_id,
+        links=[link_to_wire(link) for link in result.links],
+        replayed=applied.replayed,
+        operation_id=applied.operation_id,
+        **guard_parts(result.guard),
+    )
+
+
+def checked_to_wire(value: Checked) -> memory_service_pb2.CheckResponse:
+    """Answer of a Check."""
+    return memory_service_pb2.CheckResponse(
+        revision=value.revision, would_save=value.would_save, **guard_parts(value.guard)
+    )
+
+
+def updated_to_wire(applied: Applied) -> memory_service_pb2.UpdateResponse:
+    """Answer of an Update."""
+    (result,) = applied.results
+    assert isinstance(result, Updated)
+    guard = result.guard
+    return memory_service_pb2.UpdateResponse(
+        revision=applied.revision,
+        updated=result.updated,
+        memory=memory_to_wire(result.memory),
+        duplicate=duplicate_to_wire(guard.duplicate) if guard else None,
+        layers=[layer_to_wire(item) for item in guard.layers] if guard else (),
+        replayed=applied.replayed,
+        operation_id=applied.operation_id,
+    )
+
+
+def forgotten_to_wire(
+    result: Forgotten, revision: int, applied: Applied | None
+) -> memory_service_pb2.ForgetResponse:
+    """Answer of a Forget; of a dry run without `applied`."""
+    return memory_service_pb2.ForgetResponse(
+        revision=revision,
+        forgotten=[memory_to_wire(memory) for memory in result.memories],
+        missing_ids=result.missing_ids,
+        unlinked_count=result.unlinked_count,
+        dry_run=applied is None,
+        replayed=applied is not None and applied.replayed,
+        operation_id=applied.operation_id if applied else "",
+    )
+
+
+def linked_to_wire(applied: Applied) -> memory_service_pb2.LinkResponse:
+    """Answer of a Link."""
+    (result,) = applied.results
+    assert isinstance(result, Linked)
+    return memory_service_pb2.LinkResponse(
+        revision=applied.revision,
+        link=link_to_wire(result.link),
+        inverse=link_to_wire(result.inverse),
+        created=result.created,
+        replayed=applied.replayed,
+        operation_id=applied.operation_id,
+    )
+
+
+def unlinked_to_wire(applied: Applied) -> memory_service_pb2.UnlinkResponse:
+    """Answer of an Unlink."""
+    (result,) = applied.results
+    assert isinstance(result, Unlinked)
+    return memory_service_pb2.UnlinkResponse(
+        revision=applied.revision,
+        removed=[link_to_wire(link) for link in result.removed],
+        replayed=applied.replayed,
+        operation_id=applied.operation_id,
+    )
+
+
+def recall_from_wire(
+    request: memory_service_pb2.RecallRequest, diversity: DiversityPolicy
+) -> RecallQuery:
+    """The query of a Recall; `diversity` is what its own fields are laid over."""
+    named = request.HasField("diversity")
+    return RecallQuery(
+        agent_id=request.agent_id,
+        text=request.text,
+        vector=request.vector,
+        k=request.k or limits.RECALL_K_DEFAULT,
+        filter=filter_from_wire(request.filter),
+        mode=RECALL_MODES.from_wire(request.mode, "mode", unset=RecallMode.HYBRID),
+        diversity=overlaid(diversity, request, "diversity") if named else None,
+        touch=not request.no_touch,
+    )
+
+
+def recalled_to_wire(value: Recalled, include_vectors: bool) -> memory_service_pb2.RecallResponse:
+    """Answer of a Recall."""
+    return memory_service_pb2.RecallResponse(
+        revision=value.revision,
+        hits=[hit_to_wire(hit, include_vectors) for hit in value.hits],
+        arms=value.arms,
+        degraded_because=value.degraded_because,
+        vector_search=value.vector_search,
+        filtered_count=value.filtered_count,
+    )
+
+
+def hit_to_wire(value: Hit, include_vector: bool) -> memory_service_pb2.Hit:
+    """One hit with its reasons."""
+    return memory_service_pb2.Hit(
+        memory=memory_to_wire(value.memory, include_vector),
+        cosine_similarity=value.cosine_similarity,
+        lexical_similarity=value.lexical_similarity,
+        vector_rank=value.vector_rank,
+        lexical_rank=value.lexical_rank,
+        fused_rank=value.fused_rank,
+        diversity=DIVERSITY_EFFECTS.to_wire(value.diversity),
+        effective_confidence=value.effective_confidence,
+    )
+
+
+def comparison_to_wire(value: Comparison) -> admin_service_pb2.CompareResponse:
+    """Answer of a Compare."""
+    return admin_service_pb2.CompareResponse(
+        same_text=value.same_text,
+        same_words=value.same_words,
+        cosine_similarity=value.cosine_similarity,
+        jaccard_similarity=value.jaccard_similarity,
+        presets=[
+            admin_service_pb2.PresetOutcome(
+                preset=PRESETS.to_wire(Preset(item.preset)),
+                refuses=item.refuses,
+                method=METHODS.to_wire(Method(item.method)),
+            )
+            for item in value.presets
+        ],
+        model=model_to_wire(value.model),
+    )
+
+
+def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.CollectionStats:
+    """Figures of one collection."""
+    return admin_service_pb2.CollectionStats(
+        name=value.name,
+        active_count=value.active_count,
+        revision=value.revision,
+        total_count=value.total_count,
+        forgotten_count=value.forgotten_count,
+        link_count=value.link_count,
+        saved_count=value.saved_count,
+        refused_counts=value.refused_counts,
+        recall_count=value.recall_count,
+        hnsw_count=value.hnsw_count,
+        file_bytes=value.file_bytes,
+        array_bytes=value.array_bytes,
+        state=value.state,
+        queue_length=value.queue_length,
+        kind_counts=value.kind_counts,
+    )

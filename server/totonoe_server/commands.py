@@ -1,0 +1,90 @@
+"""What the server adds to the `totonoe` command. Loads nothing heavy until it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Joins the server's commands to `app` (entry-point group `totonoe.commands`)."""
+    app.command("serve")(serve)
+
+
+def serve(
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to listen: host:port or unix:/path, several with commas. Loopback and "
+            "Unix sockets only. [TOTONOE_ADDRESS, 127.0.0.1:7766]"
+        ),
+    ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Directory that holds everything. [TOTONOE_DATA_DIR]"),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            help="use, hashing, openai, sentence-transformers, model2vec or none. "
+            "[TOTONOE_EMBEDDER, use]"
+        ),
+    ] = None,
+    embedder_model: Annotated[
+        str | None, typer.Option(help="openai: name of the model. [TOTONOE_EMBEDDER_MODEL]")
+    ] = None,
+    embedder_path: Annotated[
+        str | None,
+        typer.Option(
+            help="sentence-transformers, model2vec: directory of the model. [TOTONOE_EMBEDDER_PATH]"
+        ),
+    ] = None,
+    embedder_base_url: Annotated[
+        str | None,
+        typer.Option(help="openai: http://host/v1 of the service. [TOTONOE_EMBEDDER_BASE_URL]"),
+    ] = None,
+    embedder_api_key_env: Annotated[
+        str | None,
+        typer.Option(
+            help="openai: environment variable with the key. [TOTONOE_EMBEDDER_API_KEY_ENV]"
+        ),
+    ] = None,
+    embedder_dimension: Annotated[
+        int | None,
+        typer.Option(help="Length of the vectors, 0 for the model's. [TOTONOE_EMBEDDER_DIMENSION]"),
+    ] = None,
+    embedder_timeout_s: Annotated[
+        float | None,
+        typer.Option(help="openai: limit for each try. [TOTONOE_EMBEDDER_TIMEOUT_S, 10]"),
+    ] = None,
+    embedder_workers: Annotated[
+        int | None, typer.Option(help="Processes that embed. [TOTONOE_EMBEDDER_WORKERS, 1]")
+    ] = None,
+    grace_s: Annotated[
+        float | None,
+        typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(help="debug, info, warning or error. [TOTONOE_LOG_LEVEL, info]"),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(help="console or json. [TOTONOE_LOG_FORMAT, console]")
+    ] = None,
+) -> None:
+    """Run the daemon until Ctrl-C or SIGTERM. A second Ctrl-C stops it at once."""
+    given = dict(locals())
+    from totonoe_server import process
+
+    process.limit_threads()
+    from totonoe_server import config, logs, runner
+
+    try:
+        settings = config.load_settings(**given)
+    except config.SettingsError as error:
+        typer.echo(f"totonoe: {error}", err=True)
+        raise typer.Exit(runner.ExitCode.NOT_STARTED) from None
+    logs.configure(settings.log_level, settings.log_format)
+    raise typer.Exit(runner.run(settings))

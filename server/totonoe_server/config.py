@@ -1,0 +1,110 @@
+"""Settings of the daemon, read once: options of `serve`, then the environment, then defaults.
+
+`docs/configuration.md` shows them to users; a test holds that it names every one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_state_path
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from totonoe_server.addresses import Address, parse_addresses
+from totonoe_server.logs import LogFormat
+
+ADDRESS_DEFAULT = "127.0.0.1:7766"
+ENVIRONMENT_PREFIX = "TOTONOE_"
+
+EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class SettingsError(ValueError):
+    """A setting is outside what is allowed. The message is one line that names it."""
+
+
+class Settings(BaseSettings):
+    """All settings. Each can be given as `TOTONOE_` and its name in capitals.
+
+    Variables with the prefix that are unknown here are left alone: clients have their own.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX, env_ignore_empty=True, frozen=True, extra="forbid"
+    )
+
+    address: str = Field(
+        ADDRESS_DEFAULT,
+        description="Where to listen: host:port or unix:/path, several with commas. "
+        "Loopback and Unix sockets only.",
+    )
+    data_dir: Path = Field(
+        default_factory=lambda: user_state_path("totonoe"),
+        description="Directory that holds everything; made with mode 0700.",
+    )
+    embedder: EmbedderKind = Field("use", description="What makes vectors of texts.")
+    embedder_model: str = Field("", description="openai: name of the model.")
+    embedder_path: str = Field(
+        "", description="sentence-transformers, model2vec: directory of the saved model."
+    )
+    embedder_base_url: str = Field(
+        "", description="openai: address of the service, with the version: http://host/v1."
+    )
+    embedder_api_key_env: str = Field(
+        "", description="openai: environment variable that holds the key."
+    )
+    embedder_dimension: int = Field(
+        0,
+        ge=0,
+        description="hashing: length of the vectors, 0 for 384. Others: the length to expect, "
+        "0 for whatever the model has.",
+    )
+    embedder_timeout_s: float = Field(
+        10.0, gt=0, le=300, description="openai: limit for each try of a request."
+    )
+    embedder_workers: int = Field(
+        1, ge=1, le=64, description="Processes that embed; each holds the model in memory."
+    )
+    grace_s: float = Field(
+        10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."
+    )
+    log_level: LogLevel = Field("info", description="Least severe records that are logged.")
+    log_format: LogFormat = Field("console", description="Form of a log line.")
+
+    @field_validator("address")
+    @classmethod
+    def _address_allowed(cls, value: str) -> str:
+        parse_addresses(value)
+        return value
+
+    @field_validator("data_dir")
+    @classmethod
+    def _data_dir_absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """Places to listen, parsed."""
+        return parse_addresses(self.address)
+
+
+def load_settings(**given: object) -> Settings:
+    """Settings from `given` (what is `None` counts as not given) over the environment.
+
+    Raises
+    ------
+    SettingsError
+        Names each wrong setting, and what is allowed.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = []
+        for fault in error.errors(include_url=False, include_context=False):
+            message = fault["msg"].removeprefix("Value error, ")
+            place = ".".join(str(part) for part in fault["loc"])
+            lines.append(message if place == "address" else f"{place}: {message}")
+        raise SettingsError("; ".join(lines)) from None

@@ -1,0 +1,279 @@
+"""Start, serve, stop: the life of one daemon inside one event loop.
+
+Start: lock the data directory, open the engine, compile the kernels, bind, say SERVING.
+Whatever fails on the way undoes what was done before it and ends in one clear line.
+Stop: say NOT_SERVING, take no new calls, let running ones end within the grace time,
+close the engine, give the directory back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from grpc import aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+from totonoe.v1 import (
+    admin_service_pb2,
+    admin_service_pb2_grpc,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+)
+from totonoe_core import clock, limits
+from totonoe_core.engine.seam import Engine
+from totonoe_core.errors import TotonoeError
+
+from totonoe_server.addresses import (
+    Address,
+    AddressError,
+    check_free,
+    clear_stale_socket,
+    settled,
+)
+from totonoe_server.admin_service import AdminService
+from totonoe_server.config import Settings
+from totonoe_server.interceptors import CALLS_MAX, Guard
+from totonoe_server.logs import logger
+from totonoe_server.memory_service import MemoryService
+from totonoe_server.process import Process, package_version
+
+if TYPE_CHECKING:
+    from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.store.lockfile import DataDirLock
+
+SERVICES = (
+    memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"].full_name,
+    admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"].full_name,
+)
+ENGINE_CLOSE_S = 30.0
+FORCED_CLOSE_S = 2.0
+EMBEDDER_LOAD_S = 300.0
+FLUSH_S = 0.25
+"""For the last answers to leave, and for watchers of the health service to hear of it."""
+_SERVING = health_pb2.HealthCheckResponse.SERVING
+_NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+_OPTIONS = (
+    # Two servers on one port would share its calls (the default of gRPC on Linux).
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
+    # Calls of one connection; over it the client's library waits.
+    ("grpc.max_concurrent_streams", CALLS_MAX),
+    # Clients ping every 30 s; the default allows one in 300 s and then hangs up.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+
+
+class StartupError(Exception):
+    """The daemon cannot start. The message is one line for whoever started it."""
+
+
+class Daemon:
+    """One daemon. Not restartable: make a new one.
+
+    Parameters
+    ----------
+    settings : Settings
+    engine : Engine, optional
+        Serves this one instead of opening the data directory; the caller keeps it, locks
+        what it needs, and it is closed all the same.
+    """
+
+    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+        self.settings = settings
+        self.addresses: tuple[Address, ...] = ()
+        self.guard = Guard()
+        self._given_engine = engine
+        self._engine: Engine | None = None
+        self._embedding: EmbeddingService | None = None
+        self._lock: DataDirLock | None = None
+        self._server: aio.Server | None = None
+        self._health = health.aio.HealthServicer()
+        self._model_watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Serves when it returns.
+
+        Raises
+        ------
+        StartupError
+            Nothing is left behind: no lock, no process, no port.
+        """
+        started_s = time.monotonic()
+        started_us = clock.system_clock()
+        try:
+            with _as_startup_error(self.settings):
+                self.addresses = tuple(settled(place) for place in self.settings.addresses)
+                engine = self._given_engine or await asyncio.to_thread(self._open)
+                self._engine = engine
+                await self._serve(engine, Process(started_us, package_version()))
+        except BaseException:
+            await self._release(FORCED_CLOSE_S)
+            raise
+        logger.info(
+            "ready",
+            address=",".join(place.target for place in self.addresses),
+            data_dir=str(self.settings.data_dir),
+            embedder=self.settings.embedder,
+            model=self._embedding.state if self._embedding else "none",
+            version=package_version(),
+            start_s=round(time.monotonic() - started_s, 2),
+        )
+        if self._embedding is not None:
+            self._model_watch = asyncio.create_task(self._report_model(self._embedding))
+
+    async def stop(self, grace_s: float) -> None:
+        """Ends running calls within `grace_s`, cuts off the rest, closes. Idempotent.
+
+        A second call with a shorter time, while the first still waits, shortens it.
+        """
+        await self._health.enter_graceful_shutdown()
+        if self._server is not None:
+            await self._drain(self._server, grace_s)
+            figures = self.guard.figures
+            logger.info("stopped", calls=sum(figures.ended.values()), **figures.ended)
+        await self._release(ENGINE_CLOSE_S if grace_s else FORCED_CLOSE_S)
+
+    async def _drain(self, server: aio.Server, grace_s: float) -> None:
+        """Refuses new calls and waits for running ones. Health watchers are no such call:
+        they would stay for the whole time, so they are cut off once the others are done."""
+        ending = asyncio.ensure_future(server.stop(grace_s))
+        idle = asyncio.ensure_future(self.guard.figures.idle.wait())
+        await asyncio.wait((ending, idle), return_when=asyncio.FIRST_COMPLETED)
+        idle.cancel()
+        if not ending.done():
+            await server.stop(min(FLUSH_S, grace_s))
+        await ending
+
+    def _open(self) -> Engine:
+        """Locks, starts the embedder in the background, opens the engine, warms it up."""
+        # Kernels are cached where all daemons and tools of this user find them; this has
+        # to be settled before the first import of numba, which the engine does.
+        from totonoe_core.kernels.cache import prepare_cache
+
+        prepare_cache(None)
+        from totonoe_core.embedding import open_service
+        from totonoe_core.engine.embedded import EmbeddedEngine
+        from totonoe_core.kernels.warmup import warm_up
+        from totonoe_core.store.lockfile import DataDirLock
+
+        lock = DataDirLock(self.settings.data_dir)
+        lock.acquire(",".join(place.target for place in self.addresses))
+        self._lock = lock
+        for place in self.addresses:
+            check_free(place)
+        self._embedding = open_service(
+            _embedder_settings(self.settings), workers=self.settings.embedder_workers
+        )
+        engine = EmbeddedEngine(self.settings.data_dir, embedding=self._embedding)
+        self._engine = engine
+        warm_up()
+        return engine
+
+    async def _serve(self, engine: Engine, process: Process) -> None:
+        server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
+        self._server = server
+        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(engine), server)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(
+            AdminService(engine, process), server
+        )
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+        for name in ("", *SERVICES):
+            await self._health.set(name, _NOT_SERVING)
+        for place in self.addresses:
+            _bind(server, place)
+        await server.start()
+        for name in ("", *SERVICES):
+            await self._health.set(name, _SERVING)
+
+    async def _report_model(self, embedding: EmbeddingService) -> None:
+        """Says when the model has loaded, or why it will not. Writes with a vector, and
+        everything else, are served meanwhile."""
+        try:
+            identity = await asyncio.to_thread(embedding.wait_ready, EMBEDDER_LOAD_S)
+        except TotonoeError as error:
+            logger.error("the embedder did not start", reason=error.reason, why=error.message)
+        else:
+            logger.info("model ready", model=identity.name, dimension=identity.dimension)
+
+    async def _release(self, close_s: float) -> None:
+        """Gives back whatever is held, in the reverse order."""
+        server, self._server = self._server, None
+        if server is not None:
+            await server.stop(None)
+        for place in self.addresses:
+            if server is not None and place.path is not None:
+                place.path.unlink(missing_ok=True)
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await asyncio.to_thread(engine.close, close_s)
+        embedding, self._embedding = self._embedding, None
+        if embedding is not None:
+            await asyncio.to_thread(embedding.close)
+        watch, self._model_watch = self._model_watch, None
+        if watch is not None:
+            await watch
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+
+def _bind(server: aio.Server, place: Address) -> None:
+    """Binds one address, a Unix socket with mode 0600 from its first moment on."""
+    if place.path is None:
+        server.add_insecure_port(place.target)
+        return
+    place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    clear_stale_socket(place.path)
+    before = os.umask(0o177)
+    try:
+        server.add_insecure_port(place.target)
+    finally:
+        os.umask(before)
+
+
+def _embedder_settings(settings: Settings) -> Any:
+    from totonoe_core.embedding import EmbedderSettings
+
+    return EmbedderSettings(
+        kind=settings.embedder,
+        model=settings.embedder_model,
+        path=settings.embedder_path,
+        base_url=settings.embedder_base_url,
+        api_key_env=settings.embedder_api_key_env,
+        dimension=settings.embedder_dimension,
+        timeout_s=settings.embedder_timeout_s,
+    )
+
+
+@contextmanager
+def _as_startup_error(settings: Settings) -> Iterator[None]:
+    """Whatever hinders the start, as one line."""
+    try:
+        yield
+    except StartupError:
+        raise
+    except TotonoeError as error:
+        raise StartupError(error.message) from error
+    except AddressError as error:
+        raise StartupError(str(error)) from error
+    except OSError as error:
+        place = error.filename or settings.data_dir
+        raise StartupError(f"{place}: {error.strerror or error}") from error
+    except RuntimeError as error:
+        # The only RuntimeError of gRPC at start: the port could not be bound.
+        if "bind" not in str(error):
+            raise
+        raise StartupError(f"Cannot listen on {settings.address}: the port is in use") from error

@@ -1,0 +1,61 @@
+"""The daemon's own process: figures for Stats, and what is tuned once for all threads."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+SWITCH_INTERVAL_S = 0.001
+"""At CPython's 5 ms one thread busy in Python delays every other one by as much."""
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What Stats says of the process. `started_us` is UTC microseconds."""
+
+    started_us: int
+    version: str
+
+    def cpu_s(self) -> float:
+        """CPU seconds, user and system."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return usage.ru_utime + usage.ru_stime
+
+    def rss_bytes(self) -> int:
+        """Resident memory now; where the system does not tell (macOS), its highest so far."""
+        try:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            return peak if sys.platform == "darwin" else peak * 1024
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def package_version() -> str:
+    """Version of the installed distribution; "0" when run from bare sources."""
+    try:
+        return version("totonoe")
+    except PackageNotFoundError:
+        return "0"
+
+
+def limit_threads() -> None:
+    """One thread for each BLAS call; the daemon brings its own. Before numpy is imported."""
+    for name in _ONE_THREAD:
+        os.environ.setdefault(name, "1")
+
+
+def settle() -> None:
+    """Once everything is loaded: quick thread switches, and no collector over what stays."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,105 @@
+"""Which status code an error becomes. The only place that knows.
+
+The reason decides; HOUSE and contract name the code of each. An error whose reason is
+not in the table, or that is no `TotonoeError`, is a bug: INTERNAL, with an id that
+finds it in the log, and nothing of the inside.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from totonoe.v1 import memory_service_pb2
+from totonoe_core.errors import TotonoeError, Unavailable
+
+from totonoe_server import logs
+
+DOMAIN: Final = "totonoe.v1"
+MESSAGE_CHARS_MAX = 1000
+DETAIL_CHARS_MAX = 500
+"""Status travels in HTTP/2 trailers, of which clients take 8 KiB by default."""
+
+_BY_CODE: dict[int, str] = {
+    code_pb2.INVALID_ARGUMENT: """
+        EMPTY_TEXT NUL_IN_TEXT LIMIT_EXCEEDED DIMENSION_MISMATCH NON_FINITE_VECTOR
+        ZERO_VECTOR VECTOR_REQUIRED OUT_OF_RANGE UNKNOWN_ENUM BAD_NAME BAD_PAGE_TOKEN
+        BAD_TIME BAD_UPDATE_MASK MISSING_FIELD SELF_LINK MALFORMED_MESSAGE""",
+    code_pb2.NOT_FOUND: "MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND",
+    code_pb2.ALREADY_EXISTS: "COLLECTION_EXISTS EXTERNAL_ID_EXISTS OPERATION_ID_REUSED",
+    code_pb2.ABORTED: "STALE_REVISION",
+    code_pb2.FAILED_PRECONDITION: """
+        NOT_ACTIVE MODEL_MISMATCH READ_ONLY UNSUPPORTED_FORMAT DEFAULT_COLLECTION
+        EMBEDDER_MISCONFIGURED""",
+    code_pb2.RESOURCE_EXHAUSTED: "QUOTA_EXCEEDED",
+    code_pb2.UNAVAILABLE: """
+        OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN""",
+    code_pb2.DATA_LOSS: "CORRUPT_ROW",
+    code_pb2.INTERNAL: "INTERNAL",
+    code_pb2.DEADLINE_EXCEEDED: "DEADLINE_PASSED",
+}
+CODES: Final = {reason: code for code, names in _BY_CODE.items() for reason in names.split()}
+"""Reason of the contract -> number of the status code."""
+
+
+def status_of(error: Exception) -> status_pb2.Status:
+    """The google.rpc.Status of an error: ErrorInfo, and RetryInfo if waiting helps.
+
+    A bug is logged here, with its trace and without its message, which may quote a memory.
+    """
+    if not isinstance(error, TotonoeError) or error.reason not in CODES:
+        error = _internal(error)
+    code = CODES[error.reason]
+    status = status_pb2.Status(code=code, message=_cut(error.message, MESSAGE_CHARS_MAX))
+    info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_details(error))
+    _attach(status.details.add(), info)
+    if isinstance(error, Unavailable):
+        delay = Duration()
+        delay.FromMilliseconds(error.retry_delay_ms)
+        _attach(status.details.add(), error_details_pb2.RetryInfo(retry_delay=delay))
+    return status
+
+
+def grpc_status_of(error: Exception) -> grpc.Status:
+    """What `context.abort_with_status` takes."""
+    return rpc_status.to_status(status_of(error))
+
+
+def item_error_of(error: Exception) -> memory_service_pb2.ItemError:
+    """The same for one item of a RememberMany."""
+    if not isinstance(error, TotonoeError) or error.reason not in CODES:
+        error = _internal(error)
+    return memory_service_pb2.ItemError(
+        code=CODES[error.reason],
+        reason=error.reason,
+        message=_cut(error.message, MESSAGE_CHARS_MAX),
+        details=_details(error),
+    )
+
+
+def _internal(error: Exception) -> TotonoeError:
+    error_id = "err_" + secrets.token_hex(6)
+    logs.logger.error("internal error", error_id=error_id, **logs.trace_of(error))
+    message = f"internal error; the daemon's log has it under {error_id}"
+    return TotonoeError("INTERNAL", message, error_id=error_id)
+
+
+def _details(error: TotonoeError) -> dict[str, str]:
+    return {name: _cut(value, DETAIL_CHARS_MAX) for name, value in error.details.items()}
+
+
+def _cut(text: str, chars_max: int) -> str:
+    """Bounded, and without lone surrogates, which no message can hold."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
+
+
+def _attach(
+    slot: AnyMessage, detail: error_details_pb2.ErrorInfo | error_details_pb2.RetryInfo
+) -> None:
+    slot.Pack(detail)

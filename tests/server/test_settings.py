@@ -1,0 +1,158 @@
+"""Addresses, settings, and that the page about them is complete."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from totonoe_server import addresses, config, runner
+from totonoe_server.addresses import AddressError, parse_addresses
+
+PAGE = Path(__file__).parents[2] / "docs/configuration.md"
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch):
+    for name in config.Settings.model_fields:
+        monkeypatch.delenv(config.ENVIRONMENT_PREFIX + name.upper(), raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("127.0.0.1:7766", ["127.0.0.1:7766"]),
+        ("127.9.9.9:1", ["127.9.9.9:1"]),
+        ("localhost:7766", ["127.0.0.1:7766"]),
+        ("[::1]:7766", ["[::1]:7766"]),
+        ("unix:/run/t.sock", ["unix:/run/t.sock"]),
+        ("unix:///run/t.sock", ["unix:/run/t.sock"]),
+        (" 127.0.0.1:0 , unix:/t ", ["127.0.0.1:0", "unix:/t"]),
+    ],
+)
+def test_address_of_loopback_or_a_unix_socket_is_taken(text, targets):
+    assert [place.target for place in parse_addresses(text)] == targets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.0.0.0:7766",
+        "[::]:7766",
+        "192.168.1.5:7766",
+        "8.8.8.8:1",
+        "example.org:7766",
+        "localhost.example.org:7766",
+        "[::ffff:10.0.0.1]:7766",
+        "[fe80::1%lo]:7766",
+        "0:7766",
+        "127.0.0.1:7766,0.0.0.0:7766",
+    ],
+)
+def test_address_of_other_machines_is_refused_and_says_why(text):
+    with pytest.raises(AddressError, match="only loopback and Unix sockets are allowed"):
+        parse_addresses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ",", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", ":7766x", "unix:",
+     "unix:/" + "x" * 200, ",".join(["127.0.0.1:1"] * 9)],
+)  # fmt: skip
+def test_address_of_a_wrong_form_is_refused(text):
+    with pytest.raises(AddressError):
+        parse_addresses(text)
+
+
+def test_stale_socket_is_taken_away_and_a_live_one_is_not(tmp_path):
+    path = tmp_path / "s"
+    addresses.clear_stale_socket(path)  # nothing there
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        with pytest.raises(AddressError, match="another process"):
+            addresses.clear_stale_socket(path)
+    assert path.exists()
+    addresses.clear_stale_socket(path)
+    assert not path.exists()
+
+
+def test_file_in_the_way_of_a_socket_stays(tmp_path):
+    path = tmp_path / "s"
+    path.write_text("mine")
+    with pytest.raises(AddressError, match="a file of that name exists"):
+        addresses.check_free(addresses.Address(path=path))
+    assert path.read_text() == "mine"
+
+
+def test_settings_without_anything_are_the_defaults():
+    settings = config.load_settings()
+    assert settings.address == "127.0.0.1:7766"
+    assert settings.data_dir.name == "totonoe"
+    assert settings.data_dir.is_absolute()
+    assert settings.embedder == "use"
+
+
+def test_settings_options_win_over_the_environment(monkeypatch):
+    monkeypatch.setenv("TOTONOE_GRACE_S", "3")
+    monkeypatch.setenv("TOTONOE_EMBEDDER", "hashing")
+    settings = config.load_settings(grace_s=4.5, embedder=None)
+    assert (settings.grace_s, settings.embedder) == (4.5, "hashing")
+
+
+def test_settings_leave_variables_of_clients_alone(monkeypatch):
+    monkeypatch.setenv("TOTONOE_AGENT_ID", "me")
+    monkeypatch.setenv("TOTONOE_LOG_LEVEL", "")
+    assert config.load_settings().log_level == "info"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"address": "0.0.0.0:1"}, "Refusing to listen on 0.0.0.0:1: without TLS"),
+        ({"embedder": "magic"}, "embedder: Input should be 'use'"),
+        ({"grace_s": -1}, "grace_s: "),
+        ({"embedder_workers": 0, "log_format": "x"}, "embedder_workers: "),
+    ],
+)
+def test_settings_outside_what_is_allowed_are_one_line_that_names_them(given, words):
+    with pytest.raises(config.SettingsError) as caught:
+        config.load_settings(**given)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_page_names_every_setting_option_and_exit_code():
+    page = PAGE.read_text()
+    for name, field in config.Settings.model_fields.items():
+        assert f"`TOTONOE_{name.upper()}`" in page, name
+        assert f"`--{name.replace('_', '-')}`" in page, name
+        if name != "data_dir" and field.default != "":
+            assert f"`{field.default}`" in page, name
+    for code in runner.ExitCode:
+        assert f"| {code.value} |" in page, code
+
+
+def test_serve_has_an_option_for_every_setting():
+    import inspect
+
+    from totonoe_server.commands import serve
+
+    assert set(inspect.signature(serve).parameters) == set(config.Settings.model_fields)
+
+
+def test_unix_socket_has_mode_0600_and_goes_with_the_server(open_fake, tmp_path):
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+    path = tmp_path / "d" / "totonoe.sock"
+    with open_fake(address=f"unix:{path},127.0.0.1:0") as wire:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        for target in wire.server.address.split(","):
+            with grpc.insecure_channel(target) as channel:
+                health = health_pb2_grpc.HealthStub(channel)
+                answer = health.Check(health_pb2.HealthCheckRequest(), timeout=10)
+                assert answer.status == health_pb2.HealthCheckResponse.SERVING
+    assert not path.exists()

@@ -1,0 +1,74 @@
+"""Slow twins of the kernels: plain Python over plain numbers, the specification of the results.
+
+They import nothing of the package and no numba. Arrays come in, are turned into lists, and
+every loop is written out; where a kernel may reorder a sum, the twin's is exact (`fsum`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in values]
+
+
+def exact_similarity(a: Any, b: Any) -> float:
+    """Correctly rounded dot product."""
+    return math.fsum(x * y for x, y in zip(_floats(a), _floats(b), strict=True))
+
+
+def ordered_similarity(a: Any, b: Any) -> float:
+    """Float64 dot product summed from the first column to the last, rounded at each step."""
+    total = 0.0
+    for x, y in zip(_floats(a), _floats(b), strict=True):
+        total = total + x * y
+    return total
+
+
+def rows_at_least(block: Any, mask: Any, query: Any, threshold: float) -> list[int]:
+    """Row numbers, ascending, that pass the mask and reach the threshold."""
+    return [
+        row
+        for row in range(len(block))
+        if mask[row] and exact_similarity(block[row], query) >= threshold
+    ]
+
+
+def top_k(blocks: Sequence[tuple[int, Any, Any]], query: Any, k: int) -> list[tuple[float, int]]:
+    """The k best (similarity, slot) of blocks (base slot, rows, mask); ties by lower slot."""
+    found = [
+        (exact_similarity(rows[row], query), base + row)
+        for base, rows, mask in blocks
+        for row in range(len(rows))
+        if mask[row]
+    ]
+    return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:k]
+
+
+def unit(vector: Any) -> list[float]:
+    """The vector over its norm, in float64; zeros stay zeros."""
+    values = _floats(vector)
+    norm = math.sqrt(math.fsum(value * value for value in values))
+    return [value / norm for value in values] if norm else values
+
+
+def jaccard(a: Any, b: Any) -> float:
+    """Shared elements over all elements; 0 if there are none to share."""
+    left, right = {int(value) for value in a}, {int(value) for value in b}
+    if not left or not right:
+        return 0.0
+    return len(left & right) / len(left | right)
+
+
+def jaccard_above(
+    rows: Sequence[Any], mask: Any, query: Any, threshold: float
+) -> list[tuple[int, float]]:
+    """(row, similarity) of rows that pass the mask and lie strictly above the threshold."""
+    return [
+        (number, jaccard(row, query))
+        for number, row in enumerate(rows)
+        if mask[number] and jaccard(row, query) > threshold
+    ]
