@@ -20,6 +20,10 @@ on the wire is decided by the server alone.
 
 from __future__ import annotations
 
+# Names without "Error": they say what happened and
+# every one of them is also a name in the contract.
+# ruff: noqa: N818
+
 
 class TotonoeError(Exception):
     """Base of all typed failures.

@@ -9,6 +9,7 @@ from typing import Any
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import (
+    ANY_TIME,
     GuardReport,
     Kind,
     Memory,
@@ -35,14 +36,17 @@ class Filter:
     session_ids: tuple[str, ...] = ()
     thread_ids: tuple[str, ...] = ()
     statuses: tuple[Status, ...] = ()
-    created: TimeRange = TimeRange()
-    updated: TimeRange = TimeRange()
-    about: TimeRange = TimeRange()
-    valid: TimeRange = TimeRange()
+    created: TimeRange = ANY_TIME
+    updated: TimeRange = ANY_TIME
+    about: TimeRange = ANY_TIME
+    valid: TimeRange = ANY_TIME
     min_confidence: float = 0.0
     min_importance: int = 0
     attributes: dict[str, Any] = field(default_factory=dict)
     entities: tuple[str, ...] = ()
+
+
+NO_FILTER = Filter()
 
 
 class RecallMode(StrEnum):
@@ -64,7 +68,7 @@ class RecallQuery:
     text: str = ""
     vector: bytes = b""
     k: int = 10
-    filter: Filter = Filter()
+    filter: Filter = NO_FILTER
     mode: RecallMode = RecallMode.HYBRID
     diversity: DiversityPolicy | None = None
     touch: bool = True

@@ -90,6 +90,9 @@ class TimeRange:
     to_us: int | None = None
 
 
+ANY_TIME = TimeRange()
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One direction of a link; the target holds the inverse."""
@@ -124,7 +127,7 @@ class Fields:
     thread_id: str = ""
     entities: tuple[str, ...] = ()
     evidence_ids: tuple[str, ...] = ()
-    about_time: TimeRange = TimeRange()
+    about_time: TimeRange = ANY_TIME
     created_us: int | None = None
     last_confirmed_us: int | None = None
     done_us: int | None = None
@@ -233,11 +236,11 @@ class ModelIdentity:
     dimension: int
 
     def __post_init__(self) -> None:
-        for field, value in (("name", self.name), ("version", self.version)):
+        for name, value in (("name", self.name), ("version", self.version)):
             if value.split() != ([value] if value else []):
                 raise errors.InvalidArgument(
                     "INVALID_SETTING",
-                    field=f"embedder.{field}",
+                    field=f"embedder.{name}",
                     got=repr(value),
                     allowed="no white space",
                 )

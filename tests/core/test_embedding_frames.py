@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from totonoe_core import errors
 from totonoe_core.embedding import EmbedderSettings, IdentityChanged, ModelIdentity, frames
+from totonoe_core.embedding.protocol import text_refused
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
@@ -32,7 +33,7 @@ def test_settings_and_identity_survive_the_wire() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        errors.InvalidArgument("TEXT_NOT_EMBEDDABLE", field="content", got="a", allowed="b"),
+        text_refused("a"),
         errors.Unavailable("EMBEDDER_UNAVAILABLE", "down", retry_delay_ms=7),
         IdentityChanged(stamped="a", running="b"),
     ],

@@ -115,7 +115,7 @@ def test_missing_directory_is_refused_and_nothing_fetched(
         sys.modules, "sentence_transformers", types.SimpleNamespace(SentenceTransformer=None)
     )
     for path in (str(tmp_path / "nowhere"), "owner/name-of-a-hub"):
-        with pytest.raises(errors.InvalidArgument) as raised:
+        with pytest.raises(errors.Precondition) as raised:
             make_embedder(EmbedderSettings(kind=kind, path=path))
         assert raised.value.details["field"] == "embedder.path"
 
@@ -126,9 +126,9 @@ def test_another_dimension_than_expected_is_refused(tmp_path: Path) -> None:
         EmbedderSettings(kind="model2vec", path=str(tmp_path), dimension=4),
         EmbedderSettings(kind="use", dimension=384),
     ):
-        with pytest.raises(errors.InvalidArgument) as raised:
+        with pytest.raises(errors.Precondition) as raised:
             make_embedder(settings)
-        assert raised.value.reason == "DIMENSION_MISMATCH"
+        assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_missing_package_names_what_to_install(
         kind=kind, path=str(tmp_path), model="m", base_url="http://127.0.0.1:1/v1"
     )
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(errors.InvalidArgument) as raised:
+    with pytest.raises(errors.Precondition) as raised:
         make_embedder(settings)
-    assert raised.value.reason == "EMBEDDER_NOT_INSTALLED"
+    assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
     assert f"totonoe[{extra}]" in str(raised.value)
 
 
@@ -215,7 +215,7 @@ def test_digest_of_files_follows_names_and_contents(tmp_path: Path) -> None:
     assert directory_sha256(one) != directory_sha256(two)
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(errors.InvalidArgument):
+    with pytest.raises(errors.Precondition):
         directory_sha256(empty)
 
 

@@ -138,7 +138,7 @@ def test_key_comes_from_the_named_variable(
     headers = {name.lower(): value for name, value in server.requests[0][2].items()}
     assert headers["authorization"] == "Bearer k-123"
     monkeypatch.delenv("TINY_KEY")
-    with pytest.raises(errors.InvalidArgument) as raised:
+    with pytest.raises(errors.Precondition) as raised:
         client(api_key_env="TINY_KEY")
     assert raised.value.details["field"] == "embedder.api_key_env"
 
@@ -180,9 +180,9 @@ def test_refusal_that_stays_is_unavailable_unquoted(
 
 
 def test_refused_text_is_the_callers(client: Client) -> None:
-    with pytest.raises(errors.InvalidArgument) as raised:
+    with pytest.raises(errors.Precondition) as raised:
         client(dimension=3).embed(["bad text"])
-    assert raised.value.reason == "TEXT_NOT_EMBEDDABLE"
+    assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
     assert "bad text" not in str(raised.value)
 
 
@@ -266,8 +266,8 @@ def test_service_keeps_good_texts_of_a_refused_batch(server: Server) -> None:
         for future in (first, futures[0], futures[2]):
             assert_unit_rows(future.result(WAIT_S), 1, 3)
         error = futures[1].exception(WAIT_S)
-        assert isinstance(error, errors.InvalidArgument)
-        assert error.reason == "TEXT_NOT_EMBEDDABLE"
+        assert isinstance(error, errors.Precondition)
+        assert error.reason == "EMBEDDER_MISCONFIGURED"
 
     with_service(settings_of(server), use)
 
@@ -295,3 +295,10 @@ def test_service_stops_when_the_server_serves_another_model(server: Server) -> N
             service.submit(["b"])
 
     with_service(settings_of(server, dimension=2), use)
+
+
+def test_dimension_over_the_limit_is_refused(server: Server, client: Client) -> None:
+    server.dimension = limits.VECTOR_DIMENSION_MAX + 1
+    with pytest.raises(errors.Precondition) as raised:
+        client()
+    assert raised.value.details["field"] == "embedder.dimension"

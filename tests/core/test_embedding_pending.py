@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from totonoe_core import errors, limits
 from totonoe_core.embedding.pending import Pending, Piece, Request, settle, text_key
-from totonoe_core.embedding.protocol import Vectors
+from totonoe_core.embedding.protocol import Vectors, text_refused
 
 DIMENSION = 4
 
@@ -114,7 +114,7 @@ def test_refused_text_fails_its_request_and_no_other() -> None:
     pending = make_pending()
     mixed, good = ask(pending, "good", "bad"), ask(pending, "good")
     batch = pending.take()
-    error = errors.InvalidArgument("TEXT_NOT_EMBEDDABLE", field="content", got="x", allowed="y")
+    error = text_refused("x")
     settle(pending.deliver(batch, vectors_of(batch), {1: error}))
     assert mixed.future.exception(0) is error
     assert good.future.result(0).shape == (1, DIMENSION)

@@ -145,7 +145,7 @@ def test_what_waits_is_sent_as_one_batch_without_the_cancelled(
         ([], "LIMIT_EXCEEDED"),
         (["a"] * (limits.EMBED_QUEUE_TEXTS_MAX + 1), "LIMIT_EXCEEDED"),
         (["あ" * 11_000], "LIMIT_EXCEEDED"),
-        (["secret \ud800"], "NOT_UTF8"),
+        (["secret \ud800"], "MALFORMED_MESSAGE"),
     ],
 )
 def test_bad_texts_are_refused_unquoted(start: Start, texts: list[str], reason: str) -> None:
@@ -248,13 +248,13 @@ def test_first_load_that_fails_fails_what_waits(start: Start, scripted: Scripted
 def test_embedder_that_cannot_run_stops_the_service(start: Start, tmp_path: Path) -> None:
     service = start(EmbedderSettings(kind="model2vec", path=str(tmp_path / "missing")))
     early = service.submit(["early"])
-    with pytest.raises(errors.InvalidArgument) as raised:
+    with pytest.raises(errors.Precondition) as raised:
         service.wait_ready(WAIT_S)
-    assert raised.value.reason == "INVALID_SETTING"
-    assert isinstance(failure_of(early), errors.InvalidArgument)
+    assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
+    assert isinstance(failure_of(early), errors.Precondition)
     assert service.state == "stopped"
     assert "embedder.path" in service.failure
-    with pytest.raises(errors.InvalidArgument):
+    with pytest.raises(errors.Precondition):
         service.submit(["late"])
 
 
@@ -294,8 +294,8 @@ def test_refused_text_fails_alone_and_unquoted(start: Start, scripted: ScriptedM
     assert futures[0].result(WAIT_S).shape == (1, 8)
     assert futures[2].result(WAIT_S).shape == (1, 8)
     error = failure_of(futures[1])
-    assert isinstance(error, errors.InvalidArgument)
-    assert error.reason == "TEXT_NOT_EMBEDDABLE"
+    assert isinstance(error, errors.Precondition)
+    assert error.reason == "EMBEDDER_MISCONFIGURED"
     assert "this" not in str(error)
     assert service.state == "ready"
 
@@ -387,9 +387,9 @@ def test_service_not_started_refuses() -> None:
 
 def test_kind_none_has_no_service() -> None:
     assert open_service(EmbedderSettings(kind="none")) is None
-    with pytest.raises(errors.InvalidArgument):
+    with pytest.raises(errors.Precondition):
         EmbeddingService(EmbedderSettings(kind="none"))
-    with pytest.raises(errors.InvalidArgument):
+    with pytest.raises(errors.Precondition):
         EmbeddingService(HASHING, workers=0)
 
 

@@ -153,6 +153,7 @@ def test_identity_with_bad_field_is_refused(bad: dict[str, object]) -> None:
         ({"kind": "use", "dimension": 5000}, "embedder.dimension"),
         ({"kind": "use", "dimension": -1}, "embedder.dimension"),
         ({"kind": "openai", "base_url": "http://h/v1"}, "embedder.model"),
+        ({"kind": "openai", "model": "a b", "base_url": "http://h/v1"}, "embedder.model"),
         ({"kind": "openai", "model": "m"}, "embedder.base_url"),
         ({"kind": "openai", "model": "m", "base_url": "ftp://h"}, "embedder.base_url"),
         ({"kind": "openai", "model": "m", "base_url": "http://u:p@h"}, "embedder.base_url"),
@@ -165,14 +166,14 @@ def test_identity_with_bad_field_is_refused(bad: dict[str, object]) -> None:
     ],
 )
 def test_settings_with_bad_field_are_refused(settings: dict[str, object], field: str) -> None:
-    with pytest.raises(errors.InvalidArgument) as raised:
+    with pytest.raises(errors.Precondition) as raised:
         EmbedderSettings(**settings)  # type: ignore[arg-type]
-    assert raised.value.reason == "INVALID_SETTING"
+    assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
     assert raised.value.details["field"] == field
     assert "u:p" not in str(raised.value)
 
 
 def test_make_embedder_kind_none_has_none() -> None:
-    with pytest.raises(errors.InvalidArgument):
+    with pytest.raises(errors.Precondition):
         make_embedder(EmbedderSettings(kind="none"))
     assert make_embedder(EmbedderSettings(kind="hashing", dimension=32)).identity.dimension == 32

@@ -1,7 +1,6 @@
 """Texts to unit vectors: embedders, and the service that runs one in a child process."""
 
 from totonoe_core.embedding.chunking import chunks
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     Embedder,
     IdentityChanged,
@@ -9,6 +8,7 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.service import EmbeddingService, EmbeddingStats, open_service
 from totonoe_core.embedding.settings import EmbedderSettings, make_embedder
+from totonoe_core.records import ModelIdentity
 
 __all__ = [
     "Embedder",

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from totonoe_core import errors, limits
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import IdentityChanged, Vectors
 from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.records import ModelIdentity
 
 SETTINGS, IDENTITY, TEXTS, VECTORS, ERROR = b"S", b"I", b"T", b"V", b"E"
 BODY_BYTES_MAX = limits.MESSAGE_BYTES_MAX

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import Vectors
 from totonoe_core.embedding.vectors import unit_rows
+from totonoe_core.records import ModelIdentity
 
 DIMENSION_DEFAULT = 384
 _GRAM_LENGTHS = (3, 4)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     Vectors,
     checked_dimension,
@@ -15,6 +14,7 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import directory_sha256, model_directory
+from totonoe_core.records import ModelIdentity
 
 
 class Model2VecEmbedder:

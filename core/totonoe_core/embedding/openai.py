@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from totonoe_core import errors, limits
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     IdentityChanged,
     Vectors,
     checked_dimension,
     misconfigured,
     not_installed,
-    refused,
+    text_refused,
 )
 from totonoe_core.embedding.vectors import unit_rows
+from totonoe_core.records import ModelIdentity
 
 TRIES_MAX = 4
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.2, 5.0
@@ -151,7 +151,7 @@ class OpenAIEmbedder:
                     return self._rows(content, texts)
                 reason = f"HTTP {status}"
                 if status in _TEXT_REFUSED:
-                    raise refused(f"{reason} from the server")
+                    raise text_refused(f"{reason} from the server")
                 if status not in _AGAIN:
                     break
                 wait_s = min(_BACKOFF_MAX_S, max(wait_s, asked_s))

@@ -81,7 +81,7 @@ def not_installed(kind: str, extra: str) -> errors.Precondition:
     )
 
 
-def refused(why: str) -> errors.Precondition:
+def text_refused(why: str) -> errors.Precondition:
     """The error for a text that the model, itself well, does not embed. `why` quotes nothing."""
     return errors.Precondition(
         "EMBEDDER_MISCONFIGURED", f"the embedder refuses a text: {why}", field="content", got=why

@@ -11,9 +11,9 @@ from totonoe_core import errors, limits
 from totonoe_core.embedding import frames
 from totonoe_core.embedding.child import Child, ChildGoneError
 from totonoe_core.embedding.pending import Pending, Piece, Settled, settle
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import IdentityChanged
 from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.records import ModelIdentity
 
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.1, 10.0
 

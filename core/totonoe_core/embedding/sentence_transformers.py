@@ -10,7 +10,6 @@ import numpy as np
 
 from totonoe_core import limits
 from totonoe_core.embedding.chunking import chunks
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     Vectors,
     checked_dimension,
@@ -18,6 +17,7 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.vectors import mean_of_chunks, unit_rows
 from totonoe_core.embedding.weights import directory_sha256, model_directory
+from totonoe_core.records import ModelIdentity
 
 _ASCII_CHARS_PER_TOKEN = 3  # English has four to five; others are counted as one to stay safe
 _TOKENS_MIN, _TOKENS_MAX = 64, limits.CONTENT_BYTES_MAX

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from totonoe_core import errors, limits
 from totonoe_core.embedding.openai import TRIES_MAX
 from totonoe_core.embedding.pending import Pending, settle, text_key
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import Vectors, misconfigured
 from totonoe_core.embedding.runner import Runner, Shared, Slot, State
 from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.records import ModelIdentity
 
 CACHE_TEXTS_DEFAULT = 4096
 WORKERS_MAX = 64
@@ -144,7 +144,8 @@ class EmbeddingService:
         Unavailable
             EMBEDDER_UNAVAILABLE: not within the time; SHUTTING_DOWN: closed meanwhile.
         Precondition, IdentityChanged
-            EMBEDDER_MISCONFIGURED, MODEL_MISMATCH: the embedder cannot run as it is set up; trying again does not help.
+            EMBEDDER_MISCONFIGURED, MODEL_MISMATCH: the embedder cannot run as it is set up;
+            trying again does not help.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._shared.state in ("ready", "stopped"), timeout_s)

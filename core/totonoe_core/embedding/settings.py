@@ -86,8 +86,8 @@ def make_embedder(settings: EmbedderSettings) -> Embedder:
     Raises
     ------
     Precondition
-        EMBEDDER_MISCONFIGURED: the settings name something that is not installed, not there, or of another dimension;
-        also for kind "none", which has no embedder.
+        EMBEDDER_MISCONFIGURED: the settings name something that is not installed, not there, or
+        of another dimension; also for kind "none", which has no embedder.
     Unavailable
         EMBEDDER_UNAVAILABLE: a server that must be asked first does not answer.
     """

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from totonoe_core.embedding.hashing import HashingEmbedder
-from totonoe_core.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     Vectors,
     checked_dimension,
@@ -26,6 +25,7 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import files_sha256
+from totonoe_core.records import ModelIdentity
 
 DIMENSION = 512
 UNKNOWN_SHARE_MAX = 0.5

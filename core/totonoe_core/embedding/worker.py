@@ -26,7 +26,7 @@ import numpy as np
 
 from totonoe_core import errors, limits
 from totonoe_core.embedding import frames
-from totonoe_core.embedding.protocol import Embedder, Vectors, refused
+from totonoe_core.embedding.protocol import Embedder, Vectors, text_refused
 from totonoe_core.embedding.settings import make_embedder
 
 _REQUESTS_MAX = 2  # the service has one batch under way; one more is room to spare
@@ -87,7 +87,7 @@ def _refusal(error: Exception) -> errors.TotonoeError:
     if isinstance(error, errors.TotonoeError):
         return error
     # The message of a foreign exception may quote the text; its type does not.
-    return refused(f"{type(error).__name__} in the model")
+    return text_refused(f"{type(error).__name__} in the model")
 
 
 def _take_streams() -> tuple[BinaryIO, BinaryIO]:

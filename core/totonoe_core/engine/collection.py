@@ -7,7 +7,6 @@ search   in the readers' pool, on what is published
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -385,6 +384,5 @@ class Collection:
 
 
 def _size(path: Path) -> int:
-    return sum(
-        os.stat(name).st_size for name in (path, Path(f"{path}-wal")) if os.path.exists(name)
-    )
+    files = (path, path.with_name(path.name + "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

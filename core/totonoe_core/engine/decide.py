@@ -116,7 +116,7 @@ class Decider:
         if len(self._index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
             raise Quota(
                 "QUOTA_EXCEEDED",
-                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most it may",
+                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
             )
         text = GuardedText(
             agent_id=command.agent_id,
@@ -164,7 +164,7 @@ class Decider:
         target_rows = [int(view.value("row", one.slot)) for one in close]
         counts = self._file.rows.link_counts(target_rows)
         targets = self._file.rows.memories(target_rows)
-        made = []
+        made: list[Link] = []
         for one, row in zip(close, target_rows, strict=True):
             if len(made) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
                 break

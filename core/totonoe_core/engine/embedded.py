@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -54,7 +53,6 @@ from totonoe_core.queries import (
     Recalled,
     RecallQuery,
 )
-from totonoe_core.records import ModelIdentity
 from totonoe_core.store.catalog import Catalog
 
 T = TypeVar("T")
@@ -134,7 +132,7 @@ class EmbeddedEngine:
                     future.set_exception(error)
                 return
             for future, one in zip(futures, inner, strict=True):
-                one.add_done_callback(lambda found, future=future: settle(future, found.result))
+                _pass_on(one, future)
 
         opened.add_done_callback(go_on)
         return futures
@@ -418,9 +416,7 @@ class EmbeddedEngine:
                 opened = [self._opened(DEFAULT)]
                 with self._open_lock:
                     opened = list(dict.fromkeys([*self._open.values(), *opened]))
-            figures: list[CollectionStats] = []
-            for one in opened:
-                figures.append(one.result().stats().result())
+            figures: list[CollectionStats] = [one.result().stats().result() for one in opened]
             with self._catalog_lock:
                 count, revision = len(self._names), self._catalog.revision()
             service = self._embedding
@@ -461,6 +457,14 @@ class EmbeddedEngine:
         self._openers.shutdown(wait=True)
         with self._catalog_lock:
             self._catalog.close()
+
+
+def _pass_on(inner: Future[T], outer: Future[T]) -> None:
+    """Lets the outer future end as the inner one; cancelling it cancels the inner one."""
+    inner.add_done_callback(
+        lambda done: outer.cancel() if done.cancelled() else settle(outer, done.result)
+    )
+    outer.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

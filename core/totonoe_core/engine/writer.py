@@ -271,7 +271,9 @@ class Writer:
                         operation_id,
                         job.agent_id,
                         type(job.commands[0]).__name__,
-                        next((c.reason for c in job.commands if getattr(c, "reason", "")), ""),
+                        next(
+                            filter(None, (getattr(one, "reason", "") for one in job.commands)), ""
+                        ),
                         operation.touched,
                         operation.now_us,
                     )

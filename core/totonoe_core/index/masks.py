@@ -20,20 +20,21 @@ from totonoe_core.index.arrays import (
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.lexical import label_terms
 from totonoe_core.queries import Filter
-from totonoe_core.records import Kind, StateKind, Status, TimeRange
+from totonoe_core.records import ANY_TIME, Kind, StateKind, Status, TimeRange
 
 Mask = NDArray[np.bool_]
 
 
 def readable(view: View, agent_code: int) -> Mask:
     """Slots that an agent may see: public ones and its own."""
-    return (view.column("private") == 0) | (view.column("agent") == agent_code)
+    mask: Mask = (view.column("private") == 0) | (view.column("agent") == agent_code)
+    return mask
 
 
 def live(view: View, pending: Mapping[int, int] = {}) -> Mask:
     """ACTIVE slots, seen with status changes that the writer has not published yet."""
     active = STATUSES[Status.ACTIVE]
-    mask = view.column("status") == active
+    mask: Mask = view.column("status") == active
     for slot, status in pending.items():
         mask[slot] = status == active
     return mask
@@ -41,9 +42,9 @@ def live(view: View, pending: Mapping[int, int] = {}) -> Mask:
 
 def of_kind(view: View, kind: Kind, state_kind: StateKind) -> Mask:
     """Slots of one kind and state kind."""
-    return (view.column("kind") == KINDS[kind]) & (
-        view.column("state_kind") == STATE_KINDS[state_kind]
-    )
+    mask: Mask = view.column("kind") == KINDS[kind]
+    mask &= view.column("state_kind") == STATE_KINDS[state_kind]
+    return mask
 
 
 def matching(
@@ -73,13 +74,13 @@ def matching(
         if wanted:
             mask &= np.isin(view.column(column), _codes(names, wanted))
     for column, time_range in (("created", where.created), ("updated", where.updated)):
-        if time_range != TimeRange():
+        if time_range != ANY_TIME:
             times = view.column(column)
             mask &= _overlaps(times, times + 1, time_range)
-    if where.about != TimeRange():
+    if where.about != ANY_TIME:
         begin, end = view.column("about_from"), view.column("about_to")
         mask &= ((begin != NO_TIME) | (end != NO_TIME)) & _overlaps(begin, end, where.about)
-    if where.valid != TimeRange():
+    if where.valid != ANY_TIME:
         mask &= _overlaps(view.column("valid_from"), view.column("valid_to"), where.valid)
     if where.min_importance > 0:
         mask &= view.column("importance") >= where.min_importance

@@ -12,7 +12,7 @@ from totonoe_core.index import masks
 from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.queries import DiversityEffect, Filter, RecallMode, RecallQuery
+from totonoe_core.queries import NO_FILTER, DiversityEffect, RecallMode, RecallQuery
 from totonoe_core.search import arms, diversity, fusion
 from totonoe_core.text.tokens import has_identifier
 
@@ -72,7 +72,7 @@ def rank(
     how = ""
     if vector is not None and query.mode is not RecallMode.LEXICAL:
         # A filter can leave the graph with too few answers: filtered searches are exact.
-        unfiltered = graph if query.filter == Filter() else None
+        unfiltered = graph if query.filter == NO_FILTER else None
         ranking, how = arms.by_vector(view, vector, mask, depth, unfiltered)
         by_vector = ranking.slots
         rankings.append(by_vector)

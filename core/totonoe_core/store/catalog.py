@@ -60,10 +60,7 @@ class Catalog:
 
     def revision(self) -> int:
         """Newest revision of the catalogue."""
-        row = self._connection.execute(
-            "SELECT coalesce(max(revision), 0) FROM operation"
-        ).fetchone()
-        return int(row[0])
+        return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
 
     def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
         """The kept answer of an operation id."""
@@ -95,7 +92,8 @@ class Catalog:
         try:
             with self._connection:
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
+                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) "
+                    "VALUES (?,?,?,?)",
                     rows.seal((uid, name, deleted_us)),
                 )
                 self._connection.execute(

@@ -96,10 +96,10 @@ class CollectionFile:
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
-        row = self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").fetchone()[0]
+        row = self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get
         revision, time_us = self._connection.execute(
             "SELECT coalesce(max(revision), 0), coalesce(max(time_us), 0) FROM operation"
-        ).fetchone()
+        ).get
         return row, revision, time_us
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
@@ -228,8 +228,7 @@ class CollectionFile:
 
     def link_count(self) -> int:
         """Links, each pair counted once."""
-        total = self._connection.execute("SELECT count(*) FROM link").fetchone()[0]
-        return int(total) // 2
+        return int(self._connection.execute("SELECT count(*) FROM link").get) // 2
 
 
 def _typed(error: BaseException) -> BaseException:

@@ -48,9 +48,9 @@ class Rows:
         for status in ("status <> 'forgotten'", "status = 'forgotten'"):
             found = self._connection.execute(
                 f"SELECT max(row) FROM memory WHERE external_id = ? AND {status}", (external_id,)
-            ).fetchone()
-            if found is not None and found[0] is not None:
-                return int(found[0])
+            ).get
+            if found is not None:
+                return int(found)
         return None
 
     def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
@@ -78,7 +78,7 @@ class Rows:
         return {
             source: self._connection.execute(
                 "SELECT count(*) FROM link WHERE source = ?", (source,)
-            ).fetchone()[0]
+            ).get
             for source in sources
         }
 

@@ -1,0 +1,115 @@
+"""Commands of other packages: the entry points of the group `totonoe.commands`.
+
+Each entry point is a function `register(app: typer.Typer) -> None` that adds commands. They
+are loaded only when a command is asked for that this package does not have, or when all
+commands are listed; and one that cannot be loaded (a package of the extra `server` is
+missing) takes nothing else down with it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from totonoe.cli.session import ExitCode
+
+GROUP = "totonoe.commands"
+# Known by name, so that without the extra the answer is how to get them.
+SERVER_COMMANDS = {
+    "serve": "Run the daemon.",
+    "demo": "Several agents remember a conversation through one daemon.",
+    "quality": "Measure the guard and the recall on labelled files.",
+}
+INSTALL_HINT = "pip install 'totonoe[server]'"
+
+_SHARED_FLAGS = {
+    "address": "--address",
+    "agent": "--agent",
+    "collection": "--collection",
+    "timeout": "--timeout",
+    "as_json": "--json",
+}
+
+
+class RootGroup(TyperGroup):
+    """The group of all commands, which fetches those of other packages when needed."""
+
+    _joined = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, of this package first."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None or self._joined:
+            return own
+        added = self._join()
+        command = added.get(cmd_name)
+        if command is not None:
+            _hand_over(ctx, cmd_name, command)
+        return command
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands."""
+        self._join()
+        return super().list_commands(ctx)
+
+    def _join(self) -> dict[str, Any]:
+        """Adds the commands of other packages; gives what was added."""
+        if self._joined:
+            return {}
+        added, failure = _load()
+        for name, purpose in SERVER_COMMANDS.items():
+            added.setdefault(name, _placeholder(name, purpose, failure))
+        for name, command in added.items():
+            self.commands.setdefault(name, command)
+        self._joined = True
+        return added
+
+
+def _load() -> tuple[dict[str, Any], str]:
+    """Commands of all entry points, and why some could not be loaded."""
+    app = typer.Typer()
+    failure = ""
+    for point in entry_points(group=GROUP):
+        try:
+            point.load()(app)
+        except ImportError as error:
+            failure = str(error)
+    return dict(get_group(app).commands), failure
+
+
+def _placeholder(name: str, purpose: str, failure: str) -> Any:
+    """A command that says in one line how to get the real one."""
+    app = typer.Typer()
+    accept_all = {"ignore_unknown_options": True, "allow_extra_args": True}
+    because = f" ({failure})" if failure else ""
+
+    @app.command(name, help=f"{purpose} Needs: {INSTALL_HINT}", context_settings=accept_all)
+    def missing(ctx: typer.Context) -> None:  # noqa: ARG001 - takes any arguments
+        typer.echo(f"totonoe {name} needs the server: {INSTALL_HINT}{because}", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+
+    return get_group(app).commands[name]
+
+
+def _hand_over(ctx: Any, name: str, command: Any) -> None:
+    """Gives the shared options that stand before the command to the command, if it has them.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it does not have one that was given: it would be passed over in silence.
+    """
+    flags = {flag: item.name for item in command.params for flag in item.opts}
+    defaults = {}
+    for parameter, flag in _SHARED_FLAGS.items():
+        value = ctx.params.get(parameter)
+        if value is None or value is False:
+            continue
+        if flag not in flags:
+            raise typer.BadParameter(f"`totonoe {name}` takes no {flag}")
+        defaults[flags[flag]] = value
+    ctx.default_map = {**(ctx.default_map or {}), name: defaults}

@@ -1,0 +1,292 @@
+"""Answers for people: plain lines, and tables where there are many of a kind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from totonoe.admin_models import CollectionInfo, Comparison, Stats
+from totonoe.cli.plain import plain
+from totonoe.cli.text import age, clean, shown_similarity, snippet
+from totonoe.models import (
+    Checked,
+    Duplicate,
+    Forgotten,
+    Link,
+    Linked,
+    Memory,
+    Recalled,
+    Remembered,
+    Similar,
+    Unlinked,
+    Updated,
+)
+
+UPDATE_HINT = (
+    "If this is a meaningful update, use recall to review the existing memory "
+    "and consider whether the new perspective adds value."
+)
+_PIPE_COLUMNS = 160
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that takes texts as they are: no markup, no colours for numbers.
+
+    Without a terminal tables get a fixed width, so that ids are not folded.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, width=width)
+
+
+def line(text: str = "") -> None:
+    """One line (or several) on standard output, however wide, with control marks shown."""
+    sys.stdout.write(clean(text) + "\n")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], wide: str = "") -> None:
+    """A table; only the column `wide` may fold."""
+    grid = Table(show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        grid.add_column(name, overflow="fold", no_wrap=name != wide)
+    for row in rows:
+        grid.add_row(*(Text(clean(cell)) for cell in row))
+    console().print(grid)
+
+
+# -- what the guard says
+
+
+def _duplicate(duplicate: Duplicate) -> None:
+    line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
+    line(f"Similarity: {shown_similarity(duplicate.similarity)}")
+    line(f"Method: {duplicate.method}")
+    line(UPDATE_HINT)
+
+
+def _most_related(similar: Sequence[Similar]) -> None:
+    if similar:
+        line("Most related:")
+    for item in similar:
+        shown = shown_similarity(max(item.cosine_similarity, item.jaccard_similarity))
+        line(f"- [{item.age}] {item.snippet} (id: {item.memory_id}, similarity: {shown})")
+
+
+def remembered(answer: Remembered) -> None:
+    """Saved, or refused with the memory that says the same."""
+    if answer.duplicate is not None:
+        line("Not saved — very similar memory already exists.")
+        _duplicate(answer.duplicate)
+        return
+    count = len(answer.links)
+    linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
+    line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
+    if answer.replayed:
+        line("This operation id was used before: its first answer again, nothing was done now.")
+    _most_related(answer.similar)
+
+
+def checked(answer: Checked) -> None:
+    """What remember would answer."""
+    if answer.duplicate is not None:
+        line("Would not be saved — very similar memory already exists.")
+        _duplicate(answer.duplicate)
+        return
+    line("Would be saved.")
+    _most_related(answer.similar)
+
+
+def updated(answer: Updated) -> None:
+    """The change, or why there was none."""
+    if answer.duplicate is not None and not answer.updated:
+        line("Not changed — very similar memory already exists.")
+        _duplicate(answer.duplicate)
+        return
+    line(f"Updated (id: {answer.memory.id}, revision {answer.memory.revision}).")
+
+
+def compared(answer: Comparison) -> None:
+    """Two texts as the guard sees them."""
+    cosine = answer.cosine_similarity
+    rows = [
+        ("same text", "yes" if answer.same_text else "no"),
+        ("same words in the same order", "yes" if answer.same_words else "no"),
+        ("cosine similarity", "no embedder" if cosine is None else f"{cosine:.4f}"),
+        ("jaccard similarity", f"{answer.jaccard_similarity:.4f}"),
+    ]
+    for outcome in answer.presets:
+        refused = f"would refuse the second ({outcome.method})" if outcome.refuses else "keeps both"
+        rows.append((f"preset {outcome.preset}", refused))
+    table(("", "result"), rows)
+
+
+# -- memories
+
+
+def recalled(answer: Recalled) -> None:
+    """Hits, best first."""
+    if answer.degraded_because:
+        line(f"Note: {answer.degraded_because}")
+    if not answer.hits:
+        line("Nothing found.")
+        return
+    rows = []
+    for place, hit in enumerate(answer.hits, start=1):
+        similarity = "" if hit.similarity is None else shown_similarity(hit.similarity)
+        memory = hit.memory
+        rows.append((str(place), similarity, age(memory.created_time), memory.id, memory.content))
+    table(("#", "similarity", "age", "id", "memory"), rows, wide="memory")
+
+
+def listed(memories: Sequence[Memory], next_page_token: str) -> None:
+    """A page of memories, and how to get the next one."""
+    rows = [
+        (memory.id, _kind(memory), str(memory.status), age(memory.created_time), memory.content)
+        for memory in memories
+    ]
+    if rows:
+        table(("id", "kind", "status", "age", "memory"), rows, wide="memory")
+    else:
+        line("No memories.")
+    if next_page_token:
+        line(f"More with: --page-token {next_page_token}")
+
+
+def got(memories: Sequence[Memory], missing_ids: Sequence[str]) -> None:
+    """Whole memories: every field that says something."""
+    for number, memory in enumerate(memories):
+        if number:
+            line()
+        line(f"{memory.id} ({_kind(memory)}, {memory.status}, {age(memory.created_time)})")
+        line(memory.content)
+        for name, value in plain(memory).items():
+            if name in _SHOWN_ABOVE or value in ("", None, [], {}, False):
+                continue
+            if name == "links":
+                for link in memory.links:
+                    line(f"  link: {_link(link)}")
+            else:
+                line(f"  {name}: {_value(value)}")
+    not_found(missing_ids)
+
+
+_SHOWN_ABOVE = ("memory_id", "content", "content_hash", "kind", "state_kind", "status", "vector")
+
+
+def _kind(memory: Memory) -> str:
+    return f"{memory.kind}/{memory.state_kind}" if memory.state_kind else str(memory.kind)
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def not_found(missing_ids: Sequence[str]) -> None:
+    """Ids that lead to nothing, on standard error."""
+    for missing_id in missing_ids:
+        sys.stderr.write(f"Memory not found: {clean(missing_id)}\n")
+
+
+def forgotten(answer: Forgotten) -> None:
+    """What was, or would be, forgotten."""
+    verb = "Would forget" if answer.dry_run else "Forgot"
+    for memory in answer.forgotten:
+        line(f"{verb} (id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}")
+        emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""
+        line(f"{emotion}Importance: {memory.importance}")
+    if answer.unlinked_count:
+        line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
+    not_found(answer.missing_ids)
+
+
+def _link(link: Link) -> str:
+    note = f": {link.note}" if link.note else ""
+    return f"{link.type} {link.target_id} (confidence {link.confidence:.2f}){note}"
+
+
+def linked(answer: Linked) -> None:
+    """The link in both directions."""
+    line("Linked." if answer.created else "Link changed.")
+    line(f"- {_link(answer.link)}")
+    line(f"- {_link(answer.inverse)}")
+
+
+def unlinked(answer: Unlinked) -> None:
+    """The links taken away."""
+    for link in answer.removed:
+        line(f"Unlinked: {_link(link)}")
+
+
+# -- collections and the daemon
+
+
+def collections(items: Sequence[CollectionInfo]) -> None:
+    """Collections by name."""
+    rows = [
+        (
+            item.name,
+            str(item.guard.preset or ""),
+            f"{item.model.name} ({item.model.dimension})",
+            str(item.revision),
+            age(item.created_time),
+            item.description,
+        )
+        for item in items
+    ]
+    columns = ("name", "preset", "model", "revision", "age", "description")
+    table(columns, rows, wide="description")
+
+
+def collection(info: CollectionInfo) -> None:
+    """All settings of one collection."""
+    rows = []
+    for name, value in plain(info).items():
+        if isinstance(value, dict):
+            rows += [(f"{name}.{part}", _setting(item)) for part, item in value.items()]
+        else:
+            rows.append((name, _setting(value)))
+    table(("setting", "value"), rows, wide="value")
+
+
+def _setting(value: object) -> str:
+    if value is None:
+        return "off"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def stats(answer: Stats, now: datetime | None = None) -> None:
+    """Figures of the daemon and of its collections."""
+    model = answer.model
+    line(f"totonoe {answer.version}, started {age(answer.started_time, now)}")
+    line(f"model {model.name} {model.version} ({model.dimension}): {answer.embedder_state}")
+    line(
+        f"CPU {answer.cpu_s:.1f} s, embedder {answer.embedder_cpu_s:.1f} s, "
+        f"memory {answer.rss_bytes / 2**20:.0f} MiB"
+    )
+    line()
+    rows = []
+    for item in answer.collections:
+        refused = ", ".join(
+            f"{name} {count}" for name, count in sorted(item.refused_counts.items())
+        )
+        figures = (item.active_count, item.forgotten_count, item.link_count, item.revision)
+        rows.append(
+            (item.name, *map(str, figures), str(item.saved_count), refused or "0", item.state)
+        )
+    columns = (
+        "collection",
+        "active",
+        "forgotten",
+        "links",
+        "revision",
+        "saved",
+        "refused",
+        "state",
+    )
+    table(columns, rows, wide="refused")

@@ -1,0 +1,85 @@
+"""Models as JSON. Field names here are stable: they are only ever added to.
+
+A memory's own id is `memory_id`; times are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from totonoe.models import Checked, Hit, Memory, Recalled, Remembered
+
+
+def plain(value: Any) -> Any:
+    """JSON values of a model, its parts included."""
+    if isinstance(value, Memory):
+        return _memory(value)
+    if isinstance(value, Hit):
+        return _hit(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | array):
+        return [plain(item) for item in value]
+    return value
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    names = [item.name for item in fields(memory) if item.name != "id"]
+    return {"memory_id": memory.id} | {name: plain(getattr(memory, name)) for name in names}
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    """The memory's own fields and the reasons for its place, side by side."""
+    reasons = [item.name for item in fields(hit) if item.name != "memory"]
+    memory = _memory(hit.memory)
+    return {
+        "memory_id": memory.pop("memory_id"),
+        "content": memory.pop("content"),
+        "similarity": hit.similarity,
+        **{name: plain(getattr(hit, name)) for name in reasons},
+        **memory,
+    }
+
+
+def remembered_json(answer: Remembered) -> dict[str, Any]:
+    """Answer of `remember`."""
+    rest = plain(answer)
+    return {
+        "saved": rest.pop("saved"),
+        "memory_id": rest.pop("memory_id"),
+        "duplicate_of": answer.duplicate_of,
+        "method": rest.pop("method"),
+        "similarity": rest.pop("similarity"),
+        "revision": rest.pop("revision"),
+        **rest,
+    }
+
+
+def checked_json(answer: Checked) -> dict[str, Any]:
+    """Answer of `check`."""
+    rest = plain(answer)
+    return {
+        "would_save": rest.pop("would_save"),
+        "duplicate_of": answer.duplicate_of,
+        "method": rest.pop("method"),
+        "similarity": rest.pop("similarity"),
+        "revision": rest.pop("revision"),
+        **rest,
+    }
+
+
+def recalled_json(answer: Recalled) -> dict[str, Any]:
+    """Answer of `recall`."""
+    result: dict[str, Any] = plain(answer)
+    return result

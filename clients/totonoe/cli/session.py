@@ -1,0 +1,213 @@
+"""The options that every command takes, and what every command does around its work.
+
+`shared` gives a command `--address`, `--agent`, `--collection`, `--timeout` and `--json`.
+The root and the groups of commands are wrapped the same way, so that each option works
+in any place: `totonoe --json recall x` and `totonoe recall x --json` are one.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from totonoe.cli.text import clean
+from totonoe.errors import DeadlineExceeded, NotFound, TotonoeError, Unavailable
+
+if TYPE_CHECKING:
+    from totonoe.client import Client
+
+AGENT_VARIABLE = "TOTONOE_AGENT"
+COLLECTION_VARIABLE = "TOTONOE_COLLECTION"
+DEFAULT_TIMEOUT_S = 30.0
+
+_PANEL = "Options of every command"
+
+
+class ExitCode(IntEnum):
+    """What the command's end means."""
+
+    OK = 0
+    FAILED = 1
+    """The daemon refused the call as an error, or some of several things failed."""
+    USAGE = 2
+    """The command line is wrong; nothing was sent."""
+    REPEATED = 3
+    """Not saved: a live memory says the same."""
+    UNAVAILABLE = 4
+    """No daemon answers, or it asks to come back later."""
+    DEADLINE = 5
+    """No answer in time; a write may have been done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the shared options say."""
+
+    address: str | None = None
+    agent: str | None = None
+    collection: str | None = None
+    timeout_s: float | None = None
+    as_json: bool = False
+
+    @property
+    def agent_id(self) -> str:
+        """The caller: the option, else the environment, else nobody."""
+        return os.environ.get(AGENT_VARIABLE, "") if self.agent is None else self.agent
+
+    @property
+    def collection_name(self) -> str:
+        """The collection: the option, else the environment, else empty for `default`."""
+        if self.collection is None:
+            return os.environ.get(COLLECTION_VARIABLE, "")
+        return self.collection
+
+    def client(self) -> Client:
+        """A client as the options say. Raises `ValueError` if they cannot be."""
+        # gRPC is loaded only by commands that call, so that help and completion are quick.
+        from totonoe.client import Client
+
+        return Client(
+            self.address,
+            agent_id=self.agent_id,
+            collection=self.collection_name,
+            timeout_s=DEFAULT_TIMEOUT_S if self.timeout_s is None else self.timeout_s,
+        )
+
+    def show(self, answer: dict[str, Any], render: Callable[[], None]) -> None:
+        """Prints an answer: as one JSON object, or as `render` writes it for people."""
+        if self.as_json:
+            print_json(answer)
+        else:
+            render()
+
+    def over(
+        self,
+        address: str | None,
+        agent: str | None,
+        collection: str | None,
+        timeout: float | None,
+        as_json: bool,
+    ) -> Session:
+        """These options, with those of an inner place winning."""
+        return replace(
+            self,
+            address=self.address if address is None else address,
+            agent=self.agent if agent is None else agent,
+            collection=self.collection if collection is None else collection,
+            timeout_s=self.timeout_s if timeout is None else timeout,
+            as_json=self.as_json or as_json,
+        )
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """One JSON object on one line of standard output."""
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def error_json(error: TotonoeError) -> dict[str, Any]:
+    """A failure as JSON: `code`, `reason`, `message`, `details`, `retry_delay_s`."""
+    return {
+        "code": error.code,
+        "reason": error.reason,
+        "message": error.message,
+        "details": error.details,
+        "retry_delay_s": error.retry_delay_s,
+    }
+
+
+def exit_code_of(error: TotonoeError) -> ExitCode:
+    """The exit code that a failure ends in."""
+    if isinstance(error, Unavailable):
+        return ExitCode.UNAVAILABLE
+    if isinstance(error, DeadlineExceeded):
+        return ExitCode.DEADLINE
+    return ExitCode.FAILED
+
+
+def tell_error(error: TotonoeError) -> None:
+    """A failure for people, on standard error."""
+    typer.echo(f"Error: {clean(str(error))}", err=True)
+    if isinstance(error, NotFound) and error.reason == "MEMORY_NOT_FOUND":
+        typer.echo(
+            "Double-check the ID. Use recall to search for the memory you're looking for.",
+            err=True,
+        )
+
+
+def _shared_options(
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the daemon is: host:port or unix:/path. "
+            "[env TOTONOE_ADDRESS, 127.0.0.1:7766]",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="Who is calling. [env TOTONOE_AGENT]", rich_help_panel=_PANEL),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(
+            help="Which collection. [env TOTONOE_COLLECTION, default]", rich_help_panel=_PANEL
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="Seconds to wait for an answer. [30]", rich_help_panel=_PANEL),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON object.", rich_help_panel=_PANEL),
+    ] = False,
+) -> None:
+    """The signature that `shared` adds to a command's own."""
+
+
+_SHARED = inspect.signature(_shared_options, eval_str=True).parameters
+
+
+def shared(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the shared options to a command whose first parameter is a `Session`.
+
+    The command may raise `TotonoeError`, which is told and becomes an exit code, and
+    `ValueError`, which is a mistake on the command line.
+    """
+
+    @functools.wraps(command)
+    def run(ctx: typer.Context, **arguments: Any) -> None:
+        given = {name: arguments.pop(name) for name in _SHARED}
+        outer = ctx.obj if isinstance(ctx.obj, Session) else Session()
+        session = outer.over(**given)
+        ctx.obj = session
+        try:
+            command(session, **arguments)
+        except TotonoeError as error:
+            if session.as_json:
+                print_json({"error": error_json(error)})
+            else:
+                tell_error(error)
+            raise typer.Exit(exit_code_of(error)) from None
+        except ValueError as error:
+            raise typer.BadParameter(clean(str(error))) from None
+
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [
+        item.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for item in (context, *own, *_SHARED.values())
+    ]
+    # Typer reads both; the names of the annotations are resolved here, where they are known.
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {item.name: item.annotation for item in parameters}
+    return run
