@@ -239,7 +239,7 @@ class ModelIdentity:
         for name, value in (("name", self.name), ("version", self.version)):
             if value.split() != ([value] if value else []):
                 raise errors.InvalidArgument(
-                    "INVALID_SETTING",
+                    "BAD_NAME",
                     field=f"embedder.{name}",
                     got=repr(value),
                     allowed="no white space",

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
+from totonoe.admin_models import CollectionInfo
 from totonoe.cli import options, output
 from totonoe.cli.options import policies
 from totonoe.cli.plain import plain
 from totonoe.cli.session import Session, shared
 
 Name = Annotated[str, typer.Argument(help="Name: a-z, 0-9, `_`, `.`, `-`.")]
-OptionalName = Annotated[str | None, typer.Argument(help="Name. [--collection]")]
+OptionalName = Annotated[str | None, typer.Argument(help="Name. Default: that of --collection.")]
 PresetOption = Annotated[str | None, typer.Option(help="Of the guard: standard, ego or robotmem.")]
 Settings = Annotated[
     list[str] | None,
@@ -60,7 +61,8 @@ def collections(session: Session) -> None:
 
 def list_(session: Session) -> None:
     """List all collections by name."""
-    items, page_token, revision = [], "", 0
+    items: list[CollectionInfo] = []
+    page_token, revision = "", 0
     with session.client() as client:
         while True:
             page = client.list_collections(page_size=_PAGE_SIZE, page_token=page_token)
@@ -80,7 +82,7 @@ def create(
     preset: PresetOption = None,
     settings: Settings = None,
     vector_dimension: Annotated[
-        int, typer.Option(help="Clients bring vectors of this length. [0: the daemon embeds]")
+        int, typer.Option(help="Clients bring vectors of this length. 0: the daemon embeds.")
     ] = 0,
     operation_id: options.OperationId = "",
 ) -> None:

@@ -38,35 +38,41 @@ _SHARED_FLAGS = {
 class RootGroup(TyperGroup):
     """The group of all commands, which fetches those of other packages when needed."""
 
-    _joined = False
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._joined = False
+        self._taken_in: set[str] = set()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name, of this package first."""
-        own = super().get_command(ctx, cmd_name)
-        if own is not None or self._joined:
-            return own
-        added = self._join()
-        command = added.get(cmd_name)
-        if command is not None:
-            _hand_over(ctx, cmd_name, command)
-        return command
+        if super().get_command(ctx, cmd_name) is None:
+            self._join()
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is run, with the shared options that stand before it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in self._taken_in:
+            _hand_over(ctx, name, command)
+        return name, command, rest
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands."""
         self._join()
         return super().list_commands(ctx)
 
-    def _join(self) -> dict[str, Any]:
-        """Adds the commands of other packages; gives what was added."""
+    def _join(self) -> None:
+        """Adds the commands of other packages, once; none replaces one that is there."""
         if self._joined:
-            return {}
-        added, failure = _load()
-        for name, purpose in SERVER_COMMANDS.items():
-            added.setdefault(name, _placeholder(name, purpose, failure))
-        for name, command in added.items():
-            self.commands.setdefault(name, command)
+            return
         self._joined = True
-        return added
+        taken_in, failure = _load()
+        for name, command in taken_in.items():
+            if name not in self.commands:
+                self.commands[name] = command
+                self._taken_in.add(name)
+        for name, purpose in SERVER_COMMANDS.items():
+            self.commands.setdefault(name, _placeholder(name, purpose, failure))
 
 
 def _load() -> tuple[dict[str, Any], str]:
@@ -87,7 +93,7 @@ def _placeholder(name: str, purpose: str, failure: str) -> Any:
     accept_all = {"ignore_unknown_options": True, "allow_extra_args": True}
     because = f" ({failure})" if failure else ""
 
-    @app.command(name, help=f"{purpose} Needs: {INSTALL_HINT}", context_settings=accept_all)
+    @app.command(name, help=f"{purpose} Needs the extra `server`.", context_settings=accept_all)
     def missing(ctx: typer.Context) -> None:  # noqa: ARG001 - takes any arguments
         typer.echo(f"totonoe {name} needs the server: {INSTALL_HINT}{because}", err=True)
         raise typer.Exit(ExitCode.USAGE)

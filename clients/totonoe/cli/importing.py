@@ -141,7 +141,7 @@ def import_(
         typer.Argument(metavar="FILE", help="JSON lines, plain or gzip; `-` is standard input."),
     ],
     level: Annotated[
-        str, typer.Option(help="Of lines with a `level` only those of this one. [all]")
+        str, typer.Option(help="Of lines with a `level` only those of this one. Default: all.")
     ] = "",
     force: options.Force = False,
 ) -> None:

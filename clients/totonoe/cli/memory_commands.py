@@ -10,6 +10,7 @@ from totonoe.cli import options, output
 from totonoe.cli.options import given, json_object, moment, since_until, text_of
 from totonoe.cli.plain import checked_json, plain, recalled_json, remembered_json
 from totonoe.cli.session import ExitCode, Session, shared
+from totonoe.drafts import EditableFields
 
 Ids = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Source = Annotated[str, typer.Argument(help="Memory that holds the link.")]
@@ -96,7 +97,9 @@ def recall(
     session: Session,
     text: options.Text,
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits, 1 to 1,000.")] = 10,
-    mode: Annotated[str | None, typer.Option(help="hybrid, vector or lexical. [hybrid]")] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="hybrid, vector or lexical. Default: hybrid.")
+    ] = None,
     no_diversity: Annotated[
         bool, typer.Option("--no-diversity", help="In order of rank, however alike.")
     ] = False,
@@ -249,8 +252,8 @@ def update(
         external_id=external_id,
     )
     for name in clear or ():
-        if name in fields or name not in CLEARABLE:
-            allowed = ", ".join(sorted(CLEARABLE))
+        if name in fields or name not in EditableFields.__annotations__:
+            allowed = ", ".join(sorted(EditableFields.__annotations__))
             raise ValueError(f"--clear: got {name!r}, allowed: one not set beside it, of {allowed}")
         fields[name] = None
     if not fields:
@@ -267,11 +270,6 @@ def update(
     session.show(plain(answer), lambda: output.updated(answer))
     if not answer.updated:
         raise typer.Exit(ExitCode.REPEATED)
-
-
-CLEARABLE = frozenset(
-    ["state_kind", "category", "tags", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "attributes", "payload", "external_id"]
-)
 
 
 def forget(
@@ -296,7 +294,7 @@ def link(
     source: Source,
     target: Target,
     link_type: options.LinkKind = None,
-    confidence: Annotated[float | None, typer.Option(help="0 to 1. [0.5]")] = None,
+    confidence: Annotated[float | None, typer.Option(help="0 to 1. Default: 0.5.")] = None,
     note: Annotated[str, typer.Option(help="Free text.")] = "",
     operation_id: options.OperationId = "",
 ) -> None:

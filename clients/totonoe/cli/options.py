@@ -14,17 +14,19 @@ from totonoe.admin_models import DecayPolicy, DiversityPolicy, GuardPolicy
 from totonoe.models import TimeRange
 
 Text: TypeAlias = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
-Kind: TypeAlias = Annotated[str | None, typer.Option(help="state, event or affect. [state]")]
+Kind: TypeAlias = Annotated[
+    str | None, typer.Option(help="state, event or affect. Default: state.")
+]
 StateKind: TypeAlias = Annotated[
-    str | None, typer.Option(help="fact, relation, task, summary or long_mood. [fact]")
+    str | None, typer.Option(help="fact, relation, task, summary or long_mood. Default: fact.")
 ]
 Category: TypeAlias = Annotated[str | None, typer.Option(help="Free label.")]
 Tags: TypeAlias = Annotated[list[str] | None, typer.Option("--tag", help="May be repeated.")]
 Entities: TypeAlias = Annotated[
     list[str] | None, typer.Option("--entity", help="Whom or what it is about; may be repeated.")
 ]
-Importance: TypeAlias = Annotated[int | None, typer.Option(help="1 to 5. [3]")]
-Confidence: TypeAlias = Annotated[float | None, typer.Option(help="0 to 1. [0.8]")]
+Importance: TypeAlias = Annotated[int | None, typer.Option(help="1 to 5. Default: 3.")]
+Confidence: TypeAlias = Annotated[float | None, typer.Option(help="0 to 1. Default: 0.8.")]
 Emotion: TypeAlias = Annotated[str | None, typer.Option(help="Free label of a feeling.")]
 SessionId: TypeAlias = Annotated[str | None, typer.Option("--session", help="Session id.")]
 ThreadId: TypeAlias = Annotated[str | None, typer.Option("--thread", help="Thread id.")]
@@ -39,15 +41,16 @@ ExternalId: TypeAlias = Annotated[
     str | None, typer.Option(help="Your own id for it, unique in the collection.")
 ]
 Created: TypeAlias = Annotated[
-    str | None, typer.Option(help="When it came to be, ISO 8601; UTC if it names no zone. [now]")
+    str | None,
+    typer.Option(help="When it came to be, ISO 8601; UTC if it names no zone. Default: now."),
 ]
 OperationId: TypeAlias = Annotated[
-    str, typer.Option(help="Makes it safe to run the command again. [a new one]")
+    str, typer.Option(help="Makes it safe to run the command again. Default: a new one.")
 ]
 Force: TypeAlias = Annotated[bool, typer.Option(help="Save even if the guard would refuse.")]
 Reason: TypeAlias = Annotated[str, typer.Option(help="Why, for the history.")]
 ExpectedRevision: TypeAlias = Annotated[
-    int, typer.Option(help="Fail unless it is at this revision. [0: whatever it is at]")
+    int, typer.Option(help="Fail unless it is at this revision. 0: whatever it is at.")
 ]
 Vectors: TypeAlias = Annotated[bool, typer.Option("--vectors", help="With vectors, in JSON.")]
 LinkKind: TypeAlias = Annotated[
@@ -86,7 +89,7 @@ Threads: TypeAlias = Annotated[
 ]
 Statuses: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--status", help="active, superseded, closed or forgotten. [active]"),
+    typer.Option("--status", help="active, superseded, closed or forgotten. Default: active."),
 ]
 Since: TypeAlias = Annotated[
     str | None, typer.Option(help="Created at or after this time, ISO 8601.")

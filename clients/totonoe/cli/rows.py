@@ -105,7 +105,7 @@ def _read(number: int, line: bytes, options: Options) -> Row | BadRow | None:
     try:
         record = json.loads(line.decode("utf-8-sig"))
         if not isinstance(record, dict):
-            raise ValueError(f"got a {type(record).__name__}, allowed: a JSON object")
+            raise TypeError(f"got a {type(record).__name__}, allowed: a JSON object")
         if options.level and "level" in record and record["level"] != options.level:
             return None
         draft = _draft(record)

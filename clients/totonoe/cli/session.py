@@ -148,23 +148,24 @@ def _shared_options(
         str | None,
         typer.Option(
             help="Where the daemon is: host:port or unix:/path. "
-            "[env TOTONOE_ADDRESS, 127.0.0.1:7766]",
+            "Default: TOTONOE_ADDRESS, else 127.0.0.1:7766.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
     agent: Annotated[
         str | None,
-        typer.Option(help="Who is calling. [env TOTONOE_AGENT]", rich_help_panel=_PANEL),
+        typer.Option(help="Who is calling. Default: TOTONOE_AGENT.", rich_help_panel=_PANEL),
     ] = None,
     collection: Annotated[
         str | None,
         typer.Option(
-            help="Which collection. [env TOTONOE_COLLECTION, default]", rich_help_panel=_PANEL
+            help="Which collection. Default: TOTONOE_COLLECTION, else `default`.",
+            rich_help_panel=_PANEL,
         ),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(help="Seconds to wait for an answer. [30]", rich_help_panel=_PANEL),
+        typer.Option(help="Seconds to wait for an answer. Default: 30.", rich_help_panel=_PANEL),
     ] = None,
     as_json: Annotated[
         bool,

@@ -1,0 +1,384 @@
+"""The daemon's life: start, refusal to start, health, SIGTERM, as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import IO
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.v1 import memory_service_pb2_grpc
+
+from totonoe_core.queries import Gotten
+from totonoe_server.daemon import SERVICES, StartupError
+from totonoe_server.runner import ExitCode
+from totonoe_server.testing import running_server
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+ROOT = Path(__file__).parents[2]
+
+
+class DaemonProcess:
+    """`python -m totonoe_server`, and what it prints."""
+
+    def __init__(self, *options: str, **environment: str) -> None:
+        path = os.pathsep.join(str(ROOT / name) for name in ("core", "server", "clients"))
+        bare = {k: v for k, v in os.environ.items() if not k.startswith("TOTONOE_")}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "totonoe_server", *options],
+            env=bare | {"PYTHONPATH": path} | environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._process.pid
+        self.lines: list[str] = []
+        self._new: queue.Queue[str | None] = queue.Queue()
+        assert self._process.stderr is not None
+        self._reader = threading.Thread(target=self._read, args=(self._process.stderr,))
+        self._reader.start()
+
+    def _read(self, stream: IO[str]) -> None:
+        for line in stream:
+            self.lines.append(line)
+            self._new.put(line)
+        self._new.put(None)
+
+    def wait_for(self, words: str, limit_s: float = 90.0) -> str:
+        """The first line with the words."""
+        end_s = time.monotonic() + limit_s
+        while True:
+            line = self._new.get(timeout=max(0.1, end_s - time.monotonic()))
+            assert line is not None, "it ended: " + "".join(self.lines)
+            if words in line:
+                return line
+
+    def address(self) -> str:
+        """Where it listens, once it does."""
+        found = re.search(r"address=(\S+)", re.sub(r"\x1b\[\d*m", "", self.wait_for("ready")))
+        assert found
+        return found[1]
+
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal."""
+        self._process.send_signal(number)
+
+    def exit_code(self, limit_s: float = 60.0) -> int:
+        """Waits for the end."""
+        return self._process.wait(limit_s)
+
+    def close(self) -> None:
+        """Whatever happened, it is gone."""
+        self._process.kill()
+        self._process.wait(10)
+        self._reader.join(10)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+
+@pytest.fixture
+def start(tmp_path) -> Iterator[Callable[..., DaemonProcess]]:
+    """Starts daemons with the embedder `hashing`; they are gone after the test."""
+    started: list[DaemonProcess] = []
+
+    def run(*options: str, **environment: str) -> DaemonProcess:
+        defaults = {
+            "TOTONOE_ADDRESS": "127.0.0.1:0",
+            "TOTONOE_DATA_DIR": str(tmp_path / "data"),
+            "TOTONOE_EMBEDDER": "hashing",
+        }
+        started.append(DaemonProcess(*options, **(defaults | environment)))
+        return started[-1]
+
+    yield run
+    for daemon in started:
+        daemon.close()
+
+
+def watch(channel: grpc.Channel, service: str, seen: list[int]) -> threading.Thread:
+    """Follows the health of a service until the stream ends."""
+    call = health_pb2_grpc.HealthStub(channel).Watch(
+        health_pb2.HealthCheckRequest(service=service)
+    )
+
+    def follow() -> None:
+        try:
+            for answer in call:
+                seen.append(answer.status)
+        except grpc.RpcError:
+            pass
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    return thread
+
+
+def wait_until(condition: Callable[[], object], limit_s: float = 10.0) -> None:
+    """Polls."""
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end_s, "it did not happen in time"
+        time.sleep(0.005)
+
+
+# -- In the process
+
+
+def test_health_turns_from_serving_to_not_serving_and_running_calls_end(open_fake):
+    with open_fake(grace_s=20.0) as wire:
+        blocked: Future[Gotten] = Future()
+        wire.engine.behave = lambda *_, **__: blocked
+        histories: dict[str, list[int]] = {name: [] for name in ("", *SERVICES)}
+        threads = [watch(wire.channel, name, seen) for name, seen in histories.items()]
+        wait_until(lambda: all(histories.values()))
+        running = wire.memory.Get.future(pb.GetRequest(ids=["m"]), timeout=30)
+        wait_until(lambda: wire.engine.calls)
+        stopping = threading.Thread(target=wire.server.stop)
+        begun_s = time.monotonic()
+        stopping.start()
+        wait_until(lambda: all(NOT_SERVING in seen for seen in histories.values()))
+        # New calls are refused while the running one goes on.
+        wait_until(lambda: _refused(wire.server.address))
+        assert not running.done()
+        blocked.set_result(Gotten(5, (), ()))
+        assert running.result().revision == 5
+        stopping.join(30)
+        for thread in threads:
+            thread.join(10)
+        # The watchers did not hold it up for the whole grace time.
+        assert time.monotonic() - begun_s < 15
+    assert set(histories) == {"", *SERVICES}
+    assert all(seen == [SERVING, NOT_SERVING] for seen in histories.values())
+
+
+def _refused(address: str) -> bool:
+    with grpc.insecure_channel(address) as channel:
+        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        try:
+            stub.Get(pb.GetRequest(ids=["m"]), timeout=0.3)
+        except grpc.RpcError as error:
+            return error.code() is grpc.StatusCode.UNAVAILABLE
+    return False
+
+
+def test_call_that_does_not_end_is_cut_off_after_the_grace_time(open_fake):
+    with open_fake(grace_s=0.3) as wire:
+        never: Future[Gotten] = Future()
+        wire.engine.behave = lambda *_, **__: never
+        running = wire.memory.Get.future(pb.GetRequest(ids=["m"]), timeout=30)
+        wait_until(lambda: wire.engine.calls)
+        begun_s = time.monotonic()
+        wire.server.stop()
+        assert time.monotonic() - begun_s < 10
+        assert running.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+def test_reflection_lists_all_services(wire):
+    stub = reflection_pb2_grpc.ServerReflectionStub(wire.channel)
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    (answer,) = stub.ServerReflectionInfo(iter([request]), timeout=10)
+    names = {service.name for service in answer.list_services_response.service}
+    assert names >= {
+        "totonoe.v1.MemoryService",
+        "totonoe.v1.AdminService",
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1alpha.ServerReflection",
+    }
+
+
+def test_health_of_an_unknown_service_is_not_found(wire, fails):
+    stub = health_pb2_grpc.HealthStub(wire.channel)
+    failure = fails(stub.Check, health_pb2.HealthCheckRequest(service="nothing"))
+    assert failure.code is grpc.StatusCode.NOT_FOUND
+
+
+def test_start_on_a_port_in_use_says_so_and_leaves_nothing(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            pytest.raises(StartupError, match=f"127.0.0.1:{port}: the port is in use"),
+            running_server(tmp_path / "data", address=f"127.0.0.1:{port}"),
+        ):
+            pass
+    with running_server(tmp_path / "data", address=f"127.0.0.1:{port}") as server:
+        assert server.address.endswith(str(port))
+
+
+def test_second_daemon_on_the_data_names_the_first(tmp_path):
+    with running_server(tmp_path / "data") as first:
+        with (
+            pytest.raises(StartupError) as caught,
+            running_server(tmp_path / "data"),
+        ):
+            pass
+        assert f"pid {os.getpid()}" in str(caught.value)
+        assert first.address in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_start_on_a_directory_that_cannot_be_made_names_it(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(StartupError, match="file"),
+        running_server(tmp_path / "file" / "data"),
+    ):
+        pass
+
+
+def test_embedder_that_cannot_run_is_named_and_the_rest_serves(tmp_path, fails, caplog):
+    with running_server(
+        tmp_path / "data", embedder="model2vec", embedder_path=str(tmp_path / "nothing")
+    ) as server:
+        with grpc.insecure_channel(server.address) as channel:
+            stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+            failure = fails(stub.Remember, pb.RememberRequest(memory={"content": "a"}), timeout=60)
+        assert failure.code is grpc.StatusCode.FAILED_PRECONDITION
+        assert failure.reason == "EMBEDDER_MISCONFIGURED"
+        wait_until(lambda: "the embedder did not start" in caplog.text)
+
+
+# -- As a process
+
+
+def test_sigterm_under_load_ends_running_calls_and_exits_0(start):
+    daemon = start()
+    address = daemon.address()
+    answered: list[str] = []
+    codes: list[grpc.StatusCode] = []
+    health: list[int] = []
+
+    def load(worker: int, channel: grpc.Channel) -> None:
+        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        for number in range(100_000):
+            text = f"Worker {worker} counted {number} parcels in bay {number * 13}."
+            try:
+                answer = stub.Remember(
+                    pb.RememberRequest(memory={"content": text}, agent_id=str(worker)), timeout=30
+                )
+            except grpc.RpcError as error:
+                codes.append(error.code())
+                return
+            answered.append(answer.memory_id)
+
+    with grpc.insecure_channel(address) as channel:
+        watcher = watch(channel, "", health)
+        workers = [threading.Thread(target=load, args=(i, channel)) for i in range(8)]
+        for worker in workers:
+            worker.start()
+        wait_until(lambda: len(answered) > 50, 60)
+        daemon.signal(signal.SIGTERM)
+        for worker in workers:
+            worker.join(60)
+        watcher.join(30)
+        assert daemon.exit_code() == ExitCode.STOPPED
+    assert health == [SERVING, NOT_SERVING]
+    # Calls that were under way were answered; what came after was refused before it began.
+    assert set(codes) == {grpc.StatusCode.UNAVAILABLE}
+    again = start()
+    with grpc.insecure_channel(again.address()) as channel:
+        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        for at in range(0, len(answered), 1000):
+            got = stub.Get(
+                pb.GetRequest(ids=list(dict.fromkeys(answered[at : at + 1000]))), timeout=30
+            )
+            assert list(got.missing_ids) == []
+    again.signal(signal.SIGINT)
+    assert again.exit_code() == ExitCode.STOPPED
+    assert not any("parcels" in line for line in daemon.lines + again.lines)
+
+
+def test_second_daemon_process_names_pid_and_address_and_exits_3(start):
+    first = start()
+    address = first.address()
+    second = start()
+    assert second.exit_code() == ExitCode.NOT_STARTED
+    wait_until(lambda: second.lines)
+    (line,) = second.lines
+    assert f"pid {first.pid}" in line
+    assert address in line
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--address", "0.0.0.0:0"], 3, "without TLS and tokens only loopback and Unix sockets"),
+        (["--embedder", "magic"], 3, "embedder: "),
+        (["--data-dir", "/proc/nothing"], 3, "/proc/nothing"),
+        (["--no-such-option"], 2, "No such option"),
+    ],
+    ids=["address", "setting", "directory", "usage"],
+)
+def test_what_hinders_the_start_is_one_line_and_an_exit_code(start, options, code, words):
+    daemon = start(*options)
+    assert daemon.exit_code() == code
+    wait_until(lambda: any(words in line for line in daemon.lines))
+    if code == ExitCode.NOT_STARTED:
+        assert len(daemon.lines) == 1
+        assert daemon.lines[0].startswith("totonoe: ")
+
+
+def test_sigterm_while_it_starts_ends_it(start):
+    daemon = start()
+    time.sleep(1.0)
+    daemon.signal(signal.SIGTERM)
+    assert daemon.exit_code() in (ExitCode.STOPPED, -signal.SIGTERM)
+
+
+def test_second_sigint_cuts_running_calls_off(start):
+    daemon = start(TOTONOE_GRACE_S="60")
+    address = daemon.address()
+    hold = threading.Event()
+
+    def requests() -> Iterator[pb.RememberManyRequest]:
+        yield pb.RememberManyRequest(items=[{"memory": {"content": "One."}}])
+        hold.wait(60)
+
+    with grpc.insecure_channel(address) as channel:
+        call = memory_service_pb2_grpc.MemoryServiceStub(channel).RememberMany(requests())
+        assert next(call).results[0].answer.saved
+        daemon.signal(signal.SIGINT)
+        daemon.wait_for("stopping")
+        time.sleep(0.2)
+        daemon.signal(signal.SIGINT)
+        begun_s = time.monotonic()
+        assert daemon.exit_code() in (ExitCode.STOPPED, ExitCode.FORCED)
+        assert time.monotonic() - begun_s < 15
+        hold.set()
+        with pytest.raises(grpc.RpcError):
+            next(call)
+
+
+def test_json_log_is_one_object_a_line_and_names_no_text(start):
+    import json
+
+    daemon = start(TOTONOE_LOG_FORMAT="json", TOTONOE_LOG_LEVEL="debug")
+    ready = json.loads(daemon.wait_for('"ready"'))
+    assert set(ready) >= {"event", "level", "timestamp", "address", "data_dir", "model", "version"}
+    with grpc.insecure_channel(ready["address"]) as channel:
+        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        stub.Remember(pb.RememberRequest(memory={"content": "Quince jam."}), timeout=30)
+        with pytest.raises(grpc.RpcError):
+            stub.Remember(
+                pb.RememberRequest(memory={"content": "Quince\0jam."}), timeout=30
+            )
+    daemon.signal(signal.SIGTERM)
+    assert daemon.exit_code() == 0
+    for line in daemon.lines:
+        json.loads(line)
+        assert "uince" not in line
