@@ -22,7 +22,7 @@ from totonoe_server import status
 from totonoe_server.codec import collection_name
 from totonoe_server.codec_answers import remembered_to_wire
 from totonoe_server.codec_memory import remember_from_wire
-from totonoe_server.pending import dropped
+from totonoe_server.pending import shutting_down
 
 MESSAGES_AT_WORK_MAX = limits.WRITER_QUEUE_MAX // limits.ITEMS_PER_MESSAGE_MAX // 2
 """Over all streams: bulk work alone must not fill the writer's queue and have others refused."""
@@ -96,7 +96,7 @@ def _check_size(request: pb.RememberManyRequest) -> None:
 
 def _result(outcome: Applied | BaseException) -> pb.RememberManyResult:
     if isinstance(outcome, asyncio.CancelledError):
-        outcome = dropped()
+        outcome = shutting_down()
     if isinstance(outcome, Exception):
         return pb.RememberManyResult(error=status.item_error_of(outcome))
     assert isinstance(outcome, Applied)

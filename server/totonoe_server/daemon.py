@@ -12,7 +12,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from grpc import aio
@@ -54,7 +54,7 @@ ENGINE_CLOSE_S = 30.0
 FORCED_CLOSE_S = 2.0
 EMBEDDER_LOAD_S = 300.0
 FLUSH_S = 0.25
-"""For the last answers to leave, and for watchers of the health service to hear of it."""
+"""For what is on its way: calls in, answers and changes of health out."""
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -145,15 +145,19 @@ class Daemon:
         await self._release(ENGINE_CLOSE_S if grace_s else FORCED_CLOSE_S)
 
     async def _drain(self, server: aio.Server, grace_s: float) -> None:
-        """Refuses new calls and waits for running ones. Health watchers are no such call:
-        they would stay for the whole time, so they are cut off once the others are done."""
-        ending = asyncio.ensure_future(server.stop(grace_s))
-        idle = asyncio.ensure_future(self.guard.figures.idle.wait())
-        await asyncio.wait((ending, idle), return_when=asyncio.FIRST_COMPLETED)
-        idle.cancel()
-        if not ending.done():
-            await server.stop(min(FLUSH_S, grace_s))
-        await ending
+        """Refuses new calls and waits for running ones.
+
+        The refusing is ours: gRPC's own would cancel calls that wait to be taken up, and
+        answer no health check any more. Health watchers are not waited for: they never end.
+        """
+        self.guard.drain()
+        idle = self.guard.figures.idle
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                # What is on its way here now is answered, too, before the port closes.
+                await asyncio.sleep(FLUSH_S)
+                await idle.wait()
+        await server.stop(FLUSH_S if idle.is_set() else None)
 
     def _open(self) -> Engine:
         """Locks, starts the embedder in the background, opens the engine, warms it up."""

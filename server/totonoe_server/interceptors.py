@@ -23,6 +23,7 @@ from totonoe_core import limits
 from totonoe_core.errors import InvalidArgument, Unavailable
 
 from totonoe_server import logs, status
+from totonoe_server.pending import shutting_down
 
 CALLS_MAX = 1024
 """Unary calls at once. More are told to come back: the writer's queue is what they wait in."""
@@ -81,8 +82,15 @@ class Admission:
     def __init__(self, at_once_max: int) -> None:
         self._at_once_max = at_once_max
         self._now = 0
+        self._draining = False
+
+    def drain(self) -> None:
+        """From now on lets nothing in."""
+        self._draining = True
 
     def __enter__(self) -> None:
+        if self._draining:
+            raise shutting_down()
         if self._now >= self._at_once_max:
             raise Unavailable(
                 "OVERLOADED",
@@ -108,6 +116,11 @@ class Guard(aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in the 
         self._other_streams = Admission(streams_max)
         # Wrapped once per method: each call asks for its handler.
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+
+    def drain(self) -> None:
+        """Refuses new calls, but for health and reflection. Running ones go on."""
+        self._calls.drain()
+        self._streams.drain()
 
     async def intercept_service(
         self,

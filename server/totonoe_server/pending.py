@@ -31,11 +31,11 @@ async def answer_of(future: Future[_T]) -> _T:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise dropped() from None
+        raise shutting_down() from None
 
 
-def dropped() -> Unavailable:
-    """The error of a request that the engine dropped unstarted, because it stops."""
+def shutting_down() -> Unavailable:
+    """The error of a call that came too late, or that the engine dropped unstarted."""
     return Unavailable(
         "SHUTTING_DOWN", "the daemon is stopping", retry_delay_ms=limits.RETRY_DELAY_MS
     )

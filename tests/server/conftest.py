@@ -16,7 +16,6 @@ from grpc_status import rpc_status
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe.v1 import memory_service_pb2 as pb
-
 from totonoe_server.testing import RunningServer, running_server
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024

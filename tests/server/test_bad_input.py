@@ -11,7 +11,6 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
-
 from totonoe_core import limits
 
 UNKNOWN_ID = "mem_0123456789abcdef"
@@ -174,9 +173,7 @@ def test_page_token_of_another_query_is_refused(wire, fails):
 def test_ids_of_several_are_listed_and_of_one_not_found(wire, fails):
     collection = wire.collection()
     known = wire.remember("The pump is on.", collection).memory_id
-    got = wire.memory.Get(
-        pb.GetRequest(collection=collection, ids=[UNKNOWN_ID, known]), timeout=10
-    )
+    got = wire.memory.Get(pb.GetRequest(collection=collection, ids=[UNKNOWN_ID, known]), timeout=10)
     assert [memory.id for memory in got.memories] == [known]
     assert got.missing_ids == [UNKNOWN_ID]
     for method, request in (

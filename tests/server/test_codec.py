@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-
 from totonoe_core import records
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
@@ -57,9 +56,7 @@ def fields_strategy() -> st.SearchStrategy[Fields]:
         created_us=optional_times, last_confirmed_us=optional_times, done_us=optional_times,
         valid_from_us=optional_times, valid_to_us=optional_times, private=st.booleans(),
     )  # fmt: skip
-    return made.map(
-        lambda f: f if f.kind is Kind.STATE else replace(f, state_kind=StateKind.NONE)
-    )
+    return made.map(lambda f: f if f.kind is Kind.STATE else replace(f, state_kind=StateKind.NONE))
 
 
 def timestamp(time_us: int | None) -> Timestamp | None:
@@ -337,8 +334,9 @@ def test_mask_of_other_fields_is_bad_update_mask(paths):
 
 
 def test_guard_without_fields_is_the_standard_preset():
-    assert codec_policy.guard_from_wire(admin_pb.CreateCollectionRequest()) == (
-        policy.PRESETS[policy.Preset.STANDARD]
+    assert (
+        codec_policy.guard_from_wire(admin_pb.CreateCollectionRequest())
+        == (policy.PRESETS[policy.Preset.STANDARD])
     )
 
 

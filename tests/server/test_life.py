@@ -22,7 +22,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc
-
 from totonoe_core.queries import Gotten
 from totonoe_server.daemon import SERVICES, StartupError
 from totonoe_server.runner import ExitCode
@@ -111,9 +110,7 @@ def start(tmp_path) -> Iterator[Callable[..., DaemonProcess]]:
 
 def watch(channel: grpc.Channel, service: str, seen: list[int]) -> threading.Thread:
     """Follows the health of a service until the stream ends."""
-    call = health_pb2_grpc.HealthStub(channel).Watch(
-        health_pb2.HealthCheckRequest(service=service)
-    )
+    call = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=service))
 
     def follow() -> None:
         try:
@@ -138,7 +135,7 @@ def wait_until(condition: Callable[[], object], limit_s: float = 10.0) -> None:
 # -- In the process
 
 
-def test_health_turns_from_serving_to_not_serving_and_running_calls_end(open_fake):
+def test_health_turns_from_serving_to_not_serving_and_running_calls_end(open_fake, read_failure):
     with open_fake(grace_s=20.0) as wire:
         blocked: Future[Gotten] = Future()
         wire.engine.behave = lambda *_, **__: blocked
@@ -151,8 +148,10 @@ def test_health_turns_from_serving_to_not_serving_and_running_calls_end(open_fak
         begun_s = time.monotonic()
         stopping.start()
         wait_until(lambda: all(NOT_SERVING in seen for seen in histories.values()))
-        # New calls are refused while the running one goes on.
-        wait_until(lambda: _refused(wire.server.address))
+        # New calls are refused while the running one goes on, and health still tells.
+        wait_until(lambda: _refusal(wire.memory, read_failure) == "SHUTTING_DOWN")
+        health = health_pb2_grpc.HealthStub(wire.channel)
+        assert health.Check(health_pb2.HealthCheckRequest(), timeout=5).status == NOT_SERVING
         assert not running.done()
         blocked.set_result(Gotten(5, (), ()))
         assert running.result().revision == 5
@@ -165,14 +164,13 @@ def test_health_turns_from_serving_to_not_serving_and_running_calls_end(open_fak
     assert all(seen == [SERVING, NOT_SERVING] for seen in histories.values())
 
 
-def _refused(address: str) -> bool:
-    with grpc.insecure_channel(address) as channel:
-        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
-        try:
-            stub.Get(pb.GetRequest(ids=["m"]), timeout=0.3)
-        except grpc.RpcError as error:
-            return error.code() is grpc.StatusCode.UNAVAILABLE
-    return False
+def _refusal(stub, read_failure) -> str:
+    """Reason why a new call is refused; empty if it is not."""
+    try:
+        stub.Get(pb.GetRequest(ids=["m"]), timeout=0.3)
+    except grpc.RpcError as error:
+        return read_failure(error).reason
+    return ""
 
 
 def test_call_that_does_not_end_is_cut_off_after_the_grace_time(open_fake):
@@ -256,11 +254,11 @@ def test_embedder_that_cannot_run_is_named_and_the_rest_serves(tmp_path, fails, 
 # -- As a process
 
 
-def test_sigterm_under_load_ends_running_calls_and_exits_0(start):
+def test_sigterm_under_load_ends_running_calls_and_exits_0(start, read_failure):
     daemon = start()
     address = daemon.address()
     answered: list[str] = []
-    codes: list[grpc.StatusCode] = []
+    ends: list[tuple[grpc.StatusCode, str]] = []
     health: list[int] = []
 
     def load(worker: int, channel: grpc.Channel) -> None:
@@ -272,7 +270,7 @@ def test_sigterm_under_load_ends_running_calls_and_exits_0(start):
                     pb.RememberRequest(memory={"content": text}, agent_id=str(worker)), timeout=30
                 )
             except grpc.RpcError as error:
-                codes.append(error.code())
+                ends.append((error.code(), read_failure(error).reason))
                 return
             answered.append(answer.memory_id)
 
@@ -288,8 +286,9 @@ def test_sigterm_under_load_ends_running_calls_and_exits_0(start):
         watcher.join(30)
         assert daemon.exit_code() == ExitCode.STOPPED
     assert health == [SERVING, NOT_SERVING]
-    # Calls that were under way were answered; what came after was refused before it began.
-    assert set(codes) == {grpc.StatusCode.UNAVAILABLE}
+    # Calls that were under way were answered; what came after was told to come back.
+    assert len(ends) == 8
+    assert set(ends) == {(grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")}
     again = start()
     with grpc.insecure_channel(again.address()) as channel:
         stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
@@ -374,9 +373,7 @@ def test_json_log_is_one_object_a_line_and_names_no_text(start):
         stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
         stub.Remember(pb.RememberRequest(memory={"content": "Quince jam."}), timeout=30)
         with pytest.raises(grpc.RpcError):
-            stub.Remember(
-                pb.RememberRequest(memory={"content": "Quince\0jam."}), timeout=30
-            )
+            stub.Remember(pb.RememberRequest(memory={"content": "Quince\0jam."}), timeout=30)
     daemon.signal(signal.SIGTERM)
     assert daemon.exit_code() == 0
     for line in daemon.lines:

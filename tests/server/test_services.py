@@ -6,7 +6,6 @@ import grpc
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-
 from totonoe_server.testing import running_server
 
 
@@ -52,14 +51,18 @@ def test_check_tells_and_saves_nothing(wire):
 
 def test_stream_decides_items_in_order_whatever_brings_a_vector(wire):
     collection = wire.collection()
-    vector = wire.memory.Get(
-        pb.GetRequest(
-            collection=collection,
-            ids=[wire.remember("Something to get a vector of.", collection).memory_id],
-            include_vectors=True,
-        ),
-        timeout=10,
-    ).memories[0].vector
+    vector = (
+        wire.memory.Get(
+            pb.GetRequest(
+                collection=collection,
+                ids=[wire.remember("Something to get a vector of.", collection).memory_id],
+                include_vectors=True,
+            ),
+            timeout=10,
+        )
+        .memories[0]
+        .vector
+    )
     items = []
     for number in range(50):
         text = f"Sensor {number} stands in hall {number * 7}."

@@ -7,7 +7,6 @@ import stat
 from pathlib import Path
 
 import pytest
-
 from totonoe_server import addresses, config, runner
 from totonoe_server.addresses import AddressError, parse_addresses
 

@@ -11,7 +11,6 @@ import pytest
 from google.rpc import code_pb2
 from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-
 from totonoe_core import errors
 from totonoe_server import status
 
@@ -27,7 +26,10 @@ def reasons_of_the_contract() -> dict[str, str]:
 
 def test_codes_every_reason_has_the_code_its_comment_names():
     documented = reasons_of_the_contract()
-    declared = {name.removeprefix("ERROR_REASON_") for name in errors_pb2.ErrorReason.keys()}
+    declared = {
+        name.removeprefix("ERROR_REASON_")
+        for name in errors_pb2.ErrorReason.DESCRIPTOR.values_by_name
+    }
     assert set(documented) == declared - {"UNSPECIFIED"}
     assert {reason: code_pb2.Code.Name(code) for reason, code in status.CODES.items()} == documented
 

@@ -31,7 +31,7 @@ from totonoe_core.commands import (
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import reading
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import ready, settle, then
+from totonoe_core.engine.futures import fail, ready, settled, then
 from totonoe_core.engine.guarding import GuardedText, Guarding
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
@@ -180,8 +180,8 @@ class Collection:
     ) -> None:
         failed = {id(job) for job, _, _ in wanting}
         for job in group.jobs:
-            if id(job) in failed and not job.future.done():
-                job.future.set_exception(error)
+            if id(job) in failed:
+                fail(job.future, error)
         rest = [job for job in group.jobs if id(job) not in failed]
         if rest:
             self._writer.submit(Group(rest))
@@ -250,9 +250,7 @@ class Collection:
         )
 
     def _on_writer(self, work: Callable[[], T]) -> Future[T]:
-        future: Future[T] = Future()
-        self._writer.call(lambda: settle(future, work))
-        return future
+        return self._writer.call(work)
 
     # -- Reading
 
@@ -270,24 +268,16 @@ class Collection:
             vectors = self._embedder().submit([query.text])
         except Unavailable as error:
             return self._without_vector(query, error)
-        out: Future[Recalled] = Future()
+        return then(settled(vectors), lambda done: self._embedded(query, done))
 
-        def embedded(done: Future[NDArray[np.float32]]) -> None:
-            try:
-                next_ = self._searching(query, done.result()[0], "")
-            except Unavailable as error:
-                try:
-                    next_ = self._without_vector(query, error)
-                except BaseException as failure:
-                    out.set_exception(failure)
-                    return
-            except BaseException as error:
-                out.set_exception(error)
-                return
-            next_.add_done_callback(lambda found: settle(out, found.result))
-
-        vectors.add_done_callback(embedded)
-        return out
+    def _embedded(
+        self, query: RecallQuery, vectors: Future[NDArray[np.float32]]
+    ) -> Future[Recalled]:
+        try:
+            vector = vectors.result()[0]
+        except Unavailable as error:
+            return self._without_vector(query, error)
+        return self._searching(query, vector, "")
 
     def _without_vector(self, query: RecallQuery, error: Unavailable) -> Future[Recalled]:
         if query.mode is RecallMode.VECTOR:

@@ -42,7 +42,7 @@ from totonoe_core.errors import (
 )
 from totonoe_core.guard.candidates import Candidate
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Fields, Link, LinkType, Memory, Status
+from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, StateKind, Status
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.text.normalize import refusing_hash
 
@@ -231,6 +231,13 @@ class Decider:
 
     def _check_merged(self, fields: Fields) -> None:
         """What `validate.fields` could not see: old and new values together."""
+        if fields.kind is not Kind.STATE and fields.state_kind is not StateKind.NONE:
+            raise InvalidArgument(
+                "UNKNOWN_ENUM",
+                field="memory.state_kind",
+                got=fields.state_kind.value,
+                allowed=f"none, for kind {fields.kind.value}",
+            )
         if (
             fields.valid_from_us is not None
             and fields.valid_to_us is not None

@@ -59,6 +59,7 @@ T = TypeVar("T")
 
 DEFAULT = "default"
 EMBEDDER_WAIT_S = 120.0
+CLOSE_WAIT_S = 30.0
 SEARCH_THREADS = 2
 OPEN_THREADS = 2
 
@@ -174,20 +175,31 @@ class EmbeddedEngine:
         if self._closed:
             raise _shutting_down()
         with self._open_lock:
-            found = self._open.get(name)
+            found = self._open.pop(name, None)
             if found is not None:
+                # Last in the order: the first one is closed when there are too many.
+                self._open[name] = found
                 return found
             if name not in self._names and name != DEFAULT:
                 raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
             if len(self._open) >= limits.COLLECTIONS_OPEN_MAX:
-                raise Unavailable(
-                    "OVERLOADED",
-                    f"{limits.COLLECTIONS_OPEN_MAX} collections are open, the most there may be",
-                    retry_delay_ms=limits.RETRY_DELAY_MS,
-                )
+                self._close_longest_unused()
             opened = self._open[name] = self._openers.submit(self._open_collection, name)
         opened.add_done_callback(functools.partial(self._forget_failed, name))
         return opened
+
+    def _close_longest_unused(self) -> None:
+        """Makes room for one more. Whoever still holds it is told to try again."""
+        for name, opened in self._open.items():
+            if opened.done() and opened.exception() is None:
+                del self._open[name]
+                self._openers.submit(opened.result().close, CLOSE_WAIT_S)
+                return
+        raise Unavailable(
+            "OVERLOADED",
+            f"{limits.COLLECTIONS_OPEN_MAX} collections are being opened, the most at once",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
 
     def _forget_failed(self, name: str, opened: Future[Collection]) -> None:
         # The next call tries again.
@@ -343,12 +355,23 @@ class EmbeddedEngine:
                 names = sorted(name for name in self._names if name > after)
                 revision = self._catalog.revision()
             page = names[:page_size]
-            infos = tuple(self._opened(name).result().info for name in page)
+            infos = tuple(self._info(name) for name in page)
             token = _name_token(page[-1]) if len(names) > page_size else ""
             return CollectionPage(revision, infos, token)
 
-        # Not an opener's thread: this waits for openers.
         return self._searchers.submit(work)
+
+    def _info(self, name: str) -> CollectionInfo:
+        """Settings of a collection, read from its file if it is not open."""
+        with self._open_lock:
+            opened = self._open.get(name)
+        if opened is not None and opened.done() and opened.exception() is None:
+            return opened.result().info
+        with self._catalog_lock:
+            uid = self._names.get(name)
+        if uid is None:
+            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+        return CollectionState.read_info(self._catalog.path(uid))
 
     def delete_collection(
         self, name: str, operation_id: str, *, agent_id: str
@@ -386,7 +409,7 @@ class EmbeddedEngine:
                 del self._names[name]
             with self._open_lock:
                 self._open.pop(name, None)
-            found.close(timeout_s=30.0)
+            found.close(CLOSE_WAIT_S)
             return live_count, revision, chosen, False
 
         return self._searchers.submit(work)

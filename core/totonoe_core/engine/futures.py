@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
+
+
+def fail(future: Future[Any], error: BaseException) -> None:
+    """Fails a future, unless it is done or its caller gives up at this moment."""
+    if not future.done():
+        with contextlib.suppress(InvalidStateError):
+            future.set_exception(error)
 
 
 def settle(future: Future[A], work: Callable[[], A]) -> None:
@@ -17,10 +25,9 @@ def settle(future: Future[A], work: Callable[[], A]) -> None:
     try:
         result = work()
     except BaseException as error:
-        if not future.done():
-            future.set_exception(error)
+        fail(future, error)
     else:
-        if not future.done():
+        with contextlib.suppress(InvalidStateError):
             future.set_result(result)
 
 
@@ -45,8 +52,7 @@ def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
         try:
             second = step(done.result())
         except BaseException as error:
-            if not out.done():
-                out.set_exception(error)
+            fail(out, error)
             return
         current[0] = second
         second.add_done_callback(second_done)
@@ -59,6 +65,13 @@ def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
 
     out.add_done_callback(cancelled)
     first.add_done_callback(first_done)
+    return out
+
+
+def settled(future: Future[A]) -> Future[Future[A]]:
+    """A future of the future itself, once it has ended: for steps that want its failure."""
+    out: Future[Future[A]] = Future()
+    future.add_done_callback(lambda done: settle(out, lambda: done))
     return out
 
 

@@ -100,7 +100,6 @@ class Guarding:
 
     def _probe(self, view: View, text: GuardedText, features: Features) -> Probe:
         index = self._state.index
-        form = canonical_form(text.content)
 
         def memory(slot: int) -> Memory:
             return self._memories(view, [slot])[slot]
@@ -113,7 +112,9 @@ class Guarding:
             text_nominees=index.slots_with_text(text.content_hash),
             words_nominees=index.slots_with_words(features.canonical),
             confirm_text=lambda slot: memory(slot).content_hash == text.content_hash,
-            confirm_words=lambda slot: canonical_form(memory(slot).content) == form,
+            confirm_words=lambda slot: (
+                canonical_form(memory(slot).content) == canonical_form(text.content)
+            ),
         )
 
     def _memories(self, view: View, slots: Sequence[int]) -> dict[int, Memory]:

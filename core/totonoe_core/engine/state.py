@@ -17,7 +17,7 @@ from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Link, Memory
 from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.reader import ReaderPool, Rows
 
 _INFO = "collection"
 
@@ -39,9 +39,7 @@ class CollectionState:
         """
         file = CollectionFile(path)
         try:
-            text = file.setting(_INFO)
-            assert text is not None, "a collection's file is made with its settings"
-            return cls(file, plain.loads(CollectionInfo, text))
+            return cls(file, plain.loads(CollectionInfo, file.rows.setting(_INFO) or ""))
         except BaseException:
             file.close()
             raise
@@ -53,6 +51,17 @@ class CollectionState:
         with file.transaction():
             file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
         file.close()
+
+    @staticmethod
+    def read_info(path: Path) -> CollectionInfo:
+        """Settings of a collection that is not open, with its newest revision."""
+        pool = ReaderPool(path, 1)
+        try:
+            with pool.rows() as rows:
+                text, revision = rows.setting(_INFO), rows.last_revision()
+        finally:
+            pool.close()
+        return replace(plain.loads(CollectionInfo, text or ""), revision=revision)
 
     def _indexed(self, info: CollectionInfo) -> CollectionIndex:
         index = CollectionIndex(info.model.dimension, info.guard.tokenizer)

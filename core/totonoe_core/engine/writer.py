@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Applied, Command
 from totonoe_core.engine.decide import Decider, NeedsVector, Operation
+from totonoe_core.engine.futures import fail, settle
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, ReadOnly, Unavailable
+from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.store.collection_file import Touched
 
@@ -35,6 +37,7 @@ _REPLIES_DROPPED_AT_ONCE = 1000
 _UPKEEP_EVERY_US = 60_000_000
 
 Vector = NDArray[np.float32]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -60,8 +63,16 @@ class Group:
     jobs: list[Job]
 
 
-Call = Callable[[], None]
-"""Something else to be done on the writer's thread, outside any transaction."""
+@dataclass(slots=True)
+class Call:
+    """Something else to be done on the writer's thread, outside any transaction."""
+
+    work: Callable[[], Any]
+    future: Future[Any] = field(default_factory=Future)
+
+
+Item = Group | Call | None
+"""What stands in the queue; `None` only wakes the thread."""
 
 
 class Writer:
@@ -81,12 +92,14 @@ class Writer:
         self._load = load
         self._clock = clock
         self._embed = embed
-        self._queue: queue.Queue[Group | Call | None] = queue.Queue(limits.WRITER_QUEUE_MAX)
+        self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._touches: dict[int, None] = {}
         self._touch_lock = threading.Lock()
         self._next_flush_s = 0.0
         self._next_upkeep_us = 0
         self._closing = threading.Event()
+        # Between looking at `_closing` and queueing, the thread must not end.
+        self._gate = threading.Lock()
         self.state = "serving"
         self.saved_count = 0
         self.refused_counts: dict[str, int] = {}
@@ -105,22 +118,27 @@ class Writer:
 
     def submit(self, group: Group) -> None:
         """Queues jobs; their futures answer. A full queue fails them with `Unavailable`."""
-        if self._closing.is_set():
-            self._fail(group.jobs, _shutting_down())
-            return
         try:
-            self._queue.put_nowait(group)
-        except queue.Full:
-            self._fail(group.jobs, _overloaded())
+            self._put(group)
+        except TotonoeError as error:
+            self._fail([group], error)
 
-    def call(self, function: Call) -> None:
-        """Queues something else for the writer's thread."""
-        if self._closing.is_set():
-            raise _shutting_down()
-        try:
-            self._queue.put_nowait(function)
-        except queue.Full:
-            raise _overloaded() from None
+    def call(self, work: Callable[[], T]) -> Future[T]:
+        """Queues something else for the writer's thread. Raises `Unavailable`, `ReadOnly`."""
+        call = Call(work)
+        self._put(call)
+        return call.future
+
+    def _put(self, item: Group | Call) -> None:
+        with self._gate:
+            if self.state == "failed":
+                raise _failed()
+            if self._closing.is_set():
+                raise _shutting_down()
+            try:
+                self._queue.put_nowait(item)
+            except queue.Full:
+                raise _overloaded() from None
 
     def touch(self, rows: Sequence[int]) -> None:
         """Notes recalled rows; their figures are written within seconds."""
@@ -130,9 +148,9 @@ class Writer:
 
     def close(self, timeout_s: float) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
-        if not self._closing.is_set():
+        with self._gate:
             self._closing.set()
-            # The queue may be full; the thread sees the flag when it has emptied it.
+            # Wakes the thread; if the queue is full, it is awake.
             with contextlib.suppress(queue.Full):
                 self._queue.put_nowait(None)
         self._thread.join(timeout_s)
@@ -150,26 +168,40 @@ class Writer:
         self._state = state
         self._loaded.set_result(state)
         try:
-            while True:
+            while not (self._closing.is_set() and self._queue.empty()):
                 batch = self._take()
-                jobs = [job for item in batch if isinstance(item, Group) for job in item.jobs]
                 try:
-                    for item in batch:
-                        if callable(item):
-                            item()
-                    if jobs:
-                        self._batch([item for item in batch if isinstance(item, Group)])
-                    self._upkeep()
+                    self._work(batch)
                 except BaseException as error:
-                    # Nobody waits for ever, whatever happens here.
-                    self._fail(jobs, error)
-                if self._closing.is_set() and self._queue.empty():
-                    return
-        finally:
+                    # A bug: what is in memory may differ from the file. Nobody waits for
+                    # ever, and nothing is written until the collection is opened anew.
+                    self._give_up(batch, error)
+                    raise
             self._flush_touches()
+        finally:
             state.file.close()
 
-    def _take(self) -> list[Group | Call | None]:
+    def _work(self, batch: Sequence[Item]) -> None:
+        groups = [item for item in batch if isinstance(item, Group)]
+        for item in batch:
+            if isinstance(item, Call) and item.future.set_running_or_notify_cancel():
+                settle(item.future, item.work)
+        if groups:
+            self._batch(groups)
+        self._upkeep()
+
+    def _give_up(self, batch: Sequence[Item], error: BaseException) -> None:
+        with self._gate:
+            self.state = "failed"
+            self._closing.set()
+        self._fail(batch, error)
+        while True:
+            try:
+                self._fail([self._queue.get_nowait()], _failed())
+            except queue.Empty:
+                return
+
+    def _take(self) -> list[Item]:
         try:
             batch = [self._queue.get(timeout=TOUCH_FLUSH_S)]
         except queue.Empty:
@@ -200,7 +232,7 @@ class Writer:
             state.index, mark, state.info, state.revision, state.last_time_us = undo
             state.index.rollback(mark)
             self.state = "read-only" if isinstance(error, ReadOnly) else self.state
-            self._fail([job for group in groups for job in group.jobs], error)
+            self._fail(groups, error)
             return
         self.state = "serving"
         state.index.publish()
@@ -301,10 +333,14 @@ class Writer:
                 method = guard.method.value
                 self.refused_counts[method] = self.refused_counts.get(method, 0) + 1
 
-    def _fail(self, jobs: Sequence[Job], error: BaseException) -> None:
-        for job in jobs:
-            if not job.future.done():
-                job.future.set_exception(error)
+    def _fail(self, items: Sequence[Item], error: BaseException) -> None:
+        for item in items:
+            if isinstance(item, Group):
+                futures: list[Future[Any]] = [job.future for job in item.jobs]
+            else:
+                futures = [] if item is None else [item.future]
+            for future in futures:
+                fail(future, error)
 
     def _upkeep(self) -> None:
         """Between batches: access figures, and replay answers past their time."""
@@ -344,7 +380,7 @@ class Writer:
             self.touch(rows)
 
 
-def _size(item: Group | Call | None) -> int:
+def _size(item: Item) -> int:
     return len(item.jobs) if isinstance(item, Group) else 1
 
 
@@ -355,6 +391,12 @@ def _digest(commands: tuple[Command, ...]) -> bytes:
 def _overloaded() -> Unavailable:
     return Unavailable(
         "OVERLOADED", "the write queue is full", retry_delay_ms=limits.RETRY_DELAY_MS
+    )
+
+
+def _failed() -> ReadOnly:
+    return ReadOnly(
+        "READ_ONLY", "the collection's writer failed; the daemon must be restarted to write again"
     )
 
 

@@ -188,13 +188,6 @@ class CollectionFile:
         )
         return self._connection.changes()
 
-    def setting(self, key: str) -> str | None:
-        """One setting of the collection."""
-        row = self._connection.execute(
-            "SELECT key, value, crc FROM setting WHERE key = ?", (key,)
-        ).fetchone()
-        return None if row is None else str(rows.check(row, "setting")[1])
-
     def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
         """Writes a setting, and its before image if it was there."""
         if before is not None:

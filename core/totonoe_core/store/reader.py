@@ -53,6 +53,17 @@ class Rows:
                 return int(found)
         return None
 
+    def setting(self, key: str) -> str | None:
+        """One setting of the collection."""
+        row = self._connection.execute(
+            "SELECT key, value, crc FROM setting WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else str(rows.check(row, "setting")[1])
+
+    def last_revision(self) -> int:
+        """Newest revision; 0 before the first operation."""
+        return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
+
     def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
         """For each source row its links as (target row, link), strongest first.
 
