@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import grpc
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
@@ -60,20 +61,19 @@ def _rich_details(failed: grpc.Call) -> tuple[str, dict[str, str], float | None]
     """Reason, details and retry delay in seconds; empty where the answer carries none."""
     try:
         status = rpc_status.from_call(failed)
-    except (ValueError, grpc.RpcError):
-        # A proxy on the way may rewrite the message and leave our details in place.
+    except (ValueError, DecodeError):
+        # Something on the way rewrote the message or the details: the code still holds.
         status = None
     reason, details, retry_delay_s = "", {}, None
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
     for packed in status.details if status else ():
-        if packed.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
-            info = error_details_pb2.ErrorInfo()
-            packed.Unpack(info)
-            if info.domain == DOMAIN:
+        try:
+            if packed.Unpack(info) and info.domain == DOMAIN:
                 reason, details = info.reason, dict(info.metadata)
-        elif packed.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
-            retry = error_details_pb2.RetryInfo()
-            packed.Unpack(retry)
-            retry_delay_s = retry.retry_delay.ToTimedelta().total_seconds()
+            elif packed.Unpack(retry):
+                retry_delay_s = retry.retry_delay.ToTimedelta().total_seconds()
+        except DecodeError:
+            continue
     return reason, details, retry_delay_s if retry_delay_s is not None else _delay_of(details)
 
 

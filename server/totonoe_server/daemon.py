@@ -98,7 +98,7 @@ class Daemon:
         self._embedding: EmbeddingService | None = None
         self._lock: DataDirLock | None = None
         self._server: aio.Server | None = None
-        self._health = health.aio.HealthServicer()
+        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # not in its stubs
         self._model_watch: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -114,7 +114,9 @@ class Daemon:
         try:
             with _as_startup_error(self.settings):
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
-                engine = self._given_engine or await asyncio.to_thread(self._open)
+                engine = self._given_engine
+                if engine is None:
+                    engine = await asyncio.to_thread(self._open)
                 self._engine = engine
                 await self._serve(engine, Process(started_us, package_version()))
         except BaseException:

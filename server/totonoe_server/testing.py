@@ -37,7 +37,7 @@ class RunningServer:
     Attributes
     ----------
     address : str
-        Where it listens; the same after a restart.
+        Where it listens (several with commas); the same after a restart.
     data_dir : Path
         Its data, kept between `stop` and `start`.
     """
@@ -90,7 +90,7 @@ class RunningServer:
         """A new client; close it, or use it in a `with` statement."""
         from totonoe import Client
 
-        return Client(self.address, agent_id=agent_id)
+        return Client(self.address.split(",")[0], agent_id=agent_id)
 
     def _run(self, ready: threading.Event) -> None:
         import asyncio

@@ -122,11 +122,16 @@ def wire() -> Iterator[Wire]:
             yield wire
 
 
+def unexpected(name: str, *_: Any, **__: Any) -> Exception:
+    """What an engine does that was told nothing."""
+    return KeyError(name)
+
+
 class FakeEngine:
     """Answers every call with what `behave` makes of it: a result, a future or an error."""
 
     def __init__(self) -> None:
-        self.behave: Callable[..., Any] = lambda name, *args, **kwargs: KeyError(name)
+        self.behave: Callable[..., Any] = unexpected
         self.closed = False
         self.calls: list[tuple[Any, ...]] = []
 
@@ -195,6 +200,6 @@ def _fake_server() -> Iterator[FakeWire]:
 @pytest.fixture
 def fake(_fake_server: FakeWire) -> FakeWire:
     """A server over an engine that does what the test says."""
-    _fake_server.engine.behave = lambda name, *args, **kwargs: KeyError(name)
+    _fake_server.engine.behave = unexpected
     _fake_server.engine.calls.clear()
     return _fake_server

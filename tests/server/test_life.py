@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -113,11 +114,8 @@ def watch(channel: grpc.Channel, service: str, seen: list[int]) -> threading.Thr
     call = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=service))
 
     def follow() -> None:
-        try:
-            for answer in call:
-                seen.append(answer.status)
-        except grpc.RpcError:
-            pass
+        with suppress(grpc.RpcError):
+            seen.extend(answer.status for answer in call)
 
     thread = threading.Thread(target=follow)
     thread.start()

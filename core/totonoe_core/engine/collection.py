@@ -31,7 +31,7 @@ from totonoe_core.commands import (
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import reading
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import fail, ready, settled, then
+from totonoe_core.engine.futures import fail, ready, settled, submit, then
 from totonoe_core.engine.guarding import GuardedText, Guarding
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
@@ -298,7 +298,7 @@ class Collection:
                 self._touch([hit.memory.row for hit in found.hits])
             return found
 
-        return self._searchers.submit(work)
+        return submit(self._searchers, work)
 
     def _touch(self, rows: Sequence[int]) -> None:
         index = self._state.index
@@ -314,7 +314,7 @@ class Collection:
             with self._readers.rows() as rows:
                 return reading.get(self._state, rows, agent_id, ids)
 
-        return self._searchers.submit(work)
+        return submit(self._searchers, work)
 
     def scan(self, agent_id: str, where: Filter, page_size: int, page_token: str) -> Future[Page]:
         """One page by (created time, id)."""
@@ -328,7 +328,7 @@ class Collection:
                     self._state, rows, agent_id, where, page_size, position, self._clock()
                 )
 
-        return self._searchers.submit(work)
+        return submit(self._searchers, work)
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""

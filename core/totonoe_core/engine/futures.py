@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Executor, Future, InvalidStateError
 from typing import Any, TypeVar
+
+from totonoe_core import limits
+from totonoe_core.errors import Unavailable
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -66,6 +69,21 @@ def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
     out.add_done_callback(cancelled)
     first.add_done_callback(first_done)
     return out
+
+
+def submit(executor: Executor, work: Callable[[], A]) -> Future[A]:
+    """Runs work in a pool. Raises `Unavailable` (SHUTTING_DOWN) if it takes none any more."""
+    try:
+        return executor.submit(work)
+    except RuntimeError as error:
+        raise shutting_down() from error
+
+
+def shutting_down() -> Unavailable:
+    """The error of a call that comes too late."""
+    return Unavailable(
+        "SHUTTING_DOWN", "the daemon is stopping", retry_delay_ms=limits.RETRY_DELAY_MS
+    )
 
 
 def settled(future: Future[A]) -> Future[Future[A]]:

@@ -26,7 +26,7 @@ from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Applied, Command
 from totonoe_core.engine.decide import Decider, NeedsVector, Operation
-from totonoe_core.engine.futures import fail, settle
+from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
@@ -134,7 +134,7 @@ class Writer:
             if self.state == "failed":
                 raise _failed()
             if self._closing.is_set():
-                raise _shutting_down()
+                raise shutting_down()
             try:
                 self._queue.put_nowait(item)
             except queue.Full:
@@ -397,10 +397,4 @@ def _overloaded() -> Unavailable:
 def _failed() -> ReadOnly:
     return ReadOnly(
         "READ_ONLY", "the collection's writer failed; the daemon must be restarted to write again"
-    )
-
-
-def _shutting_down() -> Unavailable:
-    return Unavailable(
-        "SHUTTING_DOWN", "the daemon is stopping", retry_delay_ms=limits.RETRY_DELAY_MS
     )

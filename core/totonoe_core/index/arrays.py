@@ -5,7 +5,10 @@
 
 Only the writer thread appends, publishes or takes back. A slot's vector, tokens and
 fields never change: an update appends a new slot and retires the old one. What does
-change in place is `status` (on publish), `last_access` and `access_count`.
+change in place is `status` (on publish), `replaced_by`, `last_access` and `access_count`.
+
+A reader sees each memory once, whatever is published beside it: a slot counts until the
+one in `replaced_by` is within the reader's view (`masks.of_status`).
 
 A status change waits in `pending_status` until `publish`, so that readers see an
 operation whole and only when it is on disk, while later requests of the same batch
@@ -30,7 +33,9 @@ STATUSES = {status: code for code, status in enumerate(Status)}
 KINDS = {kind: code for code, kind in enumerate(Kind)}
 STATE_KINDS = {kind: code for code, kind in enumerate(StateKind)}
 RETIRED = 255
-"""Status of a slot whose memory lives on in a newer slot, or whose write was undone."""
+"""Status of a slot whose memory, which was live, goes on in a newer slot."""
+NEVER = np.iinfo(np.int64).max
+"""`replaced_by` of a slot that is its memory's newest."""
 
 COLUMNS: dict[str, Any] = {
     "row": np.int64,
@@ -52,6 +57,7 @@ COLUMNS: dict[str, Any] = {
     "valid_to": np.int64,
     "last_access": np.int64,
     "access_count": np.int64,
+    "replaced_by": np.int64,
     "confidence": np.float64,
     "payload_hash": np.uint64,
     "text_hash": np.uint64,
@@ -220,6 +226,10 @@ class Arrays:
         chunk.append_tokens(at, tokens)
         self._end = slot + 1
         return slot
+
+    def set_replaced_by(self, slot: int, by: int) -> None:
+        """Notes the slot of a memory's next version, or `NEVER`. Writer only."""
+        self._chunks[slot // CHUNK].columns["replaced_by"][slot % CHUNK] = by
 
     def truncate(self, end: int) -> None:
         """Takes back slots that were written but not published."""

@@ -13,6 +13,7 @@ from totonoe_core import plain
 from totonoe_core.guard.policy import Tokenizer
 from totonoe_core.index.arrays import (
     KINDS,
+    NEVER,
     NO_TIME,
     RETIRED,
     STATE_KINDS,
@@ -109,6 +110,7 @@ class CollectionIndex:
             "text_hash": text_hash(memory.content_hash),
             "canonical_hash": features.canonical,
             "term_count": 0,
+            "replaced_by": NEVER,
         }
         if replaces is not None:
             view = arrays.writer_view()
@@ -116,6 +118,8 @@ class CollectionIndex:
             values["access_count"] = view.value("access_count", replaces)
             arrays.pending_status[replaces] = RETIRED
         slot = arrays.append(values, features.vector, features.tokens)
+        if replaces is not None:
+            arrays.set_replaced_by(replaces, slot)
         self.slot_by_id[memory.id] = slot
         self.slot_by_row[memory.row] = slot
         for slots, key in self._hash_maps(values["text_hash"], features.canonical):
@@ -162,6 +166,7 @@ class CollectionIndex:
             else:
                 self.slot_by_id[memory.id] = earlier
                 self.slot_by_row[memory.row] = earlier
+                self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
         self.arrays.pending_status.clear()
         self.arrays.pending_status.update(pending)

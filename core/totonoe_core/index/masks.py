@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from totonoe_core.guard.policy import DecayPolicy
 from totonoe_core.index.arrays import (
     KINDS,
     NO_TIME,
+    RETIRED,
     STATE_KINDS,
     STATUSES,
     Names,
@@ -40,6 +41,18 @@ def live(view: View, pending: Mapping[int, int] = {}) -> Mask:
     return mask
 
 
+def of_status(view: View, statuses: Collection[Status]) -> Mask:
+    """Slots of some statuses, for a reader: of each memory the newest version in the view.
+
+    A retired slot was live, and still is to a reader whose view ends before its next version.
+    """
+    codes = [STATUSES[status] for status in statuses]
+    if Status.ACTIVE in statuses:
+        codes.append(RETIRED)
+    mask = np.isin(view.column("status"), codes)
+    return mask & (view.column("replaced_by") >= view.count)
+
+
 def of_kind(view: View, kind: Kind, state_kind: StateKind) -> Mask:
     """Slots of one kind and state kind."""
     mask: Mask = view.column("kind") == KINDS[kind]
@@ -58,7 +71,7 @@ def matching(
     """Slots that a filter lets through to an agent: the conditions of `Filter`, all of them."""
     arrays = index.arrays
     statuses = where.statuses or (Status.ACTIVE,)
-    mask = np.isin(view.column("status"), [STATUSES[status] for status in statuses])
+    mask = of_status(view, statuses)
     mask &= readable(view, arrays.agents.find(agent_id))
     if where.kinds:
         mask &= np.isin(view.column("kind"), [KINDS[kind] for kind in where.kinds])

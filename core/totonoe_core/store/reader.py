@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import apsw
 
-from totonoe_core.errors import Corruption
+from totonoe_core import limits
+from totonoe_core.errors import Corruption, Unavailable
 from totonoe_core.records import Link, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.schema import open_reader
 
+_CLOSED_CHECK_S = 0.5
 _IN_MAX = 500  # bound on the variables of one statement
 
 
@@ -109,6 +112,7 @@ class ReaderPool:
 
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
+        self._closed = False
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
         for _ in range(size):
             self._idle.put(open_reader(path))
@@ -119,7 +123,7 @@ class ReaderPool:
 
         Raises `Corruption` where SQLite itself finds a damaged page.
         """
-        connection = self._idle.get()
+        connection = self._take()
         try:
             yield Rows(connection)
         except apsw.CorruptError as error:
@@ -127,12 +131,27 @@ class ReaderPool:
                 "CORRUPT_ROW", f"{self._path.name} has a damaged page", file=self._path.name
             ) from error
         finally:
-            self._idle.put(connection)
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.put(connection)
+
+    def _take(self) -> apsw.Connection:
+        while not self._closed:
+            try:
+                return self._idle.get(timeout=_CLOSED_CHECK_S)
+            except queue.Empty:
+                continue
+        raise Unavailable(
+            "SHUTTING_DOWN", "the collection is being closed", retry_delay_ms=limits.RETRY_DELAY_MS
+        )
 
     def close(self) -> None:
-        """Closes the idle connections; call it when nobody reads any more."""
-        while not self._idle.empty():
-            self._idle.get_nowait().close()
+        """Closes the connections: idle ones now, others when their reader is done."""
+        self._closed = True
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._idle.get_nowait().close()
 
 
 def with_links(memory: Memory, links: Sequence[Link]) -> Memory:

@@ -1,0 +1,329 @@
+"""The collections of one data directory: which exist, which are open, made and deleted.
+
+Collections are opened on first use, on a thread of their own, so that nobody's call waits
+for another collection's file. At most COLLECTIONS_OPEN_MAX are open; the one unused for
+longest makes room.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from totonoe_core import limits, plain, validate
+from totonoe_core.clock import Clock
+from totonoe_core.commands import CollectionInfo
+from totonoe_core.embedding import EmbeddingService, client_vectors
+from totonoe_core.engine import settings
+from totonoe_core.engine.collection import Collection
+from totonoe_core.engine.futures import shutting_down, submit
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import AlreadyExists, NotFound, Quota, Unavailable
+from totonoe_core.guard.policy import (
+    PRESETS,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    Preset,
+)
+from totonoe_core.ids import new_operation_id
+from totonoe_core.store.catalog import Catalog
+
+DEFAULT = "default"
+EMBEDDER_WAIT_S = 120.0
+CLOSE_WAIT_S = 30.0
+OPEN_THREADS = 2
+_DEFAULT_OPERATION = "default-collection"
+
+
+class Collections:
+    """Names to collections. All methods are safe from any thread; see `EmbeddedEngine`."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        embedding: EmbeddingService | None,
+        client_vector_dimension: int,
+        clock: Clock,
+        searchers: ThreadPoolExecutor,
+    ) -> None:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._embedding = embedding
+        self._client_vector_dimension = client_vector_dimension
+        self._clock = clock
+        self._searchers = searchers
+        self._openers = ThreadPoolExecutor(OPEN_THREADS, "open")
+        self._indexer = ThreadPoolExecutor(1, "index")
+        self._catalog = Catalog(data_dir)
+        self._catalog_lock = threading.Lock()
+        self._names = self._catalog.names()
+        self._open: dict[str, Future[Collection]] = {}
+        self._leaving: dict[str, Future[None]] = {}
+        self._open_lock = threading.Lock()
+        self._closed = False
+
+    def opened(self, name: str) -> Future[Collection]:
+        """The collection of a name, opened on first use."""
+        validate.collection_name(name)
+        if self._closed:
+            raise shutting_down()
+        with self._open_lock:
+            found = self._open.pop(name, None)
+            if found is not None:
+                # Last in the order: the first one is closed when there are too many.
+                self._open[name] = found
+                return found
+            if name not in self._names and name != DEFAULT:
+                raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+            if len(self._open) >= limits.COLLECTIONS_OPEN_MAX:
+                self._close_longest_unused()
+            opened = self._open[name] = self._openers.submit(self._open_collection, name)
+        opened.add_done_callback(functools.partial(self._forget_failed, name))
+        return opened
+
+    def _close_longest_unused(self) -> None:
+        """Makes room for one more. Whoever still holds it is told to try again."""
+        for name, opened in self._open.items():
+            if opened.done() and opened.exception() is None:
+                del self._open[name]
+                self._leaving[name] = self._openers.submit(opened.result().close, CLOSE_WAIT_S)
+                return
+        raise Unavailable(
+            "OVERLOADED",
+            f"{limits.COLLECTIONS_OPEN_MAX} collections are being opened, the most at once",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
+
+    def _forget_failed(self, name: str, opened: Future[Collection]) -> None:
+        # The next call tries again.
+        if opened.cancelled() or opened.exception() is not None:
+            with self._open_lock:
+                if self._open.get(name) is opened:
+                    del self._open[name]
+
+    def _open_collection(self, name: str) -> Collection:
+        with self._open_lock:
+            leaving = self._leaving.pop(name, None)
+        if leaving is not None:
+            # One writer for each file, always.
+            leaving.result()
+        if name == DEFAULT:
+            self._make_default()
+        with self._catalog_lock:
+            uid = self._names.get(name)
+        if uid is None:
+            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+        return Collection(
+            self._catalog.path(uid),
+            embedding=self._embedding,
+            clock=self._clock,
+            searchers=self._searchers,
+            indexer=self._indexer,
+        )
+
+    def open_ones(self) -> list[Future[Collection]]:
+        """Every collection that is open or being opened."""
+        with self._open_lock:
+            return list(self._open.values())
+
+    def count(self) -> tuple[int, int]:
+        """How many collections there are, and the catalogue's newest revision."""
+        with self._catalog_lock:
+            return len(self._names), self._catalog.revision()
+
+    def page(self, after: str, size: int) -> tuple[int, list[CollectionInfo], bool]:
+        """Revision, the settings of up to `size` collections after a name, and if more follow."""
+        self._make_default()
+        with self._catalog_lock:
+            names = sorted(name for name in self._names if name > after)
+            revision = self._catalog.revision()
+        return revision, [self._info(name) for name in names[:size]], len(names) > size
+
+    def _info(self, name: str) -> CollectionInfo:
+        """Settings of a collection, read from its file if it is not open."""
+        with self._open_lock:
+            opened = self._open.get(name)
+        if opened is not None and opened.done() and opened.exception() is None:
+            return opened.result().info
+        with self._catalog_lock:
+            uid = self._names.get(name)
+        if uid is None:
+            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+        return CollectionState.read_info(self._catalog.path(uid))
+
+    def _make_default(self) -> None:
+        """The default collection exists from the start: it is made when first looked at."""
+        with self._catalog_lock:
+            missing = DEFAULT not in self._names
+        if missing:
+            info = self._new_info(
+                DEFAULT,
+                "",
+                PRESETS[Preset.STANDARD],
+                DiversityPolicy(),
+                DecayPolicy(),
+                self._client_vector_dimension if self._embedding is None else 0,
+            )
+            self._create(info, _DEFAULT_OPERATION, "", b"")
+
+    def create(
+        self,
+        name: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        description: str,
+        guard: GuardPolicy,
+        diversity: DiversityPolicy,
+        decay: DecayPolicy,
+        client_vector_dimension: int,
+        digest: bytes,
+    ) -> Future[tuple[CollectionInfo, str, bool]]:
+        """Makes a collection, on an opener's thread: it may wait for the embedder."""
+
+        def work() -> tuple[CollectionInfo, str, bool]:
+            with self._catalog_lock:
+                kept = self._replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                return plain.loads(CollectionInfo, kept), operation_id, True
+            info = self._new_info(
+                name, description, guard, diversity, decay, client_vector_dimension
+            )
+            settings.check(info)
+            return self._create(info, operation_id, agent_id, digest)
+
+        return submit(self._openers, work)
+
+    def _new_info(
+        self,
+        name: str,
+        description: str,
+        guard: GuardPolicy,
+        diversity: DiversityPolicy,
+        decay: DecayPolicy,
+        client_vector_dimension: int,
+    ) -> CollectionInfo:
+        model = client_vectors(client_vector_dimension)
+        if self._embedding is not None and client_vector_dimension == 0:
+            # A collection is stamped with the model when it is made, so it must be known.
+            model = self._embedding.wait_ready(EMBEDDER_WAIT_S)
+        return CollectionInfo(
+            name=name,
+            description=description,
+            guard=guard,
+            diversity=diversity,
+            decay=decay,
+            model=model,
+            created_us=self._clock(),
+            revision=0,
+            settings_revision=0,
+        )
+
+    def _create(
+        self, info: CollectionInfo, operation_id: str, agent_id: str, digest: bytes
+    ) -> tuple[CollectionInfo, str, bool]:
+        with self._catalog_lock:
+            kept = self._replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                return plain.loads(CollectionInfo, kept), operation_id, True
+            if info.name in self._names:
+                if info.name == DEFAULT and operation_id == _DEFAULT_OPERATION:
+                    return info, operation_id, True
+                raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=info.name)
+            if len(self._names) >= limits.COLLECTIONS_MAX:
+                raise Quota(
+                    "QUOTA_EXCEEDED", f"there are {limits.COLLECTIONS_MAX} collections, the most"
+                )
+            uid = self._catalog.new_uid()
+            # The file first: a name without its file must never be listed.
+            CollectionState.create(self._catalog.path(uid), info)
+            operation_id = operation_id or new_operation_id()
+            self._catalog.put(
+                uid=uid,
+                name=info.name,
+                deleted_us=None,
+                operation_id=operation_id,
+                agent_id=agent_id,
+                kind="CreateCollection",
+                digest=digest,
+                answer=plain.dumps(info),
+                time_us=self._clock(),
+            )
+            self._names[info.name] = uid
+        return info, operation_id, False
+
+    def _replayed(self, agent_id: str, operation_id: str, digest: bytes) -> str | None:
+        kept = self._catalog.reply(agent_id, operation_id) if operation_id else None
+        if kept is None:
+            return None
+        if kept.digest != digest:
+            raise AlreadyExists(
+                "OPERATION_ID_REUSED",
+                kind="operation id",
+                name=operation_id,
+                hint="it was used with another payload",
+            )
+        return kept.answer
+
+    def delete(
+        self, name: str, operation_id: str, agent_id: str, digest: bytes
+    ) -> tuple[int, int, str, bool]:
+        """Takes a collection away; see `Engine.delete_collection`. Waits for its opening."""
+        with self._catalog_lock:
+            kept = self._replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                return int(kept), self._catalog.revision(), operation_id, True
+        found = self.opened(name).result()
+        live_count = found.stats().result().active_count
+        with self._catalog_lock:
+            uid = self._names.get(name)
+            if uid is None:
+                raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+            chosen = operation_id or new_operation_id()
+            revision = self._catalog.put(
+                uid=uid,
+                name=name,
+                deleted_us=self._clock(),
+                operation_id=chosen,
+                agent_id=agent_id,
+                kind="DeleteCollection",
+                digest=digest,
+                answer=str(live_count),
+                time_us=self._clock(),
+            )
+            del self._names[name]
+        with self._open_lock:
+            self._open.pop(name, None)
+        found.close(CLOSE_WAIT_S)
+        return live_count, revision, chosen, False
+
+    def stop(self) -> bool:
+        """Refuses new calls; False if it did so before."""
+        with self._open_lock:
+            if self._closed:
+                return False
+            self._closed = True
+        self._openers.shutdown(wait=False, cancel_futures=True)
+        for one in self._opened_ones():
+            one.stop()
+        return True
+
+    def close(self, deadline_s: float) -> None:
+        """Lets queued writes finish until then (monotonic clock), and closes the files."""
+        self._openers.shutdown(wait=True)
+        for one in self._opened_ones():
+            one.close(max(0.1, deadline_s - time.monotonic()))
+        self._indexer.shutdown(wait=True, cancel_futures=True)
+        with self._catalog_lock:
+            self._catalog.close()
+
+    def _opened_ones(self) -> list[Collection]:
+        return [
+            one.result()
+            for one in self.open_ones()
+            if one.done() and not one.cancelled() and one.exception() is None
+        ]

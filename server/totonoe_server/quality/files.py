@@ -1,0 +1,240 @@
+"""Labelled files: JSON lines, plain or gzip, in one of three forms.
+
+The form is recognised by the fields of the first row. A recall file has a partner: what
+`NAME_memories.jsonl` says is asked for by `NAME_queries.jsonl`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+MEMORIES, QUERIES = "_memories", "_queries"
+
+
+class FileError(ValueError):
+    """A file cannot be read as labelled data. The message is one line that names it."""
+
+
+class Form(StrEnum):
+    """What a file holds."""
+
+    PAIRS = "pairs"
+    STREAM = "stream"
+    RECALL = "recall"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts; label 1: they say the same, 0: they do not, `None`: nobody knows."""
+
+    id: str
+    lang: str
+    a: str
+    b: str
+    label: int | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory of a stream. `dup_of`: the first item that says the same, empty if none does."""
+
+    id: str
+    agent: str
+    text: str
+    dup_of: str
+    kind: str
+    differs_from: tuple[str, ...]
+    near: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A memory that questions ask for. `created_us` is `None` where the file has no time."""
+
+    id: str
+    conv: str
+    level: str
+    speaker: str
+    created_us: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and the ids of all memories, of any level, that answer it."""
+
+    id: str
+    conv: str
+    text: str
+    category: str
+    evidence_ids: frozenset[str]
+
+
+def form_of(path: Path) -> Form:
+    """Form of a file by its first row. Raises `FileError`."""
+    row = next(rows(path), None)
+    if row is None:
+        raise FileError(f"{path}: has no rows")
+    if "a" in row and "b" in row:
+        return Form.PAIRS
+    if "question" in row or "conv" in row:
+        return Form.RECALL
+    if "text" in row and "dup_of" in row:
+        return Form.STREAM
+    raise FileError(
+        f"{path}: neither pairs (a, b), a stream (text, dup_of), memories (conv, text) "
+        "nor queries (question)"
+    )
+
+
+def partners(path: Path) -> tuple[Path, Path]:
+    """Memories and queries file that belong together, by the name of either."""
+    name = path.name
+    for mine, other in ((MEMORIES, QUERIES), (QUERIES, MEMORIES)):
+        head, found, tail = name.rpartition(mine)
+        if not found:
+            continue
+        partner = path.with_name(head + other + tail)
+        if not partner.exists():
+            raise FileError(f"{path}: its partner {partner} is not there")
+        return (path, partner) if mine == MEMORIES else (partner, path)
+    raise FileError(f"{path}: a recall file is named *{MEMORIES}* or *{QUERIES}*")
+
+
+def read_pairs(path: Path, limit: int | None = None) -> list[Pair]:
+    """The first `limit` pairs. Raises `FileError`."""
+    return _read(path, _pair, limit)
+
+
+def read_stream(path: Path, limit: int | None = None) -> list[Item]:
+    """The first `limit` items in their order. Raises `FileError`."""
+    return _read(path, _item, limit)
+
+
+def read_memories(path: Path) -> list[Told]:
+    """All memories of a recall file. Raises `FileError`."""
+    return _read(path, _told, None)
+
+
+def read_questions(path: Path, limit: int | None = None) -> list[Question]:
+    """The first `limit` questions. Raises `FileError`."""
+    return _read(path, _question, limit)
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """Rows of a file. Raises `FileError`, with the number of the line."""
+    number = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if _is_gzip(path) else path.open(
+            encoding="utf-8"
+        ) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    row = json.loads(line)
+                    if not isinstance(row, dict):
+                        raise FileError(f"{path}:{number}: is no JSON object")
+                    yield row
+    except json.JSONDecodeError as error:
+        raise FileError(f"{path}:{number}: is no JSON ({error.msg})") from None
+    except UnicodeDecodeError:
+        raise FileError(f"{path}:{number + 1}: is not UTF-8") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _read(path: Path, make: Callable[[Row], T], limit: int | None) -> list[T]:
+    made = []
+    for number, row in enumerate(itertools.islice(rows(path), limit), 1):
+        try:
+            made.append(make(row))
+        except KeyError as error:
+            raise FileError(f"{path}: row {number}: has no field {error}") from None
+        except ValueError as error:
+            raise FileError(f"{path}: row {number}: {error}") from None
+    return made
+
+
+def _pair(row: Row) -> Pair:
+    label = row["label"]
+    if label not in (0, 1, None):
+        raise ValueError(f"label is {label!r}, must be 0, 1 or null")
+    kind = (row.get("meta") or {}).get("kind", "")
+    return Pair(_text(row, "id"), row.get("lang") or "", _text(row, "a"), _text(row, "b"),
+                label, str(kind or ""))  # fmt: skip
+
+
+def _item(row: Row) -> Item:
+    return Item(
+        id=_text(row, "id"),
+        agent=str(row.get("agent") or ""),
+        text=_text(row, "text"),
+        dup_of=str(row["dup_of"] or ""),
+        kind=str(row.get("kind") or ""),
+        differs_from=_ids(row, "differs_from"),
+        near=_ids(row, "near"),
+    )
+
+
+def _told(row: Row) -> Told:
+    return Told(
+        id=_text(row, "id"),
+        conv=str(row.get("conv") or ""),
+        level=str(row.get("level") or ""),
+        speaker=str(row.get("speaker") or ""),
+        created_us=_time_us(row.get("time")),
+        text=_text(row, "text"),
+    )
+
+
+def _question(row: Row) -> Question:
+    return Question(
+        id=_text(row, "id"),
+        conv=str(row.get("conv") or ""),
+        text=_text(row, "question"),
+        category=str(row.get("category_name") or row.get("category") or ""),
+        # Each level has a field of its own; whose memory an id is shows which level it means.
+        evidence_ids=frozenset(
+            itertools.chain(_ids(row, "evidence_ids"), _ids(row, "evidence_obs_ids"))
+        ),
+    )
+
+
+def _text(row: Row, field: str) -> str:
+    value = row[field]
+    if not isinstance(value, str):
+        raise ValueError(f"{field} is {type(value).__name__}, must be text")
+    return value
+
+
+def _ids(row: Row, field: str) -> tuple[str, ...]:
+    value: Iterable[Any] = row.get(field) or ()
+    if isinstance(value, str):
+        raise ValueError(f"{field} is text, must be a list of ids")
+    return tuple(str(one) for one in value)
+
+
+def _time_us(text: str | None) -> int | None:
+    if not text:
+        return None
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return int(time.timestamp()) * 1_000_000

@@ -1,0 +1,44 @@
+"""Both clients behind one way to call them, so that each test holds for both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+from totonoe import AsyncClient, Client, RetryPolicy
+
+# Fast enough for a test, otherwise the policy that users get.
+QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)
+
+Caller = Callable[..., Any]
+
+
+def _blocking(address: str, name: str, *args: Any, options: dict[str, Any], **kwargs: Any) -> Any:
+    with Client(address, **options) as client:
+        answer = getattr(client, name)(*args, **kwargs)
+        return list(answer) if isinstance(answer, Iterator) else answer
+
+
+def _asyncio(address: str, name: str, *args: Any, options: dict[str, Any], **kwargs: Any) -> Any:
+    async def run() -> Any:
+        async with AsyncClient(address, **options) as client:
+            answer = getattr(client, name)(*args, **kwargs)
+            if isinstance(answer, AsyncIterator):
+                return [item async for item in answer]
+            return await answer
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(params=["blocking", "asyncio"])
+def call(request: pytest.FixtureRequest) -> Caller:
+    """`call(address, method, ...)`: makes a client, calls, closes. Iterators become lists."""
+    made = _blocking if request.param == "blocking" else _asyncio
+
+    def run(address: str, name: str, *args: Any, **kwargs: Any) -> Any:
+        options = {"retry": QUICK} | kwargs.pop("options", {})
+        return made(address, name, *args, options=options, **kwargs)
+
+    return run

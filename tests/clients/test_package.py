@@ -1,0 +1,61 @@
+"""What `import totonoe` loads and offers."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+import totonoe
+from totonoe import AsyncClient, Client
+
+LIGHT = """
+import sys
+import totonoe
+heavy = {"grpc", "numpy", "google", "typer", "rich", "totonoe_core", "totonoe_server"}
+print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
+"""
+NO_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+import totonoe
+for name in totonoe.__all__:
+    getattr(totonoe, name)
+import totonoe.cli.main, totonoe.cli.rows
+print(sorted({"totonoe_core", "totonoe_server"} & set(sys.modules)))
+"""
+
+
+@pytest.mark.parametrize("script", [LIGHT, NO_NUMPY], ids=["plain import", "everything"])
+def test_import_alone_loads_nothing_heavy(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_exports_each_name_is_there_and_listed() -> None:
+    assert list(totonoe.__all__) == sorted(totonoe.__all__)
+    assert dir(totonoe) == list(totonoe.__all__)
+    assert all(getattr(totonoe, name) is not None for name in totonoe.__all__)
+
+
+def test_exports_unknown_name_raises_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        totonoe.no_such_name  # noqa: B018
+
+
+def test_clients_public_methods_have_equal_signatures() -> None:
+    def methods(client: type) -> dict[str, list[str]]:
+        found = inspect.getmembers(client, inspect.isfunction)
+        return {
+            name: [str(item) for item in inspect.signature(function).parameters.values()]
+            for name, function in found
+            if not name.startswith("_") or name == "__init__"
+        }
+
+    blocking, awaited = methods(Client), methods(AsyncClient)
+    # The asyncio client takes asynchronous iterables as well.
+    assert blocking.pop("remember_many")[0] == awaited.pop("remember_many")[0]
+    assert blocking == awaited
