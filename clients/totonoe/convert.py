@@ -95,13 +95,20 @@ _DRAFT_FIELDS = tuple(field.name for field in types_pb2.MemoryDraft.DESCRIPTOR.f
 def _encode_fields(message_type: type[P], values: Mapping[str, Any]) -> P:
     """A message of the values that are not `None`. Raises `TypeError` for unknown names."""
     known = message_type.DESCRIPTOR.fields_by_name
-    encoded = {}
+    message = message_type()
     for name, value in values.items():
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}")
-        if value is not None:
-            encoded[name] = _ENCODERS.get(name, _as_is)(value, name)
-    return message_type(**encoded)
+        if value is None:
+            continue
+        encoded = _ENCODERS.get(name, _as_is)(value, name)
+        try:
+            message.MergeFrom(message_type(**{name: encoded}))
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+    return message
 
 
 def encode_draft(draft: Draft) -> types_pb2.MemoryDraft:

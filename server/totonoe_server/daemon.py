@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from grpc import aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -74,6 +74,9 @@ _OPTIONS = (
 )
 
 
+_T = TypeVar("_T")
+
+
 class StartupError(Exception):
     """The daemon cannot start. The message is one line for whoever started it."""
 
@@ -116,7 +119,7 @@ class Daemon:
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
                 engine = self._given_engine
                 if engine is None:
-                    engine = await asyncio.to_thread(self._open)
+                    engine = await _to_the_end(self._open)
                 self._engine = engine
                 await self._serve(engine, Process(started_us, package_version()))
         except BaseException:
@@ -234,6 +237,16 @@ class Daemon:
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
+
+
+async def _to_the_end(work: Callable[[], _T]) -> _T:
+    """Runs in a thread. Cancelled, it still waits: what is half open cannot be given back."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait((running,))
+        raise
 
 
 def _bind(server: aio.Server, place: Address) -> None:

@@ -59,6 +59,12 @@ def configure(level: str, log_format: LogFormat) -> None:
     # One line a request of theirs, at info: nothing an operator of this daemon asked for.
     for name in ("httpx", "httpcore", "numba"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger("grpc._cython.cygrpc").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """gRPC reports as an error that an answer found its client gone. That is daily life."""
+    return not str(record.msg).startswith("ExecuteBatchError raised in core")
 
 
 def trace_of(error: BaseException) -> dict[str, Any]:

@@ -6,14 +6,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from typing import Any
 
 from totonoe_server import process
 from totonoe_server.config import Settings
 from totonoe_server.daemon import Daemon, StartupError
-from totonoe_server.logs import logger
+from totonoe_server.logs import logger, trace_of
 
 FORCED_EXIT_S = 5.0
 
@@ -22,6 +23,7 @@ class ExitCode(IntEnum):
     """How `serve` ends. `docs/configuration.md` shows them to users."""
 
     STOPPED = 0
+    FAILED = 1
     USAGE = 2
     NOT_STARTED = 3
     FORCED = 130
@@ -51,35 +53,44 @@ async def _run(settings: Settings) -> ExitCode:
         starting = asyncio.ensure_future(daemon.start())
         await _either(starting, signals.stop)
         if not starting.done():
-            # Told to stop while it started: what a thread began runs to its end, and
-            # `start` gives back what it took.
+            # What a thread began runs to its end, and `start` gives back what it took.
             starting.cancel()
-            await asyncio.wait((starting,))
+            await _or_forced(asyncio.wait((starting,)), signals)
             return ExitCode.STOPPED
         try:
             await starting
         except StartupError as error:
             print(f"totonoe: {error}", file=sys.stderr, flush=True)
             return ExitCode.NOT_STARTED
+        except Exception as error:
+            logger.critical("internal error while starting", **trace_of(error))
+            return ExitCode.FAILED
         process.settle()
         await signals.stop.wait()
         logger.info("stopping", grace_s=settings.grace_s)
-        stopping = asyncio.ensure_future(daemon.stop(settings.grace_s))
-        await _either(stopping, signals.force)
-        if stopping.done():
-            await stopping
-            return ExitCode.STOPPED
-        await asyncio.wait(
-            (stopping, asyncio.ensure_future(daemon.stop(0.0))), timeout=FORCED_EXIT_S
-        )
-        # Something does not end. What was acknowledged is on disk, so leaving is safe, and
-        # it has to be this way: the interpreter would wait for the threads.
-        logger.warning("forced", unfinished=not stopping.done())
+        await _or_forced(daemon.stop(settings.grace_s), signals, daemon)
+        return ExitCode.STOPPED
+
+
+async def _or_forced(
+    work: Coroutine[Any, Any, object], signals: _Signals, daemon: Daemon | None = None
+) -> None:
+    """Waits for the end; forced, cuts calls off and leaves the process if that is not enough."""
+    ending = asyncio.ensure_future(work)
+    await _either(ending, signals.force)
+    if not ending.done():
+        hurried = [ending] if daemon is None else [ending, asyncio.ensure_future(daemon.stop(0.0))]
+        await asyncio.wait(hurried, timeout=FORCED_EXIT_S)
+    if not ending.done():
+        # What was acknowledged is on disk, so leaving is safe, and it has to be this way:
+        # the interpreter would wait for the threads.
+        logger.warning("forced")
         sys.stderr.flush()
         os._exit(ExitCode.FORCED)
+    await ending
 
 
-async def _either(work: asyncio.Future[None], event: asyncio.Event) -> None:
+async def _either(work: asyncio.Future[Any], event: asyncio.Event) -> None:
     """Waits for whichever comes first; takes nothing back."""
     waiting = asyncio.ensure_future(event.wait())
     await asyncio.wait((work, waiting), return_when=asyncio.FIRST_COMPLETED)

@@ -7,7 +7,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from support.scripted import scripted
 from totonoe import AsyncClient, Client, RetryPolicy
+from totonoe.cli.main import app
+from typer.testing import CliRunner, Result
 
 # Fast enough for a test, otherwise the policy that users get.
 QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -42,3 +45,21 @@ def call(request: pytest.FixtureRequest) -> Caller:
         return made(address, name, *args, options=options, **kwargs)
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ADDRESS", "AGENT", "COLLECTION"):
+        monkeypatch.delenv(f"TOTONOE_{name}", raising=False)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def run() -> Caller:
+    """`run("recall", "x", Recall=handler)`: the command against a scripted daemon."""
+
+    def invoke(*arguments: str, stdin: str | None = None, **handlers: Any) -> Result:
+        with scripted(**handlers) as address:
+            return CliRunner().invoke(app, ["--address", address, *arguments], input=stdin)
+
+    return invoke

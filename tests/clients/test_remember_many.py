@@ -79,7 +79,7 @@ def test_many_drafts_keep_their_own_agent_and_operation_id(call: Call) -> None:
 def test_many_large_items_go_in_small_messages(call: Call) -> None:
     sizes = []
 
-    def remember(requests: Requests, context: Any) -> Iterator[pb.RememberManyResponse]:
+    def remember(requests: Requests, _context: Any) -> Iterator[pb.RememberManyResponse]:
         for message in requests:
             sizes.append(message.ByteSize())
             results = [pb.RememberManyResult(answer=pb.RememberResponse()) for _ in message.items]

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from totonoe_server.testing import running_server
 
 ROOT = Path(__file__).parents[2]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import socket
 import stat
 from pathlib import Path
+from typing import get_args
 
+import grpc
 import pytest
-from totonoe_server import addresses, config, runner
+import typer
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from totonoe_core.embedding.settings import KINDS
+from totonoe_server import addresses, commands, config, runner
 from totonoe_server.addresses import AddressError, parse_addresses
+from typer.testing import CliRunner
 
 PAGE = Path(__file__).parents[2] / "docs/configuration.md"
 
@@ -134,18 +141,22 @@ def test_page_names_every_setting_option_and_exit_code():
         assert f"| {code.value} |" in page, code
 
 
-def test_serve_has_an_option_for_every_setting():
-    import inspect
+def test_serve_has_an_option_for_every_setting_in_the_joined_command():
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    commands.register(app)
+    assert set(inspect.signature(commands.serve).parameters) == set(config.Settings.model_fields)
+    shown = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    for name in config.Settings.model_fields:
+        assert f"--{name.replace('_', '-')}" in shown.output
 
-    from totonoe_server.commands import serve
 
-    assert set(inspect.signature(serve).parameters) == set(config.Settings.model_fields)
+def test_embedder_setting_has_the_kinds_that_core_knows():
+    assert get_args(config.EmbedderKind) == KINDS
 
 
 def test_unix_socket_has_mode_0600_and_goes_with_the_server(open_fake, tmp_path):
-    import grpc
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
     path = tmp_path / "d" / "totonoe.sock"
     with open_fake(address=f"unix:{path},127.0.0.1:0") as wire:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600

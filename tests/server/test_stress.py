@@ -58,4 +58,6 @@ def test_calls_given_up_at_random_leave_the_server_well(wire, caplog):
     ids = sorted(saved)
     got = wire.memory.Get(pb.GetRequest(collection=collection, ids=[known, *ids]), timeout=30)
     assert list(got.missing_ids) == []
-    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    # gRPC itself logs an error when an answer finds its client gone.
+    ours = [record for record in caplog.records if not record.name.startswith("grpc.")]
+    assert not [record for record in ours if record.levelname == "ERROR"]

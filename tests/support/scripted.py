@@ -71,3 +71,19 @@ def scripted(address: str = "127.0.0.1:0", **handlers: Handler) -> Iterator[str]
         yield address if address.startswith("unix:") else f"127.0.0.1:{port}"
     finally:
         server.stop(None).wait()
+
+
+def answering(answer: Any, requests: list[Any] | None = None) -> Handler:
+    """A handler that keeps the requests and gives one answer."""
+
+    def handler(request: Any, _context: Any) -> Any:
+        if requests is not None:
+            requests.append(request)
+        return answer
+
+    return handler
+
+
+def failing(code: str, reason: str, **more: Any) -> Handler:
+    """A handler that fails with the message "because"."""
+    return lambda _request, context: fail(context, code, reason, "because", **more)

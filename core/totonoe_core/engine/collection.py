@@ -10,14 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import validate
+from totonoe_core import limits, validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
@@ -88,7 +87,7 @@ class Collection:
     @property
     def info(self) -> CollectionInfo:
         """Settings, with the newest revision."""
-        return replace(self._state.info, revision=self._state.revision)
+        return self._state.published
 
     def stop(self) -> None:
         """Stops background work; calls go on."""
@@ -131,7 +130,8 @@ class Collection:
             validate.command(command, now_us)
             vector = None
             if isinstance(command, Remember | Update) and command.vector:
-                vector = validate.vector(command.vector, "memory.vector", self._dimension(command))
+                dimension = self._dimension(command.vector)
+                vector = validate.vector(command.vector, "memory.vector", dimension)
             elif isinstance(command, Update) and "vector" in command.mask:
                 raise InvalidArgument(
                     "MISSING_FIELD", field="memory.vector", got="nothing", allowed="a vector"
@@ -139,9 +139,10 @@ class Collection:
             vectors.append(vector)
         return vectors
 
-    def _dimension(self, command: Remember | Update) -> int:
+    def _dimension(self, given: bytes) -> int:
         """The collection's dimension; while it has none yet, that of the vector given."""
-        return self._state.info.model.dimension or len(command.vector) // 4
+        own = self._state.published.model.dimension
+        return own or min(len(given) // 4, limits.VECTOR_DIMENSION_MAX)
 
     def _embed(self, group: Group) -> None:
         """Gets the missing vectors and gives the group back to the writer.
@@ -192,7 +193,7 @@ class Collection:
         Raises `InvalidArgument` (VECTOR_REQUIRED) where the clients bring vectors,
         `ModelMismatch` for another model, `Unavailable` while it loads again.
         """
-        model = self._state.info.model
+        model = self._state.published.model
         if model.name == "none":
             raise InvalidArgument(
                 "VECTOR_REQUIRED",
@@ -225,6 +226,7 @@ class Collection:
             return Guarding(self._state).by_text(text, self._clock())
 
         def by_all(found: Vector) -> Checked:
+            self._state.check_dimension(len(found))
             features = Features.of(command.content, found, self._state.index.tokenizer)
             report, _ = Guarding(self._state).by_all(text, features, self._clock())
             return self._checked_answer(report)
@@ -256,13 +258,14 @@ class Collection:
 
     def search(self, query: RecallQuery) -> Future[Recalled]:
         """Finds memories; without an embedder at hand by words alone, and says so."""
-        validate.recall(query, self._state.info.model.dimension)
+        dimension = self._dimension(query.vector)
+        validate.recall(query, dimension)
         if query.vector:
-            vector = validate.vector(query.vector, "vector", self._state.info.model.dimension)
+            vector = validate.vector(query.vector, "vector", dimension)
             return self._searching(query, vector, "")
         if query.mode is RecallMode.LEXICAL:
             return self._searching(query, None, "")
-        if query.mode is RecallMode.HYBRID and self._state.info.model.name == "none":
+        if query.mode is RecallMode.HYBRID and self._state.published.model.name == "none":
             return self._searching(query, None, "the clients bring the vectors, and none was given")
         try:
             vectors = self._embedder().submit([query.text])
@@ -290,6 +293,9 @@ class Collection:
         def work() -> Recalled:
             self.recall_count += 1
             graph = self._graph
+            if vector is not None:
+                # The first vector may have been stored since the query was checked.
+                self._state.check_dimension(len(vector))
             with self._readers.rows() as rows:
                 found = reading.recall(
                     self._state, rows, graph, query, vector, degraded, self._clock()

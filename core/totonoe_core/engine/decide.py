@@ -112,6 +112,8 @@ class Decider:
         self, operation: Operation, command: Remember, vector: NDArray[np.float32] | None
     ) -> Remembered:
         fields = command.fields
+        if vector is not None:
+            self._state.check_dimension(len(vector))
         self._check_external_id(fields.external_id, row=0)
         if len(self._index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
             raise Quota(
@@ -133,6 +135,7 @@ class Decider:
             report, near = self._guarding.by_all(text, features, operation.now_us)
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        self._state.fix_dimension(len(features.vector))
         created_us = operation.now_us if fields.created_us is None else fields.created_us
         memory = Memory(
             row=self._state.take_row(),
@@ -194,7 +197,8 @@ class Decider:
         if content == before.content and "vector" not in command.mask:
             vector = np.frombuffer(before.vector, np.float32)
         text = GuardedText(
-            agent_id=before.agent_id,
+            # The caller's: what only the owner may read is not quoted to whoever updates.
+            agent_id=command.agent_id,
             content=content,
             content_hash=refusing_hash(content),
             fields=fields,
@@ -231,12 +235,12 @@ class Decider:
 
     def _check_merged(self, fields: Fields) -> None:
         """What `validate.fields` could not see: old and new values together."""
-        if fields.kind is not Kind.STATE and fields.state_kind is not StateKind.NONE:
+        if (fields.kind is Kind.STATE) is (fields.state_kind is StateKind.NONE):
             raise InvalidArgument(
                 "UNKNOWN_ENUM",
                 field="memory.state_kind",
-                got=fields.state_kind.value,
-                allowed=f"none, for kind {fields.kind.value}",
+                got=fields.state_kind.value or "none",
+                allowed="a state kind" if fields.kind is Kind.STATE else "none, for a log",
             )
         if (
             fields.valid_from_us is not None

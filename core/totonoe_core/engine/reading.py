@@ -37,8 +37,9 @@ def recall(
     now_us: int,
 ) -> Recalled:
     """Ranks slots and reads their rows; what was hidden meanwhile is left out."""
-    revision = state.revision
-    index, info = state.index, state.info
+    info = state.published
+    revision = info.revision
+    index = state.index
     view = index.view()
     found = rank(
         index, view, graph, query, vector, query.diversity or info.diversity, info.decay, now_us
@@ -46,15 +47,11 @@ def recall(
     slots = np.array([one.slot for one in found.hits], np.int64)
     row_of = view.take("row", slots).tolist()
     memories = rows.memories(row_of)
-    allowed = set(query.filter.statuses or (Status.ACTIVE,))
     kept: dict[int, tuple[Any, Memory]] = {}
     for one, row in zip(found.hits, row_of, strict=True):
         memory = memories.get(row)
-        if memory is None or memory.status not in allowed:
-            continue
-        if memory.fields.private and memory.agent_id != query.agent_id:
-            continue
-        kept.setdefault(row, (one, memory))
+        if memory is not None and _still_shown(memory, query.filter, query.agent_id):
+            kept.setdefault(row, (one, memory))
     shown = state.shown(rows, [memory for _, memory in kept.values()], query.agent_id)
     base = np.array([memory.fields.confidence for memory in shown])
     since = np.array([_since(memory) for memory in shown], np.int64)
@@ -82,13 +79,20 @@ def recall(
     )
 
 
+def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
+    """Whether a row, read after its slot was chosen, has not been hidden meanwhile."""
+    if memory.fields.private and memory.agent_id != agent_id:
+        return False
+    return memory.status in (where.statuses or (Status.ACTIVE,))
+
+
 def _since(memory: Memory) -> int:
     return memory.created_us if memory.last_access_us is None else memory.last_access_us
 
 
 def get(state: CollectionState, rows: Rows, agent_id: str, ids: Sequence[str]) -> Gotten:
     """Memories by id in the order asked. One unknown id alone is `NotFound`."""
-    revision = state.revision
+    revision = state.published.revision
     found, missing = [], []
     for memory_id in ids:
         memory = state.find(rows, memory_id, agent_id)
@@ -113,8 +117,8 @@ def page_position(token: str, where: Filter) -> tuple[int, str]:
     try:
         data = json.loads(base64.urlsafe_b64decode(token.encode()))
         created_us, memory_id, digest = data
-        if digest != _digest(where):
-            raise ValueError("made for another filter")
+        if digest != _digest(where) or not -(2**63) <= created_us < 2**63:
+            raise ValueError("made for another filter, or by hand")
         return int(created_us), str(memory_id)
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidArgument(
@@ -125,8 +129,8 @@ def page_position(token: str, where: Filter) -> tuple[int, str]:
         ) from error
 
 
-def _page_token(memory: Memory, where: Filter) -> str:
-    data = json.dumps([memory.created_us, memory.id, _digest(where)])
+def _page_token(position: tuple[int, str], where: Filter) -> str:
+    data = json.dumps([*position, _digest(where)])
     return base64.urlsafe_b64encode(data.encode()).decode()
 
 
@@ -144,28 +148,35 @@ def scan(
     now_us: int,
 ) -> Page:
     """One page in the order of (created time, id)."""
-    revision = state.revision
+    info = state.published
     index = state.index
     view = index.view()
-    mask = masks.matching(index, view, where, agent_id, state.info.decay, now_us)
-    wanted: list[int] = []
+    mask = masks.matching(index, view, where, agent_id, info.decay, now_us)
+    wanted: list[tuple[int, int, str]] = []
     # One more than the page tells whether there is a next one.
     while len(wanted) <= page_size:
         step = rows.rows_by_time(position, _LIST_STEP)
-        for row, _, _ in step:
-            slot = index.slot_by_row.get(row)
-            if slot is not None and slot < len(mask) and mask[slot]:
-                wanted.append(row)
+        for row, created_us, memory_id in step:
+            slot = index.slot_by_row.get(row, -1)
+            if slot >= view.count:
+                # Its newest version is not published yet; the one before it may be.
+                slot = index.slot_in_view(row, view)
+            if slot >= 0 and mask[slot]:
+                wanted.append((row, created_us, memory_id))
         if len(step) < _LIST_STEP:
             break
         position = step[-1][1:]
-    found = rows.memories(wanted[:page_size])
-    memories = [found[row] for row in wanted[:page_size] if row in found]
-    more = len(wanted) > page_size and bool(memories)
+    page = wanted[:page_size]
+    found = rows.memories([row for row, _, _ in page])
+    memories = [
+        found[row]
+        for row, _, _ in page
+        if row in found and _still_shown(found[row], where, agent_id)
+    ]
     return Page(
-        revision=revision,
+        revision=info.revision,
         memories=tuple(state.shown(rows, memories, agent_id)),
-        next_page_token=_page_token(memories[-1], where) if more else "",
+        next_page_token=_page_token(page[-1][1:], where) if len(wanted) > page_size else "",
     )
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from totonoe_core import plain
 from totonoe_core.commands import CollectionInfo
+from totonoe_core.embedding import client_vectors
+from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Link, Memory
@@ -23,13 +25,18 @@ _INFO = "collection"
 
 
 class CollectionState:
-    """One open collection. Made by `load`, on the thread that will write it."""
+    """One open collection. Made by `load`, on the thread that will write it.
+
+    `info`, `revision` and `last_time_us` are the writer's: they run ahead of the disk while
+    a batch is decided. `published` is what a reader may say.
+    """
 
     def __init__(self, file: CollectionFile, info: CollectionInfo) -> None:
         self.file = file
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.index = self._indexed(info)
+        self.publish()
 
     @classmethod
     def load(cls, path: Path) -> CollectionState:
@@ -39,7 +46,7 @@ class CollectionState:
         """
         file = CollectionFile(path)
         try:
-            return cls(file, plain.loads(CollectionInfo, file.rows.setting(_INFO) or ""))
+            return cls(file, _info(file.rows, path))
         except BaseException:
             file.close()
             raise
@@ -58,10 +65,9 @@ class CollectionState:
         pool = ReaderPool(path, 1)
         try:
             with pool.rows() as rows:
-                text, revision = rows.setting(_INFO), rows.last_revision()
+                return replace(_info(rows, path), revision=rows.last_revision())
         finally:
             pool.close()
-        return replace(plain.loads(CollectionInfo, text or ""), revision=revision)
 
     def _indexed(self, info: CollectionInfo) -> CollectionIndex:
         index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
@@ -73,6 +79,38 @@ class CollectionState:
             index.add(memory, Features.of(memory.content, vector, index.tokenizer))
         index.publish()
         return index
+
+    def publish(self) -> None:
+        """Lets readers see what was decided, once it is on disk.
+
+        The index first: all that belongs to a revision is in sight when it is told.
+        """
+        self.index.publish()
+        self.published = replace(self.info, revision=self.revision)
+
+    def check_dimension(self, dimension: int) -> None:
+        """Raises `InvalidArgument` for a client's vector of another dimension.
+
+        While the collection has none yet, any will do.
+        """
+        expected = self.info.model.dimension
+        if expected not in (0, dimension):
+            raise InvalidArgument(
+                "DIMENSION_MISMATCH",
+                field="vector",
+                got=f"{dimension} float32",
+                allowed=f"{expected} float32",
+            )
+
+    def fix_dimension(self, dimension: int) -> None:
+        """Stamps a collection that has no dimension yet with that of its first vector.
+
+        No before image: undoing the operation leaves the row and its vector.
+        """
+        if self.info.model.dimension == 0:
+            self.info = replace(self.info, model=client_vectors(dimension))
+            self.file.put_setting(_INFO, plain.dumps(self.info), self.revision, before=None)
+            self.index = CollectionIndex(dimension, self.info.guard.tokenizer)
 
     def put_info(self, info: CollectionInfo, revision: int) -> None:
         """Writes new settings; a change of tokenizer makes the index again."""
@@ -99,7 +137,8 @@ class CollectionState:
         memory = rows.memories([row]).get(row)
         if memory is None or (memory.fields.private and memory.agent_id != agent_id):
             return None
-        return memory
+        # A slot whose write is undone may be another memory's when its row is read.
+        return memory if memory_id in (memory.id, "ext:" + memory.fields.external_id) else None
 
     def shown(self, rows: Rows, memories: Sequence[Memory], agent_id: str) -> list[Memory]:
         """Memories as answers show them: with access figures and the links the agent may see."""
@@ -132,3 +171,11 @@ class CollectionState:
                 )
             )
         return out
+
+
+def _info(rows: Rows, path: Path) -> CollectionInfo:
+    text = rows.setting(_INFO)
+    if text is None:
+        # A collection's file is made with its settings: this is not the one that was made.
+        raise Corruption("CORRUPT_ROW", f"{path.name} has lost its settings", file=path.name)
+    return plain.loads(CollectionInfo, text)

@@ -235,7 +235,7 @@ class Writer:
             self._fail(groups, error)
             return
         self.state = "serving"
-        state.index.publish()
+        state.publish()
         for job, answer in answers:
             if isinstance(answer, BaseException):
                 job.future.set_exception(answer)

@@ -111,7 +111,7 @@ def search(
             reports.append(report)
             if slot >= 0:
                 reports += skipped("an earlier layer refused")[len(reports) :]
-                return Found(slot, report.layer, similarity, tuple(reports), near)
+                return Found(slot, report.layer, min(1.0, similarity), tuple(reports), near)
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
     return Found(-1, Method.NONE, best, tuple(reports), near)
 
@@ -156,9 +156,9 @@ def _jaccard(
         return _off(Method.JACCARD)
     if not len(probe.tokens):
         return _off(Method.JACCARD, "no tokens")
-    slots, values = jaccard_above(
-        view, probe.tokens, min(threshold, policy.similar_above), comparable
-    )
+    # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
+    seen_above = max(0.0, min(threshold, policy.similar_above))
+    slots, values = jaccard_above(view, probe.tokens, seen_above, comparable)
     best = float(values.max()) if len(values) else None
     report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
     over = (values > threshold) & refusing[slots]
@@ -204,11 +204,8 @@ def _cosine(
     if policy.cosine_distance_below is None and policy.cosine_at_least is None:
         return _off(Method.COSINE)
     _, best = _best(view, probe, comparable, by_cosine)
-    report = LayerReport(Method.COSINE, ran=True, best_similarity=best)
-    if policy.cosine_needs_same_words:
-        slot, similarity = _best_with_same_words(view, probe, refusing)
-    else:
-        slot, similarity = _best(view, probe, refusing, by_cosine)
+    report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
+    slot, similarity = _best_refusing(view, probe, policy, refusing, by_cosine)
     if similarity is None or not cosine_refuses(policy, similarity):
         return report, -1, 0.0
     return report, slot, similarity
@@ -223,6 +220,11 @@ def _best_with_same_words(view: View, probe: Probe, refusing: Mask) -> tuple[int
         if probe.confirm_words(int(slots[at])):
             return int(slots[at]), float(exactly[at])
     return -1, None
+
+
+def _shown(similarity: float | None) -> float | None:
+    """A similarity as it is told: two unit float32 vectors can multiply to a little over 1."""
+    return None if similarity is None else max(-1.0, min(1.0, similarity))
 
 
 def cosine_refuses(policy: GuardPolicy, similarity: float) -> bool:
@@ -248,11 +250,24 @@ def _session(
         return _off(layer, "no session id")
     same = view.column("session") == probe.session
     _, best = _best(view, probe, comparable & same, by_cosine)
-    report = LayerReport(layer, ran=True, best_similarity=best)
-    slot, similarity = _best(view, probe, refusing & same, by_cosine)
+    report = LayerReport(layer, ran=True, best_similarity=_shown(best))
+    slot, similarity = _best_refusing(view, probe, policy, refusing & same, by_cosine)
     if similarity is None or similarity < threshold:
         return report, -1, 0.0
     return report, slot, similarity
+
+
+def _best_refusing(
+    view: View,
+    probe: Probe,
+    policy: GuardPolicy,
+    refusing: Mask,
+    by_cosine: NDArray[np.float32],
+) -> tuple[int, float | None]:
+    """The nearest that may refuse by cosine; (-1, None) if there is none."""
+    if policy.cosine_needs_same_words:
+        return _best_with_same_words(view, probe, refusing)
+    return _best(view, probe, refusing, by_cosine)
 
 
 def _best(

@@ -171,6 +171,11 @@ class CollectionIndex:
         self.arrays.pending_status.clear()
         self.arrays.pending_status.update(pending)
 
+    def slot_in_view(self, row: int, view: View) -> int:
+        """Newest slot of a row within a reader's view, or -1. Slow: for the rare race."""
+        slots = np.flatnonzero(view.column("row") == row)
+        return int(slots[-1]) if len(slots) else -1
+
     def _earlier_slot(self, row: int, before: int) -> int | None:
         """Newest slot of a row below `before`, looked for only when a write is undone."""
         view = self.arrays.writer_view()

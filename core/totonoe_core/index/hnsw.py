@@ -21,7 +21,7 @@ import hnswlib
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.index.arrays import STATUSES, Arrays
+from totonoe_core.index.arrays import STATUSES, Arrays, View
 from totonoe_core.records import Status
 
 FROM_COUNT = 4096
@@ -131,7 +131,7 @@ class Graph:
         if self._index is None or full or self._dead_share() > _DEAD_SHARE_MAX:
             self._rebuild(stop)
         else:
-            self._append(stop)
+            self._append(view, stop)
 
     def _rebuild(self, stop: threading.Event) -> None:
         view = self.arrays.view()
@@ -148,8 +148,7 @@ class Graph:
             self._index, self._capacity = index, capacity
             self._indexed, self._count = view.count, len(slots)
 
-    def _append(self, stop: threading.Event) -> None:
-        view = self.arrays.view()
+    def _append(self, view: View, stop: threading.Event) -> None:
         for start in range(self._indexed, view.count, _BATCH):
             if stop.is_set():
                 return

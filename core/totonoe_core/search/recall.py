@@ -71,9 +71,10 @@ def rank(
     coverage: NDArray[np.float64] | None = None
     how = ""
     if vector is not None and query.mode is not RecallMode.LEXICAL:
-        # A filter can leave the graph with too few answers: filtered searches are exact.
-        unfiltered = graph if query.filter == NO_FILTER else None
-        ranking, how = arms.by_vector(view, vector, mask, depth, unfiltered)
+        # A filter can leave the graph with too few answers: filtered searches are exact. So are
+        # those of an index that was just made again, until it has a graph of its own.
+        usable = query.filter == NO_FILTER and graph.arrays is index.arrays
+        ranking, how = arms.by_vector(view, vector, mask, depth, graph if usable else None)
         by_vector = ranking.slots
         rankings.append(by_vector)
         weights.append(VECTOR_WEIGHT)

@@ -65,10 +65,14 @@ class Catalog:
     def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
         """The kept answer of an operation id."""
         row = self._connection.execute(
-            "SELECT digest, answer FROM operation WHERE agent_id = ? AND operation_id = ?",
+            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
+            "FROM operation WHERE agent_id = ? AND operation_id = ?",
             (agent_id, operation_id),
         ).fetchone()
-        return None if row is None else CatalogReply(row[0], row[1])
+        if row is None:
+            return None
+        *_, digest, answer, _ = rows.check(row, "operation")
+        return CatalogReply(digest, answer)
 
     def put(
         self,

@@ -79,7 +79,8 @@ class CollectionFile:
             # A full disk makes SQLite roll back by itself.
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            raise _typed(error) from error
+            _raise_typed(error)
+            raise
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -91,7 +92,8 @@ class CollectionFile:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK TO operation")
                 self._connection.execute("RELEASE operation")
-            raise _typed(error) from error
+            _raise_typed(error)
+            raise
         self._connection.execute("RELEASE operation")
 
     def last_numbers(self) -> tuple[int, int, int]:
@@ -127,9 +129,15 @@ class CollectionFile:
         )
 
     def _put_link_image(self, source: int, target: int, before: Link, revision: int) -> None:
+        written = self._connection.execute(
+            "SELECT revision FROM link WHERE source = ? AND target = ? AND type = ?",
+            (source, target, before.type.value),
+        ).get
+        # What the same operation made or changed already has no earlier state to keep.
+        if written == revision:
+            return
         image = json.dumps([before.confidence, before.note], ensure_ascii=False)
         key = rows.link_key(source, target, before.type)
-        # The first image of a revision is what was before it.
         self._put_image(revision, "link", key, image, b"")
 
     def _put_image(self, revision: int, entity: str, key: str, before: str, vector: bytes) -> None:
@@ -224,12 +232,11 @@ class CollectionFile:
         return int(self._connection.execute("SELECT count(*) FROM link").get) // 2
 
 
-def _typed(error: BaseException) -> BaseException:
-    """What the disk refused as a typed error; anything else as it is."""
+def _raise_typed(error: BaseException) -> None:
+    """Raises what the disk refused as a typed error; anything else is the caller's to raise."""
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-        return Corruption("CORRUPT_ROW", "the collection's file has a damaged page")
+        raise Corruption("CORRUPT_ROW", "the collection's file has a damaged page") from error
     if isinstance(error, apsw.Error) and not isinstance(
         error, apsw.ConstraintError | apsw.SQLError
     ):
-        return ReadOnly("READ_ONLY", f"the collection's file cannot be written: {error}")
-    return error
+        raise ReadOnly("READ_ONLY", f"the collection's file cannot be written: {error}") from error

@@ -124,16 +124,24 @@ def open_writer(path: Path, tables: str) -> apsw.Connection:
     `UnsupportedFormat` for a file of another program or format, `Corruption` for what is
     no database, `ReadOnly` if it cannot be written.
     """
+    connection: apsw.Connection | None = None
     try:
         connection = apsw.Connection(str(path))
         # pragma() consumes its row; execute() would stop at the first statement that returns one.
         connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
+        # Before the journal mode, which would be written into a file that is not ours.
+        new = _is_new(connection, path)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", False)
         connection.pragma("wal_autocheckpoint", 4000)
         connection.pragma("cache_size", -8192)
-        _check_format(connection, path, tables)
+        if new:
+            _make_tables(connection, tables)
+    except UnsupportedFormat:
+        if connection is not None:
+            connection.close()
+        raise
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise Corruption(
             "CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name
@@ -145,23 +153,29 @@ def open_writer(path: Path, tables: str) -> apsw.Connection:
     return connection
 
 
-def _check_format(connection: apsw.Connection, path: Path, tables: str) -> None:
+def _is_new(connection: apsw.Connection, path: Path) -> bool:
+    """Whether the file is empty; raises `UnsupportedFormat` if it is not ours to write."""
     found = (connection.pragma("application_id"), connection.pragma("user_version"))
     empty = next(connection.execute("SELECT count(*) FROM sqlite_schema"))[0] == 0
     if empty and found == (0, 0):
-        with connection:
-            for statement in tables.split(";"):
-                if statement.strip():
-                    connection.execute(statement)
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", FORMAT)
-    elif found != (APPLICATION_ID, FORMAT):
+        return True
+    if found != (APPLICATION_ID, FORMAT):
         raise UnsupportedFormat(
             "UNSUPPORTED_FORMAT",
             f"{path.name} has format {found[1]} of application {found[0]:#x}; "
             f"this version reads format {FORMAT} only",
             file=path.name,
         )
+    return False
+
+
+def _make_tables(connection: apsw.Connection, tables: str) -> None:
+    with connection:
+        for statement in tables.split(";"):
+            if statement.strip():
+                connection.execute(statement)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", FORMAT)
 
 
 def open_reader(path: Path) -> apsw.Connection:

@@ -10,7 +10,7 @@ import gzip
 import itertools
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -138,9 +138,11 @@ def rows(path: Path) -> Iterator[Row]:
     """Rows of a file. Raises `FileError`, with the number of the line."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if _is_gzip(path) else path.open(
-            encoding="utf-8"
-        ) as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if _is_gzip(path)
+            else path.open(encoding="utf-8") as lines
+        ):
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     row = json.loads(line)
@@ -219,16 +221,16 @@ def _question(row: Row) -> Question:
 
 def _text(row: Row, field: str) -> str:
     value = row[field]
-    if not isinstance(value, str):
-        raise ValueError(f"{field} is {type(value).__name__}, must be text")
-    return value
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"{field} is {type(value).__name__}, must be text")
 
 
 def _ids(row: Row, field: str) -> tuple[str, ...]:
-    value: Iterable[Any] = row.get(field) or ()
-    if isinstance(value, str):
-        raise ValueError(f"{field} is text, must be a list of ids")
-    return tuple(str(one) for one in value)
+    value = row.get(field) or []
+    if isinstance(value, list):
+        return tuple(str(one) for one in value)
+    raise ValueError(f"{field} is {type(value).__name__}, must be a list of ids")
 
 
 def _time_us(text: str | None) -> int | None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from totonoe_core.engine.comparing import token_jaccard, verdict
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.records import Method
 from totonoe_core.text.normalize import canonical_form, refusing_form
+
 from totonoe_server.quality.figures import auc, share
 from totonoe_server.quality.files import Pair
 from totonoe_server.quality.rig import Advance, Rig
@@ -85,8 +85,8 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
         "n": len(judged),
         "n_same": n_same,
         "n_different": len(judged) - n_same,
-        "false_merge_rate": share(np.count_nonzero(refused & ~same), len(judged) - n_same),
-        "duplicate_recall": share(np.count_nonzero(refused & same), n_same),
+        "false_merge_rate": share(float(np.count_nonzero(refused & ~same)), len(judged) - n_same),
+        "duplicate_recall": share(float(np.count_nonzero(refused & same)), n_same),
         "auc_cosine": auc(np.array([one.cosine for one in judged]), same),
         "auc_jaccard": auc(np.array([one.jaccard for one in judged]), same),
         "refused_by_method": counts,

@@ -17,6 +17,7 @@ from totonoe_core.commands import Remember
 from totonoe_core.guard.policy import DiversityPolicy, GuardPolicy
 from totonoe_core.queries import Recalled, RecallQuery
 from totonoe_core.records import Fields
+
 from totonoe_server.quality.figures import mean, recall_at, reciprocal_rank
 from totonoe_server.quality.files import Question, Told
 from totonoe_server.quality.rig import Advance, Rig
@@ -85,9 +86,7 @@ def measure(
             }
         for at, (question, ids) in enumerate(mine):
             evidence = tuple(memory_of[one] for one in ids)
-            asked.append(
-                Asked(question, evidence, {how: _ids(hits[how][at]) for how in (ON, OFF)})
-            )
+            asked.append(Asked(question, evidence, {how: _ids(hits[how][at]) for how in (ON, OFF)}))
     categories = sorted({one.question.category for one in asked} - {""})
     return {
         **figures(asked),

@@ -17,7 +17,6 @@ from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-
 from totonoe_core.commands import Applied, Remember, Remembered
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService
 from totonoe_core.engine.embedded import EmbeddedEngine
@@ -62,7 +61,7 @@ class Rig:
     def vectors(self, texts: Sequence[str], advance: Advance) -> NDArray[np.float32]:
         """Unit vectors of texts, each distinct text embedded once: float32[n, dim]."""
         distinct = list(dict.fromkeys(texts))
-        uses = {text: 0 for text in distinct}
+        uses = dict.fromkeys(distinct, 0)
         for text in texts:
             uses[text] += 1
         groups = [distinct[at : at + GROUP] for at in range(0, len(distinct), GROUP)]
@@ -75,9 +74,7 @@ class Rig:
         if not found:
             return np.zeros((0, self.model.dimension), np.float32)
         place = {text: number for number, text in enumerate(distinct)}
-        return cast(
-            "NDArray[np.float32]", np.concatenate(found)[[place[text] for text in texts]]
-        )
+        return np.concatenate(found)[[place[text] for text in texts]]
 
     @contextmanager
     def collection(self, guard: GuardPolicy) -> Iterator[str]:
@@ -126,9 +123,7 @@ class Rig:
 Q = TypeVar("Q")
 
 
-def _windowed(
-    asked: Sequence[Q], ask: Callable[[Q], Future[T]], window: int
-) -> Iterator[T]:
+def _windowed(asked: Sequence[Q], ask: Callable[[Q], Future[T]], window: int) -> Iterator[T]:
     """Answers in order, with at most `window` questions under way."""
     waiting: deque[Future[T]] = deque()
     for one in asked:

@@ -1,0 +1,312 @@
+"""The command line: what each command sends, and its words for people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from support.scripted import answering, failing
+from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.v1 import types_pb2
+from typer.testing import Result
+
+Run = Callable[..., Result]
+THREE_DAYS_AGO = Timestamp()
+THREE_DAYS_AGO.FromDatetime(datetime.now(UTC) - timedelta(days=3, minutes=1))
+
+
+def memory(number: int, content: str = "The port is 8080.", **fields: Any) -> types_pb2.Memory:
+    return types_pb2.Memory(
+        id=f"mem_{number:016x}",
+        content=content,
+        kind=types_pb2.KIND_STATE,
+        state_kind=types_pb2.STATE_KIND_FACT,
+        status=types_pb2.STATUS_ACTIVE,
+        created_time=THREE_DAYS_AGO,
+        importance=3,
+        **fields,
+    )
+
+
+DUPLICATE = types_pb2.Duplicate(
+    memory_id="mem_000000000000000a",
+    age="3d ago",
+    snippet="The port is 8080.",
+    similarity=1.02,
+    method=types_pb2.METHOD_COSINE,
+)
+REFUSED = pb.RememberResponse(
+    memory_id=DUPLICATE.memory_id,
+    duplicate=DUPLICATE,
+    method=types_pb2.METHOD_COSINE,
+    similarity=0.97,
+    revision=5,
+    operation_id="op_1",
+)
+SAVED = pb.RememberResponse(
+    saved=True,
+    memory_id="mem_000000000000000b",
+    method=types_pb2.METHOD_NONE,
+    similarity=0.5,
+    revision=6,
+    operation_id="op_2",
+    links=[types_pb2.Link(target_id="mem_a"), types_pb2.Link(target_id="mem_b")],
+    similar=[
+        types_pb2.SimilarMemory(
+            memory_id="mem_a", cosine_similarity=0.83, snippet="The port is 80.", age="2h ago"
+        )
+    ],
+)
+
+
+# -- remember, check
+
+
+def test_remember_saved_says_so_and_ends_in_0(run: Run) -> None:
+    result = run("remember", "The port is 81.", Remember=answering(SAVED))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "Saved (id: mem_000000000000000b). Linked to 2 existing memories.",
+        "Most related:",
+        "- [2h ago] The port is 80. (id: mem_a, similarity: 0.83)",
+    ]
+
+
+def test_remember_refused_explains_and_ends_in_3(run: Run) -> None:
+    result = run("remember", "The port is 8080!", Remember=answering(REFUSED))
+    assert result.exit_code == 3
+    assert result.stdout.splitlines() == [
+        "Not saved — very similar memory already exists.",
+        "Existing (id: mem_000000000000000a, 3d ago): The port is 8080.",
+        "Similarity: 1.00",
+        "Method: cosine",
+        "If this is a meaningful update, use recall to review the existing memory "
+        "and consider whether the new perspective adds value.",
+    ]
+
+
+def test_remember_every_option_reaches_the_daemon(run: Run) -> None:
+    requests: list[pb.RememberRequest] = []
+    result = run(
+        "--agent", "planner", "remember", "-", "--collection", "notes", "--kind", "state",
+        "--state-kind", "task", "--category", "c", "--tag", "a", "--tag", "b",
+        "--importance", "5", "--confidence", "0", "--emotion", "calm", "--session", "s",
+        "--thread", "t", "--entity", "e", "--private", "--force",
+        "--attributes", '{"n": 1}', "--payload", '{"p": [true]}', "--external-id", "x",
+        "--created", "2026-01-02T03:04:05", "--operation-id", "op_x",
+        stdin="two\nlines\n",
+        Remember=answering(SAVED, requests),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    (request,) = requests
+    assert (request.agent_id, request.collection) == ("planner", "notes")
+    assert (request.operation_id, request.force) == ("op_x", True)
+    draft = request.memory
+    assert draft.content == "two\nlines"
+    assert list(draft.tags) == ["a", "b"]
+    assert (draft.state_kind, draft.importance) == (types_pb2.STATE_KIND_TASK, 5)
+    assert draft.HasField("confidence")
+    assert (draft.session_id, draft.thread_id, draft.external_id) == ("s", "t", "x")
+    assert (draft.category, draft.emotion, draft.private) == ("c", "calm", True)
+    assert dict(draft.attributes) == {"n": 1.0}
+    assert draft.created_time.ToDatetime(tzinfo=UTC) == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_check_tells_without_saving_and_ends_in_3_if_refused(run: Run) -> None:
+    refused = pb.CheckResponse(duplicate=DUPLICATE, method=types_pb2.METHOD_COSINE)
+    result = run("check", "a", Check=answering(refused))
+    assert result.exit_code == 3
+    assert result.stdout.startswith("Would not be saved — very similar memory already exists.\n")
+    result = run("check", "a", Check=answering(pb.CheckResponse(would_save=True)))
+    assert (result.exit_code, result.stdout) == (0, "Would be saved.\n")
+
+
+# -- reading
+
+
+def test_recall_shows_hits_as_a_table(run: Run) -> None:
+    hits = [pb.Hit(memory=memory(1, "[bold]x[/bold] :smile:"), cosine_similarity=0.912)]
+    requests: list[pb.RecallRequest] = []
+    result = run(
+        "recall", "port", "-k", "3", "--mode", "lexical", "--kind", "event", "--since",
+        "2026-01-01", "--no-diversity", "--no-touch", "--by-agent", "planner",
+        Recall=answering(pb.RecallResponse(hits=hits, degraded_because="embedder"), requests),
+    )  # fmt: skip
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Note: embedder\n")
+    assert re.search(r"1 +│ 0.91 +│ 3d ago +│ mem_0+1 +│ \[bold\]x\[/bold\] :smile:", result.stdout)
+    (request,) = requests
+    assert (request.k, request.mode, request.no_touch) == (3, pb.RECALL_MODE_LEXICAL, True)
+    assert request.diversity.HasField("enabled")
+    assert list(request.filter.agent_ids) == ["planner"]
+    assert not request.filter.created.HasField("to_time")
+
+
+def test_recall_without_hits_says_so(run: Run) -> None:
+    result = run("recall", "port", Recall=answering(pb.RecallResponse()))
+    assert (result.exit_code, result.stdout) == (0, "Nothing found.\n")
+
+
+def test_get_missing_one_shows_the_rest_and_ends_in_1(run: Run) -> None:
+    link = types_pb2.Link(target_id="mem_b", type=types_pb2.LINK_TYPE_UPDATES, confidence=0.5)
+    answer = pb.GetResponse(memories=[memory(1, tags=["a", "b"], links=[link])], missing_ids=["y"])
+    result = run("get", "mem_1", "y", Get=answering(answer))
+    assert result.exit_code == 1
+    assert "mem_0000000000000001 (state/fact, active, 3d ago)\nThe port is 8080.\n" in result.stdout
+    assert "  tags: a, b\n" in result.stdout
+    assert "  link: updates mem_b (confidence 0.50)\n" in result.stdout
+    assert result.stderr == "Memory not found: y\n"
+
+
+def test_list_shows_how_to_go_on(run: Run) -> None:
+    answer = pb.ListResponse(memories=[memory(1), memory(2)], next_page_token="tok")
+    requests: list[pb.ListRequest] = []
+    result = run("list", "--limit", "2", "--status", "closed", List=answering(answer, requests))
+    assert result.exit_code == 0
+    assert "mem_0000000000000002" in result.stdout
+    assert result.stdout.endswith("More with: --page-token tok\n")
+    assert requests[0].page_size == 2
+    assert list(requests[0].filter.statuses) == [types_pb2.STATUS_CLOSED]
+
+
+# -- changing
+
+
+def test_forget_shows_what_is_gone(run: Run) -> None:
+    answer = pb.ForgetResponse(forgotten=[memory(1, emotion="happy")], unlinked_count=2)
+    result = run("forget", "mem_1", "--reason", "wrong", Forget=answering(answer))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "Forgot (id: mem_0000000000000001, 3d ago): The port is 8080.",
+        "Emotion: happy | Importance: 3",
+        "Links taken away: 2",
+    ]
+
+
+def test_forget_dry_run_says_would(run: Run) -> None:
+    answer = pb.ForgetResponse(forgotten=[memory(1)], dry_run=True, missing_ids=["mem_2"])
+    result = run("forget", "mem_1", "mem_2", "--dry-run", Forget=answering(answer))
+    assert result.exit_code == 1
+    assert result.stdout.startswith("Would forget (id: mem_0000000000000001, 3d ago)")
+    assert result.stderr == "Memory not found: mem_2\n"
+
+
+def test_forget_unknown_id_hints_and_ends_in_1(run: Run) -> None:
+    result = run("forget", "mem_1", Forget=failing("NOT_FOUND", "MEMORY_NOT_FOUND"))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        "Error: because (MEMORY_NOT_FOUND)",
+        "Double-check the ID. Use recall to search for the memory you're looking for.",
+    ]
+
+
+def test_update_clears_and_sets_fields(run: Run) -> None:
+    requests: list[pb.UpdateRequest] = []
+    answer = pb.UpdateResponse(updated=True, memory=memory(1, revision=8))
+    result = run(
+        "update", "mem_1", "--content", "new", "--clear", "tags", "--expected-revision", "7",
+        Update=answering(answer, requests),
+    )  # fmt: skip
+    assert result.stdout == "Updated (id: mem_0000000000000001, revision 8).\n"
+    assert list(requests[0].update_mask.paths) == ["content", "tags"]
+
+
+def test_update_that_repeats_another_ends_in_3(run: Run) -> None:
+    answer = pb.UpdateResponse(memory=memory(1), duplicate=DUPLICATE)
+    result = run("update", "mem_1", "--content", "new", Update=answering(answer))
+    assert result.exit_code == 3
+    assert result.stdout.startswith("Not changed — very similar memory already exists.\n")
+
+
+def test_link_and_unlink_show_both_directions(run: Run) -> None:
+    there = types_pb2.Link(target_id="mem_b", type=types_pb2.LINK_TYPE_UPDATES, confidence=0.5)
+    back = types_pb2.Link(target_id="mem_a", type=types_pb2.LINK_TYPE_UPDATED_BY, confidence=0.5)
+    result = run(
+        "link", "mem_a", "mem_b", "--type", "updates",
+        Link=answering(pb.LinkResponse(link=there, inverse=back, created=True)),
+    )  # fmt: skip
+    assert result.stdout.splitlines() == [
+        "Linked.",
+        "- updates mem_b (confidence 0.50)",
+        "- updated_by mem_a (confidence 0.50)",
+    ]
+    result = run("unlink", "mem_a", "mem_b", Unlink=answering(pb.UnlinkResponse(removed=[there])))
+    assert result.stdout == "Unlinked: updates mem_b (confidence 0.50)\n"
+
+
+# -- collections, figures
+
+
+def test_collections_update_sends_settings(run: Run) -> None:
+    requests: list[admin_pb.UpdateCollectionRequest] = []
+    result = run(
+        "collections", "update", "notes", "--preset", "ego", "--set", "guard.exact=true",
+        "--set", "decay.floor=0.1", "--set", "guard.tokenizer=whitespace",
+        "--unset", "guard.jaccard_above",
+        UpdateCollection=answering(admin_pb.UpdateCollectionResponse(), requests),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    settings = requests[0].collection
+    assert settings.guard == types_pb2.GuardPolicy(
+        preset=types_pb2.PRESET_EGO, exact=True, tokenizer=types_pb2.TOKENIZER_WHITESPACE
+    )
+    assert settings.decay == types_pb2.DecayPolicy(floor=0.1)
+    assert "guard.jaccard_above" in requests[0].update_mask.paths
+
+
+def test_collections_list_reads_all_pages(run: Run) -> None:
+    def pages(request: admin_pb.ListCollectionsRequest, _context: Any) -> Any:
+        first = not request.page_token
+        item = types_pb2.Collection(name="a" if first else "b")
+        return admin_pb.ListCollectionsResponse(
+            collections=[item], next_page_token="t" if first else "", revision=3
+        )
+
+    result = run("collections", "list", "--json", ListCollections=pages)
+    answer = json.loads(result.stdout)
+    assert [item["name"] for item in answer["collections"]] == ["a", "b"]
+    assert answer["revision"] == 3
+
+
+def test_collections_delete_asks_first(run: Run) -> None:
+    requests: list[Any] = []
+    handler = answering(admin_pb.DeleteCollectionResponse(active_count=3), requests)
+    refused = run("collections", "delete", "notes", stdin="n\n", DeleteCollection=handler)
+    assert (refused.exit_code, requests) == (1, [])
+    done = run("collections", "delete", "notes", "--yes", DeleteCollection=handler)
+    assert done.stdout == "Deleted notes with 3 live memories.\n"
+
+
+@pytest.mark.parametrize("command", [["create", "notes"], ["show"]])
+def test_collections_create_and_show_print_settings(run: Run, command: list[str]) -> None:
+    guard = types_pb2.GuardPolicy(preset=types_pb2.PRESET_EGO, exact=False, similar_above=0.7)
+    collection = types_pb2.Collection(name="notes", guard=guard)
+    result = run(
+        "collections",
+        *command,
+        CreateCollection=answering(admin_pb.CreateCollectionResponse(collection=collection)),
+        GetCollection=answering(admin_pb.GetCollectionResponse(collection=collection)),
+    )
+    assert result.exit_code == 0
+    assert re.search(r"guard.jaccard_above +│ off", result.stdout)
+    assert re.search(r"guard.similar_above +│ 0.7", result.stdout)
+
+
+def test_compare_and_stats_print_tables(run: Run) -> None:
+    outcome = admin_pb.PresetOutcome(
+        preset=types_pb2.PRESET_EGO, refuses=True, method=types_pb2.METHOD_COSINE
+    )
+    result = run(
+        "compare", "a", "b", Compare=answering(admin_pb.CompareResponse(presets=[outcome]))
+    )
+    assert re.search(r"preset ego +│ would refuse the second \(cosine\)", result.stdout)
+    assert re.search(r"cosine similarity +│ no embedder", result.stdout)
+    figures = admin_pb.CollectionStats(name="notes", active_count=4, refused_counts={"exact": 2})
+    result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
+    assert re.search(r"notes +│ 4 .*exact 2", result.stdout)

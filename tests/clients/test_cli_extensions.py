@@ -1,0 +1,103 @@
+"""Commands of other packages join by entry points, and never take ours down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import pytest
+import typer
+from totonoe.cli import extensions
+from totonoe.cli.main import make_app
+from typer.testing import CliRunner, Result
+
+
+class Point:
+    """An entry point that loads what a test says."""
+
+    def __init__(self, register: Callable[[typer.Typer], None] | ImportError) -> None:
+        self._register = register
+        self.loads = 0
+
+    def load(self) -> Callable[[typer.Typer], None]:
+        self.loads += 1
+        if isinstance(self._register, ImportError):
+            raise self._register
+        return self._register
+
+
+def register(app: typer.Typer) -> None:
+    """Adds a `serve` with options of its own, and a command that we have."""
+
+    @app.command()
+    def serve(
+        address: Annotated[str, typer.Option()] = "default",
+        as_json: Annotated[bool, typer.Option("--json")] = False,
+    ) -> None:
+        typer.echo(json.dumps({"address": address, "json": as_json}))
+
+    @app.command()
+    def recall() -> None:
+        typer.echo("theirs")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, points: list[Any], *arguments: str) -> Result:
+    monkeypatch.setattr(extensions, "entry_points", lambda group: points if group else [])
+    monkeypatch.setenv("COLUMNS", "160")
+    return CliRunner().invoke(make_app(), list(arguments))
+
+
+def test_command_of_extension_runs_with_its_own_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(monkeypatch, [Point(register)], "serve", "--address", "x")
+    assert json.loads(result.stdout) == {"address": "x", "json": False}
+
+
+def test_shared_options_before_a_command_of_extension_reach_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = run(monkeypatch, [Point(register)], "--address", "x", "--json", "serve")
+    assert json.loads(result.stdout) == {"address": "x", "json": True}
+
+
+def test_shared_option_that_a_command_of_extension_lacks_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = run(monkeypatch, [Point(register)], "--agent", "me", "serve")
+    assert result.exit_code == 2
+    assert "takes no --agent" in result.stderr
+
+
+def test_own_command_is_not_replaced_and_loads_no_extension(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = Point(register)
+    result = run(monkeypatch, [point], "recall", "--help")
+    assert "Find memories by meaning" in result.stdout
+    assert point.loads == 0
+
+
+@pytest.mark.parametrize("name", ["serve", "demo", "quality"])
+@pytest.mark.parametrize("points", [[], [Point(ImportError("No module named 'apsw'"))]])
+def test_server_command_without_the_extra_says_in_one_line_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, points: list[Any]
+) -> None:
+    result = run(monkeypatch, points, name, "--whatever", "x")
+    assert result.exit_code == 2
+    because = " (No module named 'apsw')" if points else ""
+    expected = f"totonoe {name} needs the server: pip install 'totonoe[server]'{because}\n"
+    assert (result.stdout, result.stderr) == ("", expected)
+
+
+def test_help_lists_all_commands_even_if_one_extension_cannot_load(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = Point(ImportError("no"))
+    result = run(monkeypatch, [broken, Point(register)], "--help")
+    assert result.exit_code == 0
+    for name in ("remember", "import", "collections", "serve", "quality"):
+        assert name in result.stdout
+
+
+def test_unknown_command_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, [], "nonsense").exit_code == 2

@@ -1,0 +1,80 @@
+"""A real daemon in a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import totonoe
+
+START_LIMIT_S = 60.0
+STOP_LIMIT_S = 60.0
+
+
+def free_port() -> int:
+    """A loopback port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class DaemonProcess:
+    """`python -m totonoe_server` on a data directory; `with` starts and stops it."""
+
+    def __init__(self, data_dir: Path, *, embedder: str = "hashing") -> None:
+        self.address = f"127.0.0.1:{free_port()}"
+        self.data_dir = data_dir
+        self._embedder = embedder
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = data_dir.parent / f"{data_dir.name}.log"
+
+    def start(self) -> None:
+        """Starts it and returns when it answers."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "totonoe_server"),
+                    *("--address", self.address),
+                    *("--data-dir", str(self.data_dir)),
+                    *("--embedder", self._embedder),
+                ],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "TOTONOE_LOG_FORMAT": "json"},
+            )
+        deadline_s = time.monotonic() + START_LIMIT_S
+        while time.monotonic() < deadline_s:
+            if self._process.poll() is not None:
+                raise RuntimeError(f"the daemon ended: {self.log.read_text()}")
+            try:
+                with totonoe.Client(self.address, timeout_s=2.0) as client:
+                    client.stats()
+                    return
+            except totonoe.TotonoeError:
+                time.sleep(0.05)
+        raise TimeoutError(self.log.read_text())
+
+    def kill(self) -> None:
+        """kill -9."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(STOP_LIMIT_S)
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit code."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(STOP_LIMIT_S)
+
+    def __enter__(self) -> DaemonProcess:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,295 @@
+"""Engines for tests: a clock that is told the time, vectors by rule, an embedder in process."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from totonoe_core.commands import (
+    Applied,
+    ChangeSettings,
+    Command,
+    Forget,
+    LinkMemories,
+    Remember,
+    Remembered,
+    UnlinkMemories,
+    Update,
+)
+from totonoe_core.embedding import chunks
+from totonoe_core.embedding.hashing import HashingEmbedder
+from totonoe_core.embedding.vectors import mean_of_chunks
+from totonoe_core.engine.embedded import EmbeddedEngine
+from totonoe_core.errors import Unavailable
+from totonoe_core.queries import Filter
+from totonoe_core.records import Fields, LinkType, Memory, Status
+
+DIMENSION = 8
+WAIT_S = 30.0
+"""Bound on every wait; nothing takes that long unless it hangs."""
+NOON = 1_790_000_000_000_000
+HOUR_US = 3_600_000_000
+DAY_US = 24 * HOUR_US
+EVERY_STATUS = Filter(statuses=tuple(Status))
+
+
+class FakeClock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self, now_us: int = NOON) -> None:
+        self.now_us = now_us
+
+    def __call__(self) -> int:
+        return self.now_us
+
+    def advance(self, by_us: int) -> None:
+        self.now_us += by_us
+
+
+def unit(values: Any) -> np.ndarray:
+    """float32[dim] of unit norm, as the engine stores a given vector."""
+    array = np.asarray(values, dtype="<f4").astype(np.float64)
+    return (array / np.sqrt(np.square(array).sum())).astype(np.float32)
+
+
+def vector_of(text: str, dimension: int = DIMENSION) -> np.ndarray:
+    """A unit vector that belongs to a text; different texts have unrelated ones."""
+    seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+    return unit(np.random.default_rng(seed).normal(size=dimension))
+
+
+def vector_at(base: np.ndarray, cosine: float, seed: int = 0) -> np.ndarray:
+    """A unit vector at a cosine (up to float32 rounding) from another one."""
+    other = np.random.default_rng(seed).normal(size=len(base))
+    other -= (other @ base.astype(np.float64)) * base
+    other /= np.linalg.norm(other)
+    return unit(cosine * base.astype(np.float64) + np.sqrt(1.0 - cosine**2) * other)
+
+
+def remember(
+    content: str,
+    *,
+    agent: str = "anna",
+    vector: np.ndarray | None = None,
+    force: bool = False,
+    text_only: bool = False,
+    **fields: Any,
+) -> Remember:
+    """A Remember with the text's own vector, another one, or none."""
+    if vector is None and not text_only:
+        vector = vector_of(content)
+    given = b"" if vector is None else np.asarray(vector, "<f4").tobytes()
+    return Remember(agent, content, Fields(**fields), given, force)
+
+
+def update(memory_id: str, *, agent: str = "anna", **named: Any) -> Update:
+    """An Update of the named fields; a new text brings its own vector."""
+    options = {
+        name: named.pop(name) for name in ("expected_revision", "reason", "force") if name in named
+    }
+    content, vector = named.pop("content", ""), named.pop("vector", None)
+    mask = [*named, *(["content"] if content else []), *(["vector"] if vector is not None else [])]
+    if content and vector is None:
+        vector = vector_of(content)
+    given = b"" if vector is None else np.asarray(vector, "<f4").tobytes()
+    return Update(agent, memory_id, tuple(mask), Fields(**named), content, given, **options)
+
+
+def forget(*ids: str, agent: str = "anna", reason: str = "") -> Forget:
+    """A Forget of ids."""
+    return Forget(agent, ids, reason)
+
+
+def link(
+    source: str, target: str, type_: LinkType = LinkType.RELATED, agent: str = "anna", **more: Any
+) -> LinkMemories:
+    """A link of confidence 0.5."""
+    return LinkMemories(agent, source, target, type_, more.pop("confidence", 0.5), **more)
+
+
+def unlink(
+    source: str, target: str, type_: LinkType | None = None, agent: str = "anna"
+) -> UnlinkMemories:
+    """The end of a link, or of all between two."""
+    return UnlinkMemories(agent, source, target, type_)
+
+
+def change(*changes: tuple[str, Any], agent: str = "anna", **more: Any) -> ChangeSettings:
+    """A change of settings."""
+    return ChangeSettings(agent, changes, **more)
+
+
+class Store:
+    """One collection of an engine, with answers in place of futures."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        collection: str = "default",
+        clock: FakeClock | None = None,
+        **more: Any,
+    ) -> None:
+        self.path, self.collection, self.more = path, collection, more
+        self.clock = clock or FakeClock()
+        if more.get("embedding") is None:
+            more.setdefault("client_vector_dimension", DIMENSION)
+        self.engine = self._opened()
+
+    def _opened(self) -> EmbeddedEngine:
+        more = {"embedding": None} | self.more
+        return EmbeddedEngine(self.path, clock=self.clock, **more)
+
+    def reopen(self) -> None:
+        """Closes the engine and opens its directory again."""
+        self.engine.close(WAIT_S)
+        self.engine = self._opened()
+
+    def apply(self, *commands: Command, operation_id: str = "") -> Applied:
+        """One operation."""
+        return self.engine.apply(self.collection, operation_id, commands).result(WAIT_S)
+
+    def do(self, command: Command, operation_id: str = "") -> Any:
+        """The result of one command."""
+        return self.apply(command, operation_id=operation_id).results[0]
+
+    def save(self, content: str, **more: Any) -> str:
+        """Id of a new memory."""
+        answer: Remembered = self.do(remember(content, **more))
+        assert answer.saved, answer
+        return answer.memory_id
+
+    def get(self, *ids: str, agent: str = "anna") -> Any:
+        """Memories by id."""
+        return self.engine.get(self.collection, agent, ids).result(WAIT_S)
+
+    def one(self, memory_id: str, agent: str = "anna") -> Memory:
+        """The one memory of an id."""
+        return self.get(memory_id, agent=agent).memories[0]
+
+    def recall(self, query: Any) -> Any:
+        """Answer of a Recall."""
+        return self.engine.search(self.collection, query).result(WAIT_S)
+
+    def check(self, command: Remember) -> Any:
+        """Answer of a Check."""
+        return self.engine.check(self.collection, command).result(WAIT_S)
+
+    def list(
+        self, agent: str = "anna", where: Filter = EVERY_STATUS, page_size: int = 1000
+    ) -> list[Memory]:
+        """All memories that an agent may see, page by page."""
+        found: list[Memory] = []
+        token = ""
+        for _ in range(1000):
+            page = self.engine.scan(self.collection, agent, where, page_size, token).result(WAIT_S)
+            found += page.memories
+            token = page.next_page_token
+            if not token:
+                return found
+        raise AssertionError("a List that does not end")
+
+    def stats(self) -> Any:
+        """Figures of the collection."""
+        return self.engine.stats(self.collection).result(WAIT_S).collections[0]
+
+    @property
+    def revision(self) -> int:
+        """The collection's revision."""
+        return self.engine.get_collection(self.collection).result(WAIT_S).revision
+
+    def set(self, *changes: tuple[str, Any]) -> None:
+        """Changes settings."""
+        self.apply(change(*changes))
+
+    def file(self) -> Path:
+        """The file of the first collection that was made."""
+        return next(iter((self.path / "collections").glob("*/memory.db")))
+
+    def close(self) -> None:
+        """Closes the engine."""
+        self.engine.close(WAIT_S)
+
+
+@contextmanager
+def opened(path: Path, **more: Any) -> Iterator[Store]:
+    """A store that is closed in the end."""
+    store = Store(path, **more)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+class InProcessEmbedding:
+    """What the engine uses of `EmbeddingService`, on an embedder in this process.
+
+    Like the service it cuts long texts into chunks, answers by future and refuses after
+    `close`. Like the service with a text in its cache it answers at once.
+    """
+
+    def __init__(self, embedder: Any = None) -> None:
+        self.embedder = embedder or HashingEmbedder(64)
+        self.identity = self.embedder.identity
+        self.state = "ready"
+        self.texts: list[str] = []
+
+    def wait_ready(self, timeout_s: float) -> Any:  # noqa: ARG002 - it is ready
+        return self.identity
+
+    def stats(self) -> Any:
+        return SimpleNamespace(cpu_s=0.0)
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """float32[n, dim] of unit norm."""
+        rows = []
+        for text in texts:
+            parts = chunks(text)
+            rows.append(mean_of_chunks(self.embedder.embed(parts), parts))
+        return np.array(rows, np.float32)
+
+    def submit(self, texts: Sequence[str]) -> Future[np.ndarray]:
+        if self.state != "ready":
+            raise Unavailable("SHUTTING_DOWN", "the embedder is shutting down", retry_delay_ms=1)
+        self.texts += texts
+        future: Future[np.ndarray] = Future()
+        future.set_result(self.vectors(texts))
+        return future
+
+    def close(self) -> None:
+        self.state = "stopped"
+
+
+class HeldEmbedding(InProcessEmbedding):
+    """An embedder that answers when the test lets it."""
+
+    def __init__(self, embedder: Any = None) -> None:
+        super().__init__(embedder)
+        self.held: list[tuple[list[str], Future[np.ndarray]]] = []
+
+    def submit(self, texts: Sequence[str]) -> Future[np.ndarray]:
+        self.texts += texts
+        future: Future[np.ndarray] = Future()
+        self.held.append((list(texts), future))
+        return future
+
+    def release(self, error: BaseException | None = None) -> None:
+        """Answers, or fails, what was asked so far."""
+        held, self.held = self.held, []
+        for texts, future in held:
+            if error is None:
+                future.set_result(self.vectors(texts))
+            else:
+                future.set_exception(error)
+
+
+def numbered(prefix: str) -> Iterator[str]:
+    """prefix 1, prefix 2, ..."""
+    return (f"{prefix} {number}" for number in itertools.count(1))
