@@ -25,7 +25,9 @@ def resolve_address(address: str | None) -> str:
     ValueError
         If it has none of these forms.
     """
-    chosen = address or os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS
+    # The daemon reads the same variable, and may listen on several addresses: the first will do.
+    listening = os.environ.get(ADDRESS_VARIABLE, "").partition(",")[0].strip()
+    chosen = address or listening or DEFAULT_ADDRESS
     if chosen.startswith("unix:") and len(chosen) > len("unix:"):
         return chosen
     match = _HOST_PORT.match(chosen)

@@ -10,7 +10,6 @@ from totonoe_core import limits
 from totonoe_core.commands import SettingsChanged
 from totonoe_core.engine.seam import Engine
 from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
-
 from totonoe_server import codec_answers as answers
 from totonoe_server.codec import collection_name, required, time_to_wire
 from totonoe_server.codec_policy import (

@@ -17,7 +17,6 @@ from totonoe_core import limits
 from totonoe_core.commands import Applied, Remember
 from totonoe_core.engine.seam import Engine
 from totonoe_core.errors import InvalidArgument
-
 from totonoe_server import status
 from totonoe_server.codec import collection_name
 from totonoe_server.codec_answers import remembered_to_wire

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import ListValue, NullValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core import limits, queries, records
 from totonoe_core.errors import InvalidArgument

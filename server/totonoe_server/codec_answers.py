@@ -25,7 +25,6 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.records import Duplicate, GuardReport, LayerReport, Method, SimilarMemory
-
 from totonoe_server.codec import DIVERSITY_EFFECTS, METHODS, PRESETS, RECALL_MODES
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
 from totonoe_server.codec_policy import model_to_wire, overlaid

@@ -10,7 +10,6 @@ from totonoe_core.commands import Remember, Update
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import Filter
 from totonoe_core.records import Fields, Kind, Link, Memory, StateKind, Status
-
 from totonoe_server.codec import (
     KINDS,
     LINK_TYPES,

@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
+
 from totonoe.v1 import admin_service_pb2, types_pb2
 from totonoe_core.commands import ChangeSettings, CollectionInfo
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
 from totonoe_core.records import ModelIdentity
-
 from totonoe_server.codec import PRESETS, TOKENIZERS, required, time_to_wire
 
 Setting = str | float | bool | None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from grpc import aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+
 from totonoe.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
@@ -27,7 +28,6 @@ from totonoe.v1 import (
 from totonoe_core import clock, limits
 from totonoe_core.engine.seam import Engine
 from totonoe_core.errors import TotonoeError
-
 from totonoe_server.addresses import (
     Address,
     AddressError,

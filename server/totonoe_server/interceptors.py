@@ -19,9 +19,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 from grpc import aio
+
 from totonoe_core import limits
 from totonoe_core.errors import InvalidArgument, Unavailable
-
 from totonoe_server import logs, status
 from totonoe_server.pending import shutting_down
 
@@ -103,7 +103,7 @@ class Admission:
         self._now -= 1
 
 
-class Guard(aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in the stubs alone
+class Guard(aio.ServerInterceptor):
     """Wraps every handler of the server."""
 
     def __init__(self, calls_max: int = CALLS_MAX, streams_max: int = STREAMS_MAX) -> None:

@@ -20,7 +20,6 @@ from totonoe_core.engine.seam import Engine
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import LinkType
-
 from totonoe_server import codec_answers as answers
 from totonoe_server.bulk import Bulk
 from totonoe_server.codec import LINK_TYPES, collection_name

@@ -15,9 +15,9 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
+
 from totonoe.v1 import memory_service_pb2
 from totonoe_core.errors import TotonoeError, Unavailable
-
 from totonoe_server import logs
 
 DOMAIN: Final = "totonoe.v1"

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from totonoe import Client
     from totonoe_core.engine.seam import Engine
-
     from totonoe_server.daemon import Daemon
 
 START_LIMIT_S = 120.0

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
+
 from support.scripted import scripted
 from totonoe import AsyncClient, Client, RetryPolicy
 from totonoe.cli.main import app
-from typer.testing import CliRunner, Result
 
 # Fast enough for a test, otherwise the policy that users get.
 QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from support.scripted import scripted
 from totonoe import (
     Client,
@@ -329,6 +330,8 @@ def test_address_default_comes_from_environment(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TOTONOE_ADDRESS", "127.0.0.1:7000")
     assert resolve_address(None) == "127.0.0.1:7000"
     assert resolve_address("[::1]:80") == "[::1]:80"
+    monkeypatch.setenv("TOTONOE_ADDRESS", "unix:/run/t.sock,127.0.0.1:7000")
+    assert resolve_address(None) == "unix:/run/t.sock"
     monkeypatch.delenv("TOTONOE_ADDRESS")
     assert resolve_address(None) == "127.0.0.1:7766"
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
+from typer.testing import Result
+
 from support.scripted import answering, failing
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-from typer.testing import Result
 
 Run = Callable[..., Result]
 THREE_DAYS_AGO = Timestamp()
@@ -89,6 +90,14 @@ def test_remember_refused_explains_and_ends_in_3(run: Run) -> None:
         "If this is a meaningful update, use recall to review the existing memory "
         "and consider whether the new perspective adds value.",
     ]
+
+
+def test_remember_replayed_says_that_nothing_was_done(run: Run) -> None:
+    for answer in (SAVED, REFUSED):
+        again = pb.RememberResponse(replayed=True)
+        again.MergeFrom(answer)
+        result = run("remember", "a", "--operation-id", "op_1", Remember=answering(again))
+        assert "This operation id was used before" in result.stdout
 
 
 def test_remember_every_option_reaches_the_daemon(run: Run) -> None:

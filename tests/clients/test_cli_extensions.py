@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import pytest
 import typer
+from typer.testing import CliRunner, Result
+
 from totonoe.cli import extensions
 from totonoe.cli.main import make_app
-from typer.testing import CliRunner, Result
 
 
 class Point:

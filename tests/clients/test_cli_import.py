@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
+
 from support.scripted import fail, scripted
 from totonoe.cli.main import app
 from totonoe.cli.rows import LINE_BYTES_MAX, BadRow, Options, Row, read_rows
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-from typer.testing import CliRunner, Result
 
 MEMORIES = [
     {"id": "conv-26/D1:1", "conv": "conv-26", "level": "turn", "speaker": "Caroline",

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
+from typer.testing import CliRunner
+
 from support.scripted import scripted
 from totonoe.cli.main import app
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-from typer.testing import CliRunner
 
 TIME = Timestamp(seconds=1_767_225_600, nanos=5_000_000)
 TIME_TEXT = "2026-01-01T00:00:00.005000Z"

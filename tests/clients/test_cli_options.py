@@ -9,11 +9,12 @@ from typing import Any
 
 import grpc
 import pytest
+from typer.testing import CliRunner, Result
+
 from support.scripted import answering, failing, scripted
 from totonoe.cli.main import app
 from totonoe.cli.text import age, clean, snippet
 from totonoe.v1 import memory_service_pb2 as pb
-from typer.testing import CliRunner, Result
 
 Run = Callable[..., Result]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from support.scripted import fail, scripted
 from totonoe import errors, status
 from totonoe.v1 import errors_pb2

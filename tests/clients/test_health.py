@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
 from totonoe import errors
 
 

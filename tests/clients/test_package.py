@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 import totonoe
 from totonoe import AsyncClient, Client
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from support.scripted import fail, scripted
 from totonoe import AsyncClient, Client, Draft, RetryPolicy, errors
 from totonoe.bulk import ITEMS_PER_MESSAGE_MAX, MESSAGES_IN_FLIGHT_MAX

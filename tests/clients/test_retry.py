@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
+
 from support.scripted import fail, scripted
 from totonoe import RetryPolicy, errors
 from totonoe.retry import Attempts

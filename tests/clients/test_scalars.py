@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from google.protobuf import struct_pb2
+
 from totonoe import convert, convert_admin, scalars
 from totonoe.drafts import Draft
 from totonoe.enums import Kind

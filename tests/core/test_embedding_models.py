@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from support.embedding import assert_unit_rows
 from totonoe_core import errors
 from totonoe_core.embedding import Embedder, EmbedderSettings, EmbeddingService, make_embedder

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from support.embedding import assert_unit_rows
 from totonoe_core import errors, limits
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService, IdentityChanged

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from totonoe_core import errors, limits
 from totonoe_core.embedding.pending import Pending, Piece, Request, settle, text_key
 from totonoe_core.embedding.protocol import Vectors, text_refused

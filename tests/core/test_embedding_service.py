@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from support.embedding import ScriptedModel, assert_unit_rows, is_running, poll
 from totonoe_core import errors, limits
 from totonoe_core.embedding import (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from support.embedding import assert_unit_rows
 from totonoe_core import errors
 from totonoe_core.embedding import EmbedderSettings, ModelIdentity, chunks, make_embedder

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from totonoe_core.kernels import cache
 
 ROOT = Path(__file__).parents[2]

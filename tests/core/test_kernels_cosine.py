@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
+
 from support import oracles
 from totonoe_core.kernels import cosine
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from support import oracles
 from totonoe_core.kernels import jaccard
 from totonoe_core.text.tokens import token_hashes, whitespace_tokens

@@ -8,6 +8,7 @@ from hashlib import blake2b
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from totonoe_core.text.normalize import (
     canonical_form,
     canonical_hash,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from totonoe_core.limits import CONTENT_BYTES_MAX
 from totonoe_core.text import tokens as module
 from totonoe_core.text.normalize import canonical_form, refusing_form

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+
 import totonoe
 from support.daemons import DaemonProcess
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import totonoe
 from support.daemons import DaemonProcess
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from support.daemons import DaemonProcess
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -37,7 +37,10 @@ def test_contract_every_element_is_commented(path: Path) -> None:
 
 
 def test_undocumented_missing_comments_are_found() -> None:
-    text = "// P.\npackage p;\nmessage A {\n  // F.\n  int32 f = 1;\n  string g = 2;\n}\nenum E {\n  X = 0;\n}\n"
+    text = "\n".join(
+        ["// P.", "package p;", "message A {", "  // F.", "  int32 f = 1;", "  string g = 2;", "}"]
+        + ["enum E {", "  X = 0;", "}"]
+    )
     assert undocumented(text) == ["message A", "string g = 2;", "enum E", "X = 0;"]
 
 
@@ -52,7 +55,9 @@ def test_stubs_regenerated_are_equal() -> None:
 
 
 def test_docs_every_rpc_is_mentioned() -> None:
-    rpcs = [name for path in PROTOS for name in re.findall(r"^\s*rpc (\w+)", path.read_text(), re.M)]
+    rpcs = [
+        name for path in PROTOS for name in re.findall(r"^\s*rpc (\w+)", path.read_text(), re.M)
+    ]
     docs = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
     assert len(rpcs) > 10
     assert [name for name in rpcs if not re.search(rf"\b{name}\b", docs)] == []

@@ -13,6 +13,7 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
+
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe.v1 import memory_service_pb2 as pb

@@ -21,6 +21,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc
 from totonoe_core.queries import Gotten

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+
 from totonoe_server import logs
 
 SECRET = "the quince jam"

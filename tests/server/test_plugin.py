@@ -6,9 +6,11 @@ import asyncio
 import os
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+
 from totonoe_server.testing import running_server
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +45,9 @@ def test_fixture_serves_a_client_of_a_users_test(tmp_path):
         "    with totonoe_server.client() as client:\n"
         "        assert client.remember('The port is 8080.').saved\n"
     )
-    loaded = ["-p", "totonoe_server.testing"]
+    # By its entry point where the package is installed, by name where only the sources are.
+    installed = any(point.name == "totonoe" for point in entry_points(group="pytest11"))
+    loaded = [] if installed else ["-p", "totonoe_server.testing"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *loaded, "-W", "error", str(test)],
         env=ENVIRONMENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import grpc
+
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2

@@ -12,10 +12,11 @@ import grpc
 import pytest
 import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from typer.testing import CliRunner
+
 from totonoe_core.embedding.settings import KINDS
 from totonoe_server import addresses, commands, config, runner
 from totonoe_server.addresses import AddressError, parse_addresses
-from typer.testing import CliRunner
 
 PAGE = Path(__file__).parents[2] / "docs/configuration.md"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 from google.rpc import code_pb2
+
 from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core import errors

@@ -6,6 +6,7 @@ import random
 import threading
 
 import grpc
+
 from totonoe.v1 import memory_service_pb2 as pb
 
 ALLOWED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from totonoe_core.embedding import EmbedderSettings
 
 # Takes the place of the package `model2vec` in a child process. What it does with a text is

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
 from totonoe_core.commands import (
     Applied,
     ChangeSettings,

@@ -16,6 +16,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
+
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 
 Handler = Callable[[Any, grpc.ServicerContext], Any]

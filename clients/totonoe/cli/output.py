@@ -83,13 +83,18 @@ def remembered(answer: Remembered) -> None:
     if answer.duplicate is not None:
         line("Not saved — very similar memory already exists.")
         _duplicate(answer.duplicate)
+        _replay(answer.replayed)
         return
     count = len(answer.links)
     linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
     line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
-    if answer.replayed:
-        line("This operation id was used before: its first answer again, nothing was done now.")
+    _replay(answer.replayed)
     _most_related(answer.similar)
+
+
+def _replay(replayed: bool) -> None:
+    if replayed:
+        line("This operation id was used before: its first answer again, nothing was done now.")
 
 
 def checked(answer: Checked) -> None:

@@ -37,10 +37,10 @@ def settle(future: Future[A], work: Callable[[], A]) -> None:
 def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
     """The future of `step` on the result of `first`; a failure of either is its failure.
 
-    Cancelling it cancels what is under way, as far as that can still be cancelled.
+    Cancelling it cancels the second step if that still waits; the first may be shared with
+    others (the opening of a collection) and runs to its end.
     """
     out: Future[B] = Future()
-    current: list[Future[Any]] = [first]
 
     def second_done(second: Future[B]) -> None:
         if second.cancelled():
@@ -57,16 +57,9 @@ def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
         except BaseException as error:
             fail(out, error)
             return
-        current[0] = second
         second.add_done_callback(second_done)
-        if out.cancelled():
-            second.cancel()
+        out.add_done_callback(lambda done: second.cancel() if done.cancelled() else None)
 
-    def cancelled(done: Future[B]) -> None:
-        if done.cancelled():
-            current[0].cancel()
-
-    out.add_done_callback(cancelled)
     first.add_done_callback(first_done)
     return out
 

@@ -14,7 +14,6 @@ import typer
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbedderSettings
-
     from totonoe_server.quality.measure import Begin
 
 EXIT_FAILED = 1
@@ -102,7 +101,6 @@ def quality(
     prepare_cache(None)
     from totonoe_core.errors import TotonoeError
     from totonoe_core.guard.policy import Preset
-
     from totonoe_server.config import SettingsError
     from totonoe_server.quality.files import FileError
     from totonoe_server.quality.measure import measure
@@ -130,7 +128,6 @@ def _embedder(given: dict[str, Any]) -> EmbedderSettings:
     from dataclasses import fields
 
     from totonoe_core.embedding import EmbedderSettings
-
     from totonoe_server.config import SettingsError, load_settings
 
     settings = load_settings(**given)

@@ -9,7 +9,6 @@ from typing import Any
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.errors import TotonoeError
 from totonoe_core.guard.policy import PRESETS, GuardPolicy, Preset
-
 from totonoe_server.quality import pairs, questions, streams
 from totonoe_server.quality.files import (
     FileError,

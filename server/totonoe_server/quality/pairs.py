@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from totonoe_core.engine.comparing import token_jaccard, verdict
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.records import Method
 from totonoe_core.text.normalize import canonical_form, refusing_form
-
 from totonoe_server.quality.figures import auc, share
 from totonoe_server.quality.files import Pair
 from totonoe_server.quality.rig import Advance, Rig

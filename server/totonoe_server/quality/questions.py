@@ -17,7 +17,6 @@ from totonoe_core.commands import Remember
 from totonoe_core.guard.policy import DiversityPolicy, GuardPolicy
 from totonoe_core.queries import Recalled, RecallQuery
 from totonoe_core.records import Fields
-
 from totonoe_server.quality.figures import mean, recall_at, reciprocal_rank
 from totonoe_server.quality.files import Question, Told
 from totonoe_server.quality.rig import Advance, Rig

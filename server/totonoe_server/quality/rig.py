@@ -17,6 +17,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
 from totonoe_core.commands import Applied, Remember, Remembered
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService
 from totonoe_core.engine.embedded import EmbeddedEngine

@@ -19,7 +19,6 @@ from typing import Any
 from totonoe_core.commands import Remember, Remembered
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.records import Fields
-
 from totonoe_server.quality.figures import share
 from totonoe_server.quality.files import Item
 from totonoe_server.quality.rig import Advance, Rig
