@@ -152,21 +152,17 @@ class AsyncClient(AsyncAdminCalls):
         """
         wait_s = self._timeout_s if timeout_s is None else checked_timeout_s(timeout_s)
         window = Window(self._requests.remember_item)
-        stream = AsyncStream(self._channel, window, self._retry, wait_s, self.address)
+        stream = AsyncStream(self._channel, self._retry, wait_s, self.address)
         try:
             async for item in _each(items):
                 window.add(item)
                 if window.message_full:
-                    stream.send(window.close_message())
-                while window.in_flight_full:
-                    for result in await self._results(
-                        window.settle(await stream.receive()), timeout_s
-                    ):
+                    answer = await stream.exchange(window.close_message())
+                    for result in await self._results(window.settle(answer), timeout_s):
                         yield result
             if window.has_open:
-                stream.send(window.close_message())
-            while window.has_in_flight:
-                for result in await self._results(window.settle(await stream.receive()), timeout_s):
+                answer = await stream.exchange(window.close_message())
+                for result in await self._results(window.settle(answer), timeout_s):
                     yield result
         finally:
             stream.close()

@@ -1,11 +1,12 @@
 """The bookkeeping of `remember_many`: what is packed, on its way, and answered.
 
-No input or output here; both clients drive it the same way:
+No input or output here; the clients drive it:
 
     items -> add -> close_message -> (the wire) -> settle -> answers in order
 
-Memory is bounded: at most `MESSAGES_IN_FLIGHT_MAX` messages wait for their answers, each
-of at most `ITEMS_PER_MESSAGE_MAX` items and about `MESSAGE_BYTES_GOAL` bytes.
+Memory is bounded: at most `MESSAGES_IN_FLIGHT_MAX` messages wait for their answers (in the
+asyncio client one, see `totonoe.streams`), each of at most `ITEMS_PER_MESSAGE_MAX` items and
+about `MESSAGE_BYTES_GOAL` bytes.
 """
 
 from __future__ import annotations

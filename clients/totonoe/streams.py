@@ -1,6 +1,6 @@
 """The wire side of `remember_many`: one stream, opened again when it breaks.
 
-Messages without an answer are sent again on the new stream, with the same operation
+What has no answer is sent again on the new stream, with the same operation
 ids. Answers are waited for one at a time, each with its own time limit, because a stream
 that lives as long as its input cannot have one deadline.
 """
@@ -8,10 +8,11 @@ that lives as long as its input cannot have one deadline.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -19,7 +20,7 @@ import grpc.aio
 
 from totonoe import status
 from totonoe.bulk import Window, ended_early
-from totonoe.errors import DeadlineExceeded, TotonoeError
+from totonoe.errors import DeadlineExceeded, Internal, TotonoeError, Unavailable
 from totonoe.requests import REMEMBER_MANY_PATH, serialize
 from totonoe.retry import Attempts, RetryPolicy
 from totonoe.v1 import memory_service_pb2 as memory_pb
@@ -147,68 +148,73 @@ class Stream:
 
 
 class AsyncStream:
-    """A RememberMany stream of the asyncio client; parameters as for `Stream`."""
+    """A RememberMany stream of the asyncio client: one message at a time on its way.
+
+    The daemon takes up a message when the one before is answered, so that sending ahead
+    gains little; and grpc.aio may report a write that fails because the daemon has just ended
+    the stream as an internal error, in place of the daemon's own status (grpc#36066). With
+    nothing written while the daemon works, its status gets through.
+
+    Parameters
+    ----------
+    channel : grpc.aio.Channel
+        Connection.
+    retry, timeout_s, address
+        As for `Stream`.
+    """
 
     def __init__(
-        self,
-        channel: grpc.aio.Channel,
-        window: Window,
-        retry: RetryPolicy,
-        timeout_s: float,
-        address: str,
+        self, channel: grpc.aio.Channel, retry: RetryPolicy, timeout_s: float, address: str
     ) -> None:
         self._method = _method(channel)
-        self._window = window
         self._retry = retry
         self._timeout_s = timeout_s
         self._address = address
-        self._outgoing: asyncio.Queue[memory_pb.RememberManyRequest | None] | None = None
         self._call: Any = None
 
-    def send(self, message: memory_pb.RememberManyRequest) -> None:
-        """Hands a message over; gRPC's own task sends it while answers are read."""
-        if self._outgoing is None:
-            self._open()
-        else:
-            self._outgoing.put_nowait(message)
-
-    async def receive(self) -> memory_pb.RememberManyResponse:
-        """The answer to the oldest unanswered message. Raises as `Stream.receive`."""
+    async def exchange(
+        self, message: memory_pb.RememberManyRequest
+    ) -> memory_pb.RememberManyResponse:
+        """Sends a message and waits for its answer. Raises as `Stream.receive`."""
         attempts = Attempts(self._retry, self._timeout_s)
         while True:
             try:
                 async with asyncio.timeout(attempts.remaining_s()):
-                    answer = await self._call.read()
+                    answer = await self._once(message)
             except TimeoutError:
                 raise _late(self._timeout_s) from None
             except grpc.RpcError as error:
-                failure: TotonoeError = status.from_call(error, self._address)
+                failure = _unmasked(status.from_call(error, self._address))
                 wait_s = attempts.wait_s(failure)
                 if wait_s is None:
                     raise failure from error
                 self.close()
                 await asyncio.sleep(wait_s)
-                self._open()
             else:
                 if isinstance(answer, memory_pb.RememberManyResponse):
                     return answer
                 raise ended_early()  # gRPC's mark for the end
 
-    def _open(self) -> None:
-        outgoing: asyncio.Queue[memory_pb.RememberManyRequest | None] = asyncio.Queue()
-        for message in self._window.unanswered():
-            outgoing.put_nowait(message)
-        self._outgoing = outgoing
-
-        async def requests() -> AsyncIterator[memory_pb.RememberManyRequest]:
-            while (message := await outgoing.get()) is not None:
-                yield message
-
-        self._call = self._method(requests())
+    async def _once(self, message: memory_pb.RememberManyRequest) -> Any:
+        if self._call is None:
+            self._call = self._method()
+        # A stream that has ended refuses the write; reading tells why it ended.
+        with contextlib.suppress(asyncio.InvalidStateError):
+            await self._call.write(message)
+        return await self._call.read()
 
     def close(self) -> None:
         """Ends the stream. Calls that are not cancelled are never collected by grpc.aio."""
-        if self._outgoing is not None:
-            self._outgoing.put_nowait(None)
+        if self._call is not None:
             self._call.cancel()
-            self._outgoing = None
+            self._call = None
+
+
+def _unmasked(failure: TotonoeError) -> TotonoeError:
+    """The failure, or a broken stream where grpc.aio hides which one it was.
+
+    An error of the daemon always has a reason; one of gRPC's core has this text.
+    """
+    if isinstance(failure, Internal) and not failure.reason and "from Core" in failure.message:
+        return Unavailable("the stream broke while it was written to", code="UNAVAILABLE")
+    return failure

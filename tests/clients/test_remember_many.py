@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from support.scripted import fail, scripted
-from totonoe import AsyncClient, Client, Draft, RetryPolicy, errors
+from totonoe import AsyncClient, Client, Draft, RetryPolicy, errors, streams
 from totonoe.bulk import ITEMS_PER_MESSAGE_MAX, MESSAGES_IN_FLIGHT_MAX
 from totonoe.v1 import memory_service_pb2 as pb
 
@@ -136,16 +136,16 @@ def test_many_item_refused_as_busy_is_tried_again_with_its_operation_id(call: Ca
 def test_many_stream_that_breaks_goes_on_with_unanswered_messages(
     call: Call, broken_after: int
 ) -> None:
-    streams: list[list[pb.RememberManyRequest]] = []
+    opened: list[list[pb.RememberManyRequest]] = []
 
     def remember(
         requests: Requests, context: grpc.ServicerContext
     ) -> Iterator[pb.RememberManyResponse]:
         seen: list[pb.RememberManyRequest] = []
-        streams.append(seen)
+        opened.append(seen)
         for message in requests:
             seen.append(message)
-            if len(streams) == 1 and len(seen) > broken_after:
+            if len(opened) == 1 and len(seen) > broken_after:
                 fail(context, "UNAVAILABLE", "SHUTTING_DOWN")
             yield pb.RememberManyResponse(results=[saved(item) for item in message.items])
 
@@ -153,8 +153,8 @@ def test_many_stream_that_breaks_goes_on_with_unanswered_messages(
     with scripted(RememberMany=remember) as address:
         results = call(address, "remember_many", texts)
     assert ids(results) == ["mem_" + text for text in texts]
-    assert len(streams) == 2
-    assert streams[1][0] == streams[0][broken_after]
+    assert len(opened) >= 2
+    assert all(seen[0] == opened[0][broken_after] for seen in opened[1:])
 
 
 def test_many_stream_unavailable_for_good_raises(call: Call) -> None:
@@ -271,3 +271,37 @@ def test_many_waits_for_busy_items_once_a_message(call: Call) -> None:
         results = call(address, "remember_many", ["a"] * 40, options={"retry": RetryPolicy()})
     assert len(ids(results)) == 40
     assert time.monotonic() - began_s < 4.0
+
+
+def test_many_async_stream_that_ended_while_idle_is_opened_again() -> None:
+    opened: list[int] = []
+
+    def remember(requests: Requests, context: Any) -> Iterator[pb.RememberManyResponse]:
+        opened.append(1)
+        yield next(answer_all(requests, context))
+        if len(opened) == 1:
+            fail(context, "UNAVAILABLE", "SHUTTING_DOWN")
+        yield from answer_all(requests, context)
+
+    async def items() -> AsyncIterator[str]:
+        for number in range(2 * ITEMS_PER_MESSAGE_MAX):
+            if number == ITEMS_PER_MESSAGE_MAX + 1:
+                await asyncio.sleep(0.1)
+            yield str(number)
+
+    async def run(address: str) -> list[Any]:
+        async with AsyncClient(address) as client:
+            return [result async for result in client.remember_many(items())]
+
+    with scripted(RememberMany=remember) as address:
+        results = asyncio.run(run(address))
+    assert ids(results) == [f"mem_{number}" for number in range(2 * ITEMS_PER_MESSAGE_MAX)]
+    assert len(opened) == 2
+
+
+def test_failure_that_asyncio_hides_counts_as_a_broken_stream() -> None:
+    hidden = errors.Internal("Internal error from Core", code="INTERNAL")
+    assert isinstance(streams._unmasked(hidden), errors.Unavailable)
+    told = errors.Internal("Internal error from Core", code="INTERNAL", reason="INTERNAL")
+    for other in (told, errors.Internal("a bug"), errors.DataLoss("from Core")):
+        assert streams._unmasked(other) is other
