@@ -7,10 +7,15 @@ from typing import Annotated
 
 import typer
 
+from totonoe_server.demo import command as demo_command
+from totonoe_server.quality import command as quality_command
+
 
 def register(app: typer.Typer) -> None:
     """Joins the server's commands to `app` (entry-point group `totonoe.commands`)."""
     app.command("serve")(serve)
+    demo_command.register(app)
+    quality_command.register(app)
 
 
 def serve(

@@ -211,16 +211,16 @@ def test_cosine_one_ulp_around_the_similarity_of_a_pair_decides_exactly(
 @pytest.mark.parametrize("seed", range(5))
 def test_cosine_with_near_ties_names_the_best_by_float64(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    query = unit(rng.normal(size=8))
+    query = unit(rng.normal(size=64))
     base = vector_at(query, 0.99, seed)
     # A few ulps apart: float32 sums cannot order these.
-    ones = [base.copy() for _ in range(12)]
+    ones = [base.copy() for _ in range(40)]
     for one in ones:
-        at = rng.integers(8)
-        one[at] = np.nextafter(one[at], np.float32(rng.choice([-2.0, 2.0])))
-    ones = [unit(one) for one in ones]
+        for at in rng.integers(64, size=6):
+            one[at] = np.nextafter(one[at], np.float32(rng.choice([-2.0, 2.0])))
+    ones = [unit(unit(unit(one))) for one in ones]
     exactly = [ordered_similarity(one, query) for one in ones]
-    with opened(tmp_path) as store:
+    with opened(tmp_path, client_vector_dimension=64) as store:
         store.set(("guard.preset", "ego"))
         saved = [store.save(f"text {at}", vector=one, force=True) for at, one in enumerate(ones)]
         found = store.check(remember("query", vector=query)).guard

@@ -252,7 +252,11 @@ class Collection:
         )
 
     def _on_writer(self, work: Callable[[], T]) -> Future[T]:
-        return self._writer.call(work)
+        def step() -> T:
+            with self._state.file.reading():
+                return work()
+
+        return self._writer.call(step)
 
     # -- Reading
 

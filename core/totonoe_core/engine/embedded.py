@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -104,14 +105,20 @@ class EmbeddedEngine:
         futures: list[Future[Applied]] = [Future() for _ in requests]
 
         def go_on(done: Future[Collection]) -> None:
+            # From here on they are under way, and can no longer be cancelled.
+            going = [
+                (future, request)
+                for future, request in zip(futures, requests, strict=True)
+                if future.set_running_or_notify_cancel()
+            ]
             try:
-                inner = done.result().apply(requests)
+                inner = done.result().apply([request for _, request in going])
             except BaseException as error:
-                for future in futures:
+                for future, _ in going:
                     fail(future, error)
                 return
-            for future, one in zip(futures, inner, strict=True):
-                _pass_on(one, future)
+            for (future, _), one in zip(going, inner, strict=True):
+                one.add_done_callback(functools.partial(_pass_on, future))
 
         opened.add_done_callback(go_on)
         return futures
@@ -257,12 +264,8 @@ class EmbeddedEngine:
         self._collections.close(deadline_s)
 
 
-def _pass_on(inner: Future[T], outer: Future[T]) -> None:
-    """Lets the outer future end as the inner one; cancelling it cancels the inner one."""
-    inner.add_done_callback(
-        lambda done: outer.cancel() if done.cancelled() else settle(outer, done.result)
-    )
-    outer.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
+def _pass_on(outer: Future[T], inner: Future[T]) -> None:
+    settle(outer, inner.result)
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class CollectionState:
         self.file = file
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
-        self.index = self._indexed(info)
+        self.index = self._indexed(info, file.access())
         self.publish()
 
     @classmethod
@@ -46,7 +46,8 @@ class CollectionState:
         """
         file = CollectionFile(path)
         try:
-            return cls(file, _info(file.rows, path))
+            with file.reading():
+                return cls(file, _info(file.rows, path))
         except BaseException:
             file.close()
             raise
@@ -69,9 +70,10 @@ class CollectionState:
         finally:
             pool.close()
 
-    def _indexed(self, info: CollectionInfo) -> CollectionIndex:
+    def _indexed(
+        self, info: CollectionInfo, access: Mapping[int, tuple[int, int]]
+    ) -> CollectionIndex:
         index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
-        access = self.file.access()
         for memory in self.file.rows.all_memories():
             last_us, count = access.get(memory.row, (None, 0))
             memory = replace(memory, last_access_us=last_us, access_count=count)
@@ -117,7 +119,8 @@ class CollectionState:
         before, self.info = self.info, info
         self.file.put_setting(_INFO, plain.dumps(info), revision, plain.dumps(before))
         if info.guard.tokenizer is not before.guard.tokenizer:
-            self.index = self._indexed(info)
+            # The figures of the index, not of the file, which is seconds behind.
+            self.index = self._indexed(info, self.index.access())
 
     def take_row(self) -> int:
         """The next row number. A rolled-back operation leaves a gap, which is harmless."""

@@ -64,14 +64,17 @@ class GuardPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DiversityPolicy:
-    """How Recall spreads its answers; shares are of the k places, 0..1."""
+    """How Recall spreads its answers; shares are of the k places, 0..1.
+
+    The numbers cost at most half a point of recall@10 (docs/quality.md).
+    """
 
     enabled: bool = True
-    mmr_lambda: float = 0.9
-    kind_share_max: float = 0.8
-    state_kind_share_max: float = 0.8
-    life_stage_share_max: float = 0.8
-    thread_share_max: float = 0.6
+    mmr_lambda: float = 0.7
+    kind_share_max: float = 0.9
+    state_kind_share_max: float = 0.9
+    life_stage_share_max: float = 0.9
+    thread_share_max: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)

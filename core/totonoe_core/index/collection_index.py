@@ -204,6 +204,15 @@ class CollectionIndex:
             chunk.columns["last_access"][at] = now_us
             chunk.columns["access_count"][at] += 1
 
+    def access(self) -> dict[int, tuple[int, int]]:
+        """Last access (us) and count by row, of memories that were recalled. Writer only."""
+        view = self.arrays.writer_view()
+        slots = np.fromiter(self.slot_by_row.values(), np.int64, len(self.slot_by_row))
+        slots = slots[view.take("access_count", slots) > 0]
+        names = ("row", "last_access", "access_count")
+        rows, last_us, counts = (view.take(name, slots).tolist() for name in names)
+        return {row: (last, count) for row, last, count in zip(rows, last_us, counts, strict=True)}
+
     def view(self) -> View:
         """What readers see."""
         return self.arrays.view()

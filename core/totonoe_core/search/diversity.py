@@ -15,9 +15,18 @@ from numpy.typing import NDArray
 
 from totonoe_core.queries import DiversityEffect
 
+NEAR_FROM = 0.8
+"""Nearness below this costs nothing: what is merely about the same is often the rest of the
+answer. Measured (docs/quality.md)."""
+
+STRENGTH_SHARE_MIN = 0.5
+"""Nobody passes a candidate more than twice as strong. Ranks alone do not tell the third of three
+good ones from the third where only two are any good."""
+
 
 def spread(
     relevance: NDArray[np.float64],
+    strength: NDArray[np.float64],
     vectors: NDArray[np.float32],
     groups: Sequence[tuple[NDArray[np.int64], float]],
     mmr_lambda: float,
@@ -29,13 +38,16 @@ def spread(
     ----------
     relevance : float64[n]
         Descending, positive.
+    strength : float64[n]
+        How well each fits the query by its own measure, 0..1.
     vectors : float32[n, dim]
         Unit vectors.
     groups : sequence of (int64[n], float)
         A group code for each candidate (negative: in no group), and the share of the k
         places that one group may take while others wait.
     mmr_lambda : float
-        Weight of relevance against nearness to what is picked already.
+        Weight of relevance against nearness to what is picked already; nearness counts from
+        NEAR_FROM on.
 
     Returns
     -------
@@ -58,7 +70,10 @@ def spread(
         open_ = waiting & ~blocked
         if not open_.any():
             open_ = waiting
-        gain = np.where(open_, mmr_lambda * relative - (1.0 - mmr_lambda) * nearest, -np.inf)
+        first = int(np.argmax(open_))
+        open_ = open_ & (strength >= STRENGTH_SHARE_MIN * strength[first])
+        repeats = np.maximum(0.0, nearest - NEAR_FROM) / (1.0 - NEAR_FROM)
+        gain = np.where(open_, mmr_lambda * relative - (1.0 - mmr_lambda) * repeats, -np.inf)
         best = int(np.argmax(gain))
         if blocked.any():
             # Who would have come first but for the budget is told so.

@@ -20,7 +20,8 @@ CANDIDATES_MIN = 50
 CANDIDATES_PER_HIT = 4
 CANDIDATES_MAX = 2000
 VECTOR_WEIGHT = 1.0
-LEXICAL_WEIGHT = 1.0
+LEXICAL_WEIGHT = 2.0
+"""Measured with the bundled embedder, beside `fusion.RRF_K` (docs/quality.md)."""
 _YEAR_US = 31_556_952_000_000  # mean Gregorian year
 
 
@@ -88,9 +89,12 @@ def rank(
         weights.append(LEXICAL_WEIGHT)
         ran.append("lexical")
     slots, fused = fusion.reciprocal_rank(rankings, weights)
-    hits = _spread(view, slots, fused, policy, query.k)
-    chosen = np.array([slots[place] for place, _ in hits], np.int64)
-    cosine = _cosine(view, vector, chosen)
+    slots, fused = slots[:CANDIDATES_MAX], fused[:CANDIDATES_MAX]
+    cosines = _cosine(view, vector, slots)
+    hits = _spread(view, slots, fused, _strength(cosines, coverage, slots), policy, query.k)
+    places = np.array([place for place, _ in hits], np.int64)
+    chosen = slots[places]
+    cosine = None if cosines is None else cosines[places]
     vector_ranks = fusion.ranks(by_vector, chosen)
     word_ranks = fusion.ranks(by_words, chosen)
     return Ranks(
@@ -116,11 +120,11 @@ def _spread(
     view: View,
     slots: NDArray[np.int64],
     fused: NDArray[np.float64],
+    strength: NDArray[np.float64],
     policy: DiversityPolicy,
     k: int,
 ) -> list[tuple[int, DiversityEffect]]:
     """(place in `slots`, effect) of the hits, in their final order."""
-    slots, fused = slots[:CANDIDATES_MAX], fused[:CANDIDATES_MAX]
     if not policy.enabled or len(slots) == 0:
         return [(place, DiversityEffect.NONE) for place in range(min(k, len(slots)))]
     life_stage = view.take("life_stage", slots).astype(np.int64)
@@ -133,8 +137,24 @@ def _spread(
         (np.where(life_stage > 0, life_stage, 2**32 + year), policy.life_stage_share_max),
         (np.where(thread > 0, thread, -1), policy.thread_share_max),
     )
-    picked, effects = diversity.spread(fused, view.vectors(slots), groups, policy.mmr_lambda, k)
+    picked, effects = diversity.spread(
+        fused, strength, view.vectors(slots), groups, policy.mmr_lambda, k
+    )
     return list(zip(picked, effects, strict=True))
+
+
+def _strength(
+    cosine: NDArray[np.float64] | None,
+    coverage: NDArray[np.float64] | None,
+    slots: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The better of cosine and term coverage for each slot, 0..1."""
+    strength = np.zeros(len(slots))
+    if cosine is not None:
+        np.maximum(strength, cosine, out=strength)
+    if coverage is not None:
+        np.maximum(strength, coverage[slots], out=strength)
+    return strength
 
 
 def _cosine(

@@ -6,6 +6,7 @@ that fails leaves nothing behind and the others go on.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +59,10 @@ class CollectionFile:
 
     def close(self) -> None:
         """Checkpoints what it can and closes."""
+        # Not left to close(): SQLite checkpoints there for the last connection only, and
+        # readers may still be open.
+        with contextlib.suppress(apsw.Error):
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self._connection.close()
 
     @contextmanager
@@ -95,6 +100,14 @@ class CollectionFile:
             _raise_typed(error)
             raise
         self._connection.execute("RELEASE operation")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Around reads outside a transaction: raises `Corruption` for a damaged page."""
+        try:
+            yield
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            _raise_typed(error)
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""

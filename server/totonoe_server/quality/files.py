@@ -17,6 +17,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from totonoe_core import validate
+from totonoe_core.errors import InvalidArgument
+
 T = TypeVar("T")
 Row = dict[str, Any]
 
@@ -134,6 +137,13 @@ def read_questions(path: Path, limit: int | None = None) -> list[Question]:
     return _read(path, _question, limit)
 
 
+def read_mixed(path: Path) -> tuple[list[Item], list[Question]]:
+    """A stream with questions about it in the same file. Raises `FileError`."""
+    found = _read(path, lambda row: _question(row) if "question" in row else _item(row), None)
+    items = [one for one in found if isinstance(one, Item)]
+    return items, [one for one in found if isinstance(one, Question)]
+
+
 def rows(path: Path) -> Iterator[Row]:
     """Rows of a file. Raises `FileError`, with the number of the line."""
     number = 0
@@ -171,6 +181,8 @@ def _read(path: Path, make: Callable[[Row], T], limit: int | None) -> list[T]:
             raise FileError(f"{path}: row {number}: has no field {error}") from None
         except ValueError as error:
             raise FileError(f"{path}: row {number}: {error}") from None
+        except InvalidArgument as error:
+            raise FileError(f"{path}: row {number}: {error.message}") from None
     return made
 
 
@@ -179,15 +191,21 @@ def _pair(row: Row) -> Pair:
     if label not in (0, 1, None):
         raise ValueError(f"label is {label!r}, must be 0, 1 or null")
     kind = (row.get("meta") or {}).get("kind", "")
-    return Pair(_text(row, "id"), row.get("lang") or "", _text(row, "a"), _text(row, "b"),
-                label, str(kind or ""))  # fmt: skip
+    return Pair(
+        id=_text(row, "id"),
+        lang=str(row.get("lang") or ""),
+        a=_content(row, "a"),
+        b=_content(row, "b"),
+        label=label,
+        kind=str(kind or ""),
+    )
 
 
 def _item(row: Row) -> Item:
     return Item(
         id=_text(row, "id"),
         agent=str(row.get("agent") or ""),
-        text=_text(row, "text"),
+        text=_content(row, "text"),
         dup_of=str(row["dup_of"] or ""),
         kind=str(row.get("kind") or ""),
         differs_from=_ids(row, "differs_from"),
@@ -202,7 +220,7 @@ def _told(row: Row) -> Told:
         level=str(row.get("level") or ""),
         speaker=str(row.get("speaker") or ""),
         created_us=_time_us(row.get("time")),
-        text=_text(row, "text"),
+        text=_content(row, "text"),
     )
 
 
@@ -210,7 +228,7 @@ def _question(row: Row) -> Question:
     return Question(
         id=_text(row, "id"),
         conv=str(row.get("conv") or ""),
-        text=_text(row, "question"),
+        text=_content(row, "question"),
         category=str(row.get("category_name") or row.get("category") or ""),
         # Each level has a field of its own; whose memory an id is shows which level it means.
         evidence_ids=frozenset(
@@ -224,6 +242,13 @@ def _text(row: Row, field: str) -> str:
     if isinstance(value, str):
         return value
     raise ValueError(f"{field} is {type(value).__name__}, must be text")
+
+
+def _content(row: Row, field: str) -> str:
+    """A text that the engine would take."""
+    value = _text(row, field)
+    validate.text(value, field)
+    return value
 
 
 def _ids(row: Row, field: str) -> tuple[str, ...]:

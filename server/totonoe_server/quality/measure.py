@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from totonoe_core.embedding import EmbedderSettings
-from totonoe_core.errors import TotonoeError
+from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import PRESETS, GuardPolicy, Preset
 from totonoe_server.quality import pairs, questions, streams
 from totonoe_server.quality.files import (
@@ -44,7 +44,7 @@ def measure(
     Raises
     ------
     FileError
-        A file is not of one of the forms, or the engine refuses a text of it.
+        A file is not of one of the forms, or the engine refuses something of it.
     TotonoeError
         The embedder cannot run.
     """
@@ -55,7 +55,7 @@ def measure(
             name = " ".join(filter(None, (Path(head["file"]).name, head.get("level"))))
             try:
                 found.append(head | work(rig, begin(name, size)))
-            except TotonoeError as error:
+            except InvalidArgument as error:
                 raise FileError(f"{head['file']}: {error.message}") from error
         return {"policy": policy.value, "embedder": rig.model.name, "files": found}
 

@@ -1,0 +1,1 @@
+"""`totonoe demo`: several agent processes, one daemon, one conversation."""

@@ -1,0 +1,194 @@
+"""Slots and their publication: what is decided, what is seen, what is taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from support.engines import NOON, vector_of
+from totonoe_core.guard.policy import DecayPolicy, Tokenizer
+from totonoe_core.index import arrays as arrays_module
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
+from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
+from totonoe_core.queries import Filter
+from totonoe_core.records import Fields, Memory, Status
+from totonoe_core.text.normalize import refusing_hash
+
+
+def memory(row: int, content: str = "", **fields: object) -> Memory:
+    content = content or f"text {row}"
+    return Memory(
+        row=row,
+        id=f"mem_{row:012x}",
+        content=content,
+        content_hash=refusing_hash(content),
+        vector=vector_of(content).tobytes(),
+        agent_id="anna",
+        fields=Fields(**fields),
+        created_us=NOON + row,
+        updated_us=NOON + row,
+        status=Status.ACTIVE,
+        superseded_by="",
+        revision=row,
+    )
+
+
+def features(one: Memory) -> Features:
+    vector = np.frombuffer(one.vector, np.float32)
+    return Features.of(one.content, vector, Tokenizer.SCRIPT_AWARE)
+
+
+def add(index: CollectionIndex, one: Memory, replaces: int | None = None) -> int:
+    return index.add(one, features(one), replaces)
+
+
+@pytest.fixture
+def index() -> CollectionIndex:
+    return CollectionIndex(8, Tokenizer.SCRIPT_AWARE)
+
+
+def seen(index: CollectionIndex, view: object = None) -> list[int]:
+    """Rows a reader sees, in the order of their slots."""
+    view = view or index.view()
+    mask = masks.matching(index, view, Filter(), "anna", DecayPolicy(), NOON)
+    return view.column("row")[mask].tolist()
+
+
+def test_slot_is_seen_after_publish_and_not_before(index: CollectionIndex) -> None:
+    add(index, memory(1))
+    assert seen(index) == []
+    assert index.arrays.writer_view().count == 1
+    index.publish()
+    assert seen(index) == [1]
+
+
+def test_status_change_waits_for_publish_but_not_for_the_writer(index: CollectionIndex) -> None:
+    slot = add(index, memory(1))
+    index.publish()
+    index.set_status(slot, Status.FORGOTTEN)
+    assert seen(index) == [1]
+    writer = index.arrays.writer_view()
+    assert not masks.live(writer, index.arrays.pending_status)[slot]
+    assert index.arrays.status(slot) == STATUSES[Status.FORGOTTEN]
+    index.publish()
+    assert seen(index) == []
+    forgotten = Filter(statuses=(Status.FORGOTTEN,))
+    assert masks.matching(index, index.view(), forgotten, "anna", DecayPolicy(), NOON)[slot]
+
+
+def test_update_shows_each_reader_one_version(index: CollectionIndex) -> None:
+    first = add(index, memory(1, "old words"))
+    add(index, memory(2))
+    index.publish()
+    early = index.view()
+    second = add(index, memory(1, "new words"), replaces=first)
+    assert seen(index) == seen(index, early) == [1, 2]
+    index.publish()
+    assert seen(index, early) == [1, 2], "a view that was taken before still has the old one"
+    assert seen(index) == [2, 1]
+    assert index.slot_by_row[1] == second
+    assert index.slot_in_view(1, early) == first
+    assert index.slot_in_view(3, early) == -1
+
+
+def test_update_moves_access_figures_on(index: CollectionIndex) -> None:
+    first = add(index, memory(1))
+    index.publish()
+    index.touch(np.array([first, first]), NOON + 9)
+    second = add(index, memory(1, "new"), replaces=first)
+    index.publish()
+    view = index.view()
+    assert (view.value("access_count", second), view.value("last_access", second)) == (2, NOON + 9)
+    assert index.access() == {1: (NOON + 9, 2)}
+
+
+def test_rollback_takes_back_to_the_mark_and_no_further(index: CollectionIndex) -> None:
+    kept = add(index, memory(1, "kept"))
+    index.publish()
+    add(index, memory(2, "decided"))
+    mark = index.mark()
+    add(index, memory(1, "changed"), replaces=kept)
+    changed_twice = add(index, memory(1, "changed twice"), replaces=index.slot_by_row[1])
+    add(index, memory(3, "new"))
+    index.set_status(changed_twice, Status.FORGOTTEN)
+    index.rollback(mark)
+    assert index.slot_by_row == {1: kept, 2: 1}
+    assert set(index.slot_by_id) == {memory(1).id, memory(2).id}
+    assert index.arrays.pending_status == {}
+    for text in ("changed", "changed twice", "new"):
+        assert index.slots_with_text(refusing_hash(text)) == ()
+    assert index.slots_with_text(refusing_hash("kept")) == (kept,)
+    assert index.slots_with_words(features(memory(2, "decided")).canonical) == (1,)
+    assert index.view().value("replaced_by", kept) == NEVER
+    assert masks.live(index.arrays.writer_view()).tolist() == [True, True]
+    add(index, memory(4, "next"))
+    index.publish()
+    assert seen(index) == [1, 2, 4]
+    assert index.terms.posting("changed")[0].tolist() == []
+    assert index.terms.posting("decided")[0].tolist() == [1]
+
+
+def test_columns_over_chunks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays_module, "CHUNK", 4)
+    index = CollectionIndex(8, Tokenizer.SCRIPT_AWARE)
+    ones = [memory(row, f"text number {row} " + "word " * (row % 3)) for row in range(1, 12)]
+    for one in ones:
+        add(index, one)
+    index.publish()
+    view = index.view()
+    assert view.column("row").tolist() == list(range(1, 12))
+    slots = np.array([10, 0, 7, 3, 4, 3], np.int64)
+    assert view.take("row", slots).tolist() == [11, 1, 8, 4, 5, 4]
+    for at, slot in enumerate(slots.tolist()):
+        vector = np.frombuffer(ones[slot].vector, np.float32)
+        np.testing.assert_array_equal(view.vectors(slots)[at], vector)
+        np.testing.assert_array_equal(view.tokens(slot), features(ones[slot]).tokens)
+    assert [(base, size) for base, size, _ in view.parts()] == [(0, 4), (4, 4), (8, 3)]
+
+
+def test_view_stays_as_it_was_while_more_is_written(index: CollectionIndex) -> None:
+    add(index, memory(1, "first words here"))
+    index.publish()
+    view = index.view()
+    tokens, vector = view.tokens(0).copy(), view.vectors(np.array([0])).copy()
+    for row in range(2, 600):
+        # Enough tokens to make the token array grow a few times.
+        add(index, memory(row, " ".join(f"w{row}x{at}" for at in range(10))))
+    index.publish()
+    assert view.count == 1
+    np.testing.assert_array_equal(view.tokens(0), tokens)
+    np.testing.assert_array_equal(view.vectors(np.array([0])), vector)
+
+
+def test_empty_view_has_columns_of_no_length() -> None:
+    view = Arrays(8).view()
+    assert view.column("row").dtype == np.int64
+    assert len(view.column("status")) == 0
+    assert view.vectors(np.zeros(0, np.int64)).shape == (0, 8)
+    assert list(view.parts()) == []
+    assert CHUNK % 2 == 0
+
+
+def test_names_keep_their_codes_and_the_empty_one_is_zero() -> None:
+    names = Names()
+    assert [names.code(name) for name in ("", "a", "b", "a")] == [0, 1, 2, 1]
+    assert (names.find("b"), names.find("c"), names.name(2)) == (2, -1, "b")
+
+
+def test_payload_hash_is_of_content_and_not_of_order() -> None:
+    assert payload_hash({}) == 0
+    assert payload_hash({"a": 1, "b": [2]}) == payload_hash({"b": [2], "a": 1}) != 0
+    assert payload_hash({"a": 1}) != payload_hash({"a": 2})
+
+
+def test_private_slots_are_readable_by_their_agent_only(index: CollectionIndex) -> None:
+    add(index, memory(1, private=True))
+    add(index, replace(memory(2), agent_id="ben"))
+    index.publish()
+    view, agents = index.view(), index.arrays.agents
+    assert masks.readable(view, agents.find("anna")).tolist() == [True, True]
+    assert masks.readable(view, agents.find("ben")).tolist() == [False, True]
+    assert masks.readable(view, agents.find("nobody")).tolist() == [False, True]

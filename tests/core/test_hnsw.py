@@ -1,0 +1,246 @@
+"""The graph of a collection: as good as exact for what it finds, and never alone."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.embedding import poll
+from support.engines import Store, forget, opened, remember, unit, update
+from totonoe_core.guard.policy import DiversityPolicy
+from totonoe_core.index import hnsw
+from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
+from totonoe_core.index.hnsw import Graph, ReadersWriterLock
+from totonoe_core.queries import RecallQuery
+from totonoe_core.records import Status
+from totonoe_core.search import arms
+
+DIMENSION = 16
+SEED = 20
+NEVER_STOPS = threading.Event()
+
+
+def clustered(count: int, seed: int = SEED) -> np.ndarray:
+    """float32[count, 16]: groups of near vectors, as texts make them."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(40, DIMENSION))
+    rows = centres[rng.integers(40, size=count)] + 0.5 * rng.normal(size=(count, DIMENSION))
+    return np.array([unit(row) for row in rows])
+
+
+def filled(vectors: np.ndarray) -> Arrays:
+    arrays = Arrays(DIMENSION)
+    active = STATUSES[Status.ACTIVE]
+    no_tokens = np.zeros(0, np.uint64)
+    for row, vector in enumerate(vectors):
+        arrays.append({"row": row + 1, "status": active}, vector, no_tokens)
+    arrays.publish()
+    return arrays
+
+
+def live(arrays: Arrays) -> np.ndarray:
+    return arrays.view().column("status") == STATUSES[Status.ACTIVE]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> np.ndarray:
+    return clustered(hnsw.FROM_COUNT + 500)
+
+
+def test_graph_below_its_least_count_is_not_made(vectors: np.ndarray) -> None:
+    graph = Graph(filled(vectors[: hnsw.FROM_COUNT - 1]))
+    assert not graph.due()
+    assert graph.search(vectors[0], 5) is None
+    ranking, how = arms.by_vector(graph.arrays.view(), vectors[0], live(graph.arrays), 5, graph)
+    assert (how, ranking.slots[0]) == ("exact", 0)
+
+
+def test_graph_answers_as_the_exact_search_does(vectors: np.ndarray) -> None:
+    graph = Graph(filled(vectors))
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert (graph.count, graph.indexed, graph.due()) == (len(vectors), len(vectors), False)
+    view, mask = graph.arrays.view(), live(graph.arrays)
+    rng = np.random.default_rng(SEED)
+    hits = total = 0
+    for _ in range(100):
+        query = unit(vectors[rng.integers(len(vectors))] + 0.3 * rng.normal(size=DIMENSION))
+        found, how = arms.by_vector(view, query, mask, 10, graph)
+        exactly, _ = arms.by_vector(view, query, mask, 10, None)
+        brute = np.argsort(-(vectors.astype(np.float64) @ query), kind="stable")[:10]
+        assert how == "hnsw"
+        assert set(exactly.slots.tolist()) == set(brute.tolist()), f"seed {SEED}"
+        shared = {slot: at for at, slot in enumerate(exactly.slots.tolist())}
+        for slot, similarity in zip(found.slots.tolist(), found.similarity.tolist(), strict=True):
+            if slot in shared:
+                assert similarity == exactly.similarity[shared[slot]], "scored exactly"
+                hits += 1
+        total += 10
+    assert hits / total >= 0.99, f"recall@10 {hits / total} with seed {SEED}"
+
+
+def test_graph_leaves_the_tail_to_an_exact_scan(vectors: np.ndarray) -> None:
+    arrays = filled(vectors[: hnsw.FROM_COUNT])
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    no_tokens = np.zeros(0, np.uint64)
+    for row, vector in enumerate(vectors[hnsw.FROM_COUNT :], hnsw.FROM_COUNT + 1):
+        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vector, no_tokens)
+    arrays.publish()
+    assert graph.indexed == hnsw.FROM_COUNT
+    for slot in range(hnsw.FROM_COUNT, len(vectors), 50):
+        found, how = arms.by_vector(arrays.view(), vectors[slot], live(arrays), 3, graph)
+        assert (how, found.slots[0]) == ("hnsw", slot)
+
+
+def test_graph_takes_its_tail_in_and_is_made_again_when_too_much_is_dead(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "FROM_COUNT", 64)
+    monkeypatch.setattr(hnsw, "_TAIL_MIN", 20)
+    arrays = filled(vectors[:100])
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    no_tokens = np.zeros(0, np.uint64)
+    for row in range(100, 125):
+        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vectors[row], no_tokens)
+    arrays.publish()
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert (graph.indexed, graph.count) == (125, 125)
+    for slot in range(0, 125, 3):
+        arrays.pending_status[slot] = RETIRED if slot % 2 else STATUSES[Status.FORGOTTEN]
+    arrays.publish()
+    for slot in range(0, 125, 3):
+        found, _ = arms.by_vector(arrays.view(), vectors[slot], live(arrays), 10, graph)
+        assert not {one for one in found.slots.tolist() if one % 3 == 0}, "the dead stay away"
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert graph.count == 125 - 42
+    assert not graph.due()
+    for row in range(125, 400):
+        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vectors[row], no_tokens)
+    arrays.publish()
+    graph.maintain(NEVER_STOPS)
+    assert (graph.indexed, graph.count) == (400, 400 - 42), "full: made again with more room"
+    found, how = arms.by_vector(arrays.view(), vectors[399], live(arrays), 1, graph)
+    assert (how, found.slots[0]) == ("hnsw", 399)
+
+
+def test_graph_with_too_few_that_pass_is_searched_exactly(vectors: np.ndarray) -> None:
+    arrays = filled(vectors[: hnsw.FROM_COUNT])
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    mask = np.zeros(hnsw.FROM_COUNT, np.bool_)
+    far = np.argsort(vectors[: hnsw.FROM_COUNT] @ vectors[0])[:20]
+    mask[far] = True
+    found, how = arms.by_vector(arrays.view(), vectors[0], mask, 10, graph)
+    assert how == "exact"
+    assert set(found.slots.tolist()) <= set(far.tolist())
+    assert len(found.slots) == 10
+
+
+def test_graph_told_to_stop_stays_as_it_was(vectors: np.ndarray) -> None:
+    stop = threading.Event()
+    stop.set()
+    graph = Graph(filled(vectors[: hnsw.FROM_COUNT]))
+    graph.maintain(stop)
+    assert graph.search(vectors[0], 3) is None
+    assert graph.due()
+
+
+def test_readers_writer_lock_lets_readers_in_together_and_writers_alone() -> None:
+    lock = ReadersWriterLock()
+    inside: list[str] = []
+    both = threading.Barrier(2, timeout=20)
+    wrong: list[list[str]] = []
+
+    def read() -> None:
+        with lock.reading():
+            both.wait()  # only passes if the other reader is inside too
+
+    def write(name: str) -> None:
+        for _ in range(50):
+            with lock.writing():
+                inside.append(name)
+                if len(inside) != 1:
+                    wrong.append(list(inside))
+                inside.remove(name)
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    threads += [threading.Thread(target=write, args=(name,)) for name in "ab"]
+    for thread in threads[:2]:
+        thread.start()
+    for thread in threads[:2]:
+        thread.join(20)
+    for thread in threads[2:]:
+        thread.start()
+    for thread in threads[2:]:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+    assert not wrong
+
+
+@pytest.fixture
+def small_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hnsw, "FROM_COUNT", 200)
+    monkeypatch.setattr(hnsw, "_TAIL_MIN", 50)
+    with opened(tmp_path, client_vector_dimension=DIMENSION) as store:
+        store.set(("guard.link_distance_below", 0.0))
+        yield store
+
+
+def test_recall_of_a_collection_moves_to_the_graph_by_itself(
+    small_graph: Store, vectors: np.ndarray
+) -> None:
+    store = small_graph
+    commands = [
+        remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
+    ]
+    saved = [one.memory_id for one in store.apply(*commands).results]
+
+    def recall(vector: np.ndarray, k: int = 5):
+        policy = DiversityPolicy(enabled=False)
+        return store.recall(RecallQuery("anna", "", vector.tobytes(), k, diversity=policy))
+
+    poll(lambda: store.stats().hnsw_count == 300)
+    found = recall(vectors[7])
+    assert (found.vector_search, found.hits[0].memory.id) == ("hnsw", saved[7])
+    store.do(forget(saved[7]))
+    assert saved[7] not in {hit.memory.id for hit in recall(vectors[7], 50).hits}
+    store.do(update(saved[8], vector=vectors[7]))
+    hits = recall(vectors[7], 50).hits
+    assert hits[0].memory.id == saved[8]
+    assert len({hit.memory.id for hit in hits}) == len(hits)
+    # Another tokenizer makes the index again; its slots are other ones than the graph's.
+    store.set(("guard.tokenizer", "whitespace"))
+    for at in (0, 8, 50, 299):
+        expected = vectors[7] if at == 8 else vectors[at]
+        assert recall(expected, 1).hits[0].memory.id == saved[at]
+    store.reopen()
+    assert recall(vectors[50], 1).hits[0].memory.id == saved[50]
+    poll(lambda: store.stats().hnsw_count == 299)
+    assert recall(vectors[50], 1).vector_search == "hnsw"
+
+
+def test_guard_of_a_collection_with_a_graph_asks_no_graph(
+    small_graph: Store, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = small_graph
+    store.set(("guard.preset", "ego"), ("guard.link_distance_below", 0.0))
+    commands = [
+        remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
+    ]
+    saved = [one.memory_id for one in store.apply(*commands).results]
+    poll(lambda: store.stats().hnsw_count == 300)
+
+    def broken(*_: object) -> None:
+        raise AssertionError("the guard asked the graph")
+
+    monkeypatch.setattr(Graph, "search", broken)
+    for at in (0, 123, 299):
+        found = store.do(remember(f"again {at}", vector=vectors[at]))
+        assert (found.saved, found.memory_id) == (False, saved[at])

@@ -1,0 +1,141 @@
+"""Who may import whom, how long a module is, and what it must not say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {"core": "totonoe_core", "server": "totonoe_server", "clients": "totonoe"}
+LINES_MAX = 500
+GENERATED = ROOT / "clients" / "totonoe" / "v1"
+UNFINISHED = re.compile(r"TO" + r"DO|FIX" + r"ME|NotImplemented" + r"Error")
+
+
+def modules(folder: str) -> list[Path]:
+    found = sorted((ROOT / folder).rglob("*.py"))
+    assert found, f"no module in {folder}"
+    return found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Full names of all that a module imports, also inside functions."""
+    package = path.relative_to(ROOT).parts[1:-1]
+    return names(path.read_text(encoding="utf-8"), package)
+
+
+def names(source: str, package: Sequence[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inside = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*inside, *([node.module] if node.module else [])])
+            yield base
+            yield from (f"{base}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            first = node.args[0]
+            if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+def importers(folder: str, *names: str) -> set[str]:
+    """Modules of a folder that import one of some packages."""
+    return {
+        str(path.relative_to(ROOT))
+        for path in modules(folder)
+        for found in imported(path)
+        if any(found == name or found.startswith(name + ".") for name in names)
+    }
+
+
+def test_core_imports_neither_wire_nor_server_nor_client() -> None:
+    assert not importers("core", "grpc", "google", "grpc_status", "totonoe", "totonoe_server")
+
+
+def test_clients_import_neither_core_nor_what_only_core_needs() -> None:
+    assert not importers("clients", "totonoe_core", "numba", "hnswlib", "apsw")
+    # The one bridge is the pytest fixture and the commands, which live with the server.
+    assert not importers("clients", "totonoe_server")
+
+
+@pytest.mark.parametrize("folder", SOURCES)
+def test_nothing_imports_tests_or_benches(folder: str) -> None:
+    assert not importers(folder, "tests", "bench", "support", "conftest")
+
+
+def test_hnswlib_is_imported_by_one_module() -> None:
+    found = importers("core", "hnswlib") | importers("server", "hnswlib")
+    assert found == {"core/totonoe_core/index/hnsw.py"}
+
+
+def test_sqlite_is_imported_by_the_store_alone() -> None:
+    found = importers("core", "apsw", "sqlite3") | importers("server", "apsw", "sqlite3")
+    assert found
+    assert all(name.startswith("core/totonoe_core/store/") for name in found), found
+
+
+def test_kernels_know_no_policy_and_the_pure_rooms_no_disk() -> None:
+    kernels = {name for name in importers("core", "totonoe_core") if "/kernels/" in name}
+    for name in kernels:
+        inside = [one for one in imported(ROOT / name) if one.startswith("totonoe_core")]
+        assert all(one.startswith("totonoe_core.kernels") for one in inside), (name, inside)
+    for room in ("guard", "search", "text", "index"):
+        for path in (ROOT / "core" / "totonoe_core" / room).glob("*.py"):
+            bad = [
+                one
+                for one in imported(path)
+                if one.startswith(("totonoe_core.store", "totonoe_core.engine", "apsw"))
+                or one in ("time", "datetime", "socket")
+            ]
+            assert not bad, (path.name, bad)
+
+
+@pytest.mark.parametrize("folder", [*SOURCES, "proto"])
+def test_modules_stay_readable(folder: str) -> None:
+    too_long = {
+        str(path.relative_to(ROOT)): count
+        for path in modules(folder)
+        if GENERATED not in path.parents
+        and (count := len(path.read_text(encoding="utf-8").splitlines())) > LINES_MAX
+    }
+    assert not too_long
+
+
+@pytest.mark.parametrize("folder", [*SOURCES, "proto", "tests"])
+def test_nothing_is_left_unfinished(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in modules(folder)
+        # Stubs of grpc raise it where a server does not implement a call.
+        if GENERATED not in path.parents
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if UNFINISHED.search(line)
+    ]
+    assert not found
+
+
+def test_each_source_folder_holds_its_one_package() -> None:
+    for folder, package in SOURCES.items():
+        packages = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+        assert packages == {package}
+        assert not (ROOT / folder / "__init__.py").exists()
+
+
+def test_walk_over_a_module_finds_every_form_of_import() -> None:
+    source = """
+import numpy.linalg
+def f():
+    from grpc import aio
+    from . import sibling
+    from ..store.rows import check
+    importlib.import_module("apsw")
+"""
+    found = set(names(source, ("totonoe_core", "index")))
+    assert {"numpy.linalg", "grpc", "grpc.aio", "apsw"} <= found
+    assert {"totonoe_core.index.sibling", "totonoe_core.store.rows"} <= found
