@@ -34,14 +34,11 @@ def commands(block: str) -> list[tuple[str, str]]:
     return found
 
 
-def as_pattern(printed: str) -> str:
-    """What the README prints, with ids, figures, ages and white space left open."""
-    text = " ".join(printed.split())
-    text = re.escape(text)
-    text = re.sub(r"mem_[0-9a-f]+", r"mem_[0-9a-f]+", text)
-    text = re.sub(r"op_[0-9a-f]+", r"op_[0-9a-f]+", text)
-    text = re.sub(r"\d+(\\\.\d+)?", r"\\d+(\\.\\d+)?", text)
-    return text.replace(re.escape("…"), ".*")
+def loosened(text: str) -> str:
+    """Text with ids and figures replaced, and without rules and runs of white space."""
+    text = re.sub(r"mem_[0-9a-f]+", "MEMORY", text)
+    text = re.sub(r"\d+(\.\d+)*", "FIGURE", text)
+    return " ".join(re.sub("[━╇┃│]", " ", text).split())
 
 
 @pytest.mark.timeout(300)
@@ -59,21 +56,26 @@ def test_readme_tour_prints_what_it_says(tmp_path: Path) -> None:
         memory_ids: list[str] = []
         for language, block in blocks:
             if language == "python":
-                run([sys.executable, "-c", block], environment)
+                run([sys.executable, "-c", block], environment, tmp_path)
                 continue
             for command, printed in commands(block):
                 if memory_ids:
                     command = re.sub(r"mem_[0-9a-f]+", memory_ids[0], command)
-                out = run(["bash", "-c", command], environment)
+                out = run(["bash", "-c", command], environment, tmp_path)
                 memory_ids += re.findall(r"mem_[0-9a-f]+", out)
-                if printed:
-                    assert re.search(as_pattern(printed), " ".join(out.split())), (command, out)
+                assert loosened(printed) in loosened(out), (command, out)
 
 
-def run(command: list[str], environment: dict[str, str]) -> str:
+def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
     """Output of a command that must end with 0, or with 3: refused as a duplicate."""
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert done.returncode in (0, 3), (command, done.stdout, done.stderr)
     return done.stdout
