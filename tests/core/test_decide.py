@@ -560,3 +560,33 @@ def test_vector_is_stored_with_unit_norm(store: Store) -> None:
     stored = np.frombuffer(store.one(saved).vector, "<f4")
     np.testing.assert_array_equal(stored, unit(given))
     assert abs(float(np.linalg.norm(stored)) - 1.0) < 1e-6
+
+
+def test_remember_with_taken_external_id_and_equal_text_is_told_of_the_duplicate(
+    store: Store,
+) -> None:
+    saved = store.save("the pump is hot", external_id="x1")
+    answer = store.do(remember("the pump is hot", external_id="x1"))
+    assert (answer.saved, answer.memory_id) == (False, saved)
+    refused(store, remember("the valve is open", external_id="x1"), errors.AlreadyExists)
+
+
+def test_update_of_private_to_public_passes_the_guard(store: Store) -> None:
+    public = store.save("the pump is hot", agent="ben")
+    own = store.save("the pump is hot", agent="anna", private=True, force=True)
+    answer = store.do(update(own, agent="anna", private=False))
+    assert not answer.updated
+    assert answer.guard.duplicate.memory_id == public
+    assert store.one(own, agent="anna").fields.private
+
+
+def test_remember_under_robotmem_tells_similar_words_that_lie_beyond_the_nearest_vectors(
+    store: Store,
+) -> None:
+    store.set(("guard.preset", "robotmem"), ("guard.cosine_at_least", None))
+    store.set(("guard.session_cosine_at_least", None), ("guard.link_distance_below", 0.0))
+    for number in range(limits.NEIGHBOURS_SCORED_MAX + 4):
+        store.save(f"filler{number}", vector=unit([1.0, 2.0 + 0.001 * number, 0, 0, 0, 0, 0, 0]))
+    far = store.save("grip force works for cups", vector=unit([0, 0, 0, 0, 0, 0, 0, 1]))
+    answer = store.do(remember("grip force works on plates", vector=unit([1, 0, 0, 0, 0, 0, 0, 0])))
+    assert far in [one.memory_id for one in answer.guard.similar]

@@ -37,10 +37,8 @@ def test_contract_every_element_is_commented(path: Path) -> None:
 
 
 def test_undocumented_missing_comments_are_found() -> None:
-    text = "\n".join(
-        ["// P.", "package p;", "message A {", "  // F.", "  int32 f = 1;", "  string g = 2;", "}"]
-        + ["enum E {", "  X = 0;", "}"]
-    )
+    message = ["// P.", "package p;", "message A {", "  // F.", "  int32 f = 1;", "  string g = 2;"]
+    text = "\n".join([*message, "}", "enum E {", "  X = 0;", "}"])
     assert undocumented(text) == ["message A", "string g = 2;", "enum E", "X = 0;"]
 
 

@@ -178,9 +178,6 @@ class EngineMachine(RuleBasedStateMachine):
             external_id=external_id,
             payload=payload,
         )
-        if external_id in {one.external_id for one in self.memories.values() if one.live} - {""}:
-            self.refuses(command, errors.AlreadyExists)
-            return
         new = Held(
             id="",
             content=text,
@@ -196,6 +193,10 @@ class EngineMachine(RuleBasedStateMachine):
         expected = decide(self.known(), new, PRESETS[self.policy], force)
         would = self.store.check(command)
         assert would.would_save is not bool(expected.duplicate)
+        taken = {one.external_id for one in self.memories.values() if one.live} - {""}
+        if external_id in taken and not expected.duplicate:
+            self.refuses(command, errors.AlreadyExists)
+            return
         found = self.apply(command, changes=not expected.duplicate)
         assert found.guard.method.value == expected.method
         if expected.duplicate:

@@ -114,7 +114,6 @@ class Decider:
         fields = command.fields
         if vector is not None:
             self._state.check_dimension(len(vector))
-        self._check_external_id(fields.external_id, row=0)
         if len(self._index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
             raise Quota(
                 "QUOTA_EXCEEDED",
@@ -135,6 +134,7 @@ class Decider:
             report, near = self._guarding.by_all(text, features, operation.now_us)
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        self._check_external_id(fields.external_id, row=0)
         self._state.fix_dimension(len(features.vector))
         created_us = operation.now_us if fields.created_us is None else fields.created_us
         memory = Memory(
@@ -206,7 +206,7 @@ class Decider:
             own_slot=self._index.slot_by_row[before.row],
         )
         report = None
-        new_text = {"content", "vector", "payload", "state_kind"} & set(command.mask)
+        new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
         if new_text:
             report = self._guarding.by_text(text, operation.now_us)
         if vector is None and report is None:

@@ -57,8 +57,8 @@ class Candidate:
 class Found:
     """What the layers found. `slot` is -1 if nothing refuses.
 
-    `near` are the nearest visible memories, nearest first, for the similar list and the
-    links; `similarity` is the refusing layer's, else the best that any layer saw.
+    `near` are the nearest visible memories, by cosine or by words, for the similar list and
+    the links; `similarity` is the refusing layer's, else the best that any layer saw.
     """
 
     slot: int
@@ -104,10 +104,16 @@ def search(
     new value. Ties in similarity go to the slot that was written first.
     """
     by_cosine = similarities(view, probe.vector)
-    near = nearest(view, probe, visible, by_cosine)
+    by_words = _NO_MATCHES
+    if refuse and policy.jaccard_above is not None:
+        # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
+        seen_above = max(0.0, min(policy.jaccard_above, policy.similar_above))
+        by_words = jaccard_above(view, probe.tokens, seen_above, comparable)
+    near = nearest(view, probe, visible, by_cosine, by_words)
     reports: list[LayerReport] = []
     if refuse:
-        for report, slot, similarity in _layers(view, probe, policy, comparable, by_cosine):
+        layers = _layers(view, probe, policy, comparable, by_cosine, by_words)
+        for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
                 reports += skipped("an earlier layer refused")[len(reports) :]
@@ -117,6 +123,8 @@ def search(
 
 
 _Outcome = tuple[LayerReport, int, float]
+_Matches = tuple[NDArray[np.int64], NDArray[np.float64]]
+_NO_MATCHES: _Matches = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 
 def _layers(
@@ -125,11 +133,12 @@ def _layers(
     policy: GuardPolicy,
     comparable: Mask,
     by_cosine: NDArray[np.float32],
+    by_words: _Matches,
 ) -> Iterator[_Outcome]:
     """The layers one after the other; a later one is worked out only if it is asked for."""
     refusing = comparable & (view.column("payload_hash") == probe.payload)
     yield exact(probe, policy, refusing)
-    yield _jaccard(view, probe, policy, comparable, refusing)
+    yield _jaccard(probe, policy, refusing, by_words)
     yield _cosine(view, probe, policy, comparable, refusing, by_cosine)
     yield _session(view, probe, policy, comparable, refusing, by_cosine)
 
@@ -148,17 +157,13 @@ def exact(probe: Probe, policy: GuardPolicy, refusing: Mask) -> _Outcome:
     return LayerReport(Method.EXACT, ran=True), -1, 0.0
 
 
-def _jaccard(
-    view: View, probe: Probe, policy: GuardPolicy, comparable: Mask, refusing: Mask
-) -> _Outcome:
+def _jaccard(probe: Probe, policy: GuardPolicy, refusing: Mask, by_words: _Matches) -> _Outcome:
     threshold = policy.jaccard_above
     if threshold is None:
         return _off(Method.JACCARD)
     if not len(probe.tokens):
         return _off(Method.JACCARD, "no tokens")
-    # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
-    seen_above = max(0.0, min(threshold, policy.similar_above))
-    slots, values = jaccard_above(view, probe.tokens, seen_above, comparable)
+    slots, values = by_words
     best = float(values.max()) if len(values) else None
     report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
     over = (values > threshold) & refusing[slots]
@@ -169,9 +174,7 @@ def _jaccard(
     return report, int(slots[at]), float(values[at])
 
 
-def jaccard_above(
-    view: View, tokens: NDArray[np.uint64], threshold: float, mask: Mask
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def jaccard_above(view: View, tokens: NDArray[np.uint64], threshold: float, mask: Mask) -> _Matches:
     """Slots with a Jaccard similarity above the threshold, ascending, and the similarities."""
     slots, values = [], []
     for base, size, chunk in view.parts():
@@ -286,14 +289,22 @@ def _best(
 
 
 def nearest(
-    view: View, probe: Probe, visible: Mask, by_cosine: NDArray[np.float32]
+    view: View,
+    probe: Probe,
+    visible: Mask,
+    by_cosine: NDArray[np.float32],
+    by_words: _Matches,
 ) -> tuple[Candidate, ...]:
-    """At most NEIGHBOURS_SCORED_MAX visible slots, re-scored, nearest first, ties by slot."""
+    """The nearest visible slots by cosine, and those of most common words, both re-scored.
+
+    At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot.
+    """
     slots = np.flatnonzero(visible)
     limit = limits.NEIGHBOURS_SCORED_MAX
     if len(slots) > limit:
-        top = np.argpartition(-by_cosine[slots], limit - 1)[:limit]
-        slots = np.sort(slots[top])
+        slots = slots[np.argpartition(-by_cosine[slots], limit - 1)[:limit]]
+    worded, shared = by_words
+    slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
     found = [
         Candidate(
             int(slot),
