@@ -101,7 +101,7 @@ class Daemon:
         self._embedding: EmbeddingService | None = None
         self._lock: DataDirLock | None = None
         self._server: aio.Server | None = None
-        self._health = health.aio.HealthServicer()  # type: ignore[attr-defined]  # not in its stubs
+        self._health = health.aio.HealthServicer()
         self._model_watch: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

@@ -67,7 +67,8 @@ def status_of(error: Exception) -> status_pb2.Status:
 
 def grpc_status_of(error: Exception) -> grpc.Status:
     """What `context.abort_with_status` takes."""
-    return rpc_status.to_status(status_of(error))
+    status: grpc.Status = rpc_status.to_status(status_of(error))
+    return status
 
 
 def item_error_of(error: Exception) -> memory_service_pb2.ItemError:
