@@ -138,7 +138,9 @@ class Crew:
         for agent in self._agents:
             _end(agent)
         for reader in self._readers:
-            reader.join(STOP_LIMIT_S)
+            # An interrupt can come while one is being started; that one cannot be joined.
+            if reader.is_alive():
+                reader.join(STOP_LIMIT_S)
         for agent in self._agents:
             for stream in (agent.stdin, agent.stdout):
                 if stream is not None:
