@@ -1,11 +1,12 @@
 # The few commands of this project; README.md and CONTRIBUTING.md explain them.
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite (under 15 minutes on 2 cores)
+#   make bench-kernels | bench-guard | bench-load | bench-peers | bench-startup [ARGS="..."]
 #   make lint | format | proto | soak | clean
 
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := core server clients tests proto
+CODE := core server clients tests bench proto
 # The first interpreter that is new enough; PYTHON=... chooses another.
 PYTHON ?= $(shell for one in python3 python3.13 python3.12 python3.11; do \
 	$$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$one && break; done)
@@ -33,6 +34,12 @@ proto: $(VENV)/.dev
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 3600
+
+# Each ends within 10 minutes and writes bench/results/NAME.jsonl; docs/performance.md explains them.
+BENCHES := bench-kernels bench-guard bench-load bench-peers bench-startup
+.PHONY: $(BENCHES)
+$(BENCHES): bench-%: $(VENV)/.server
+	$(BIN)/python -m bench.$* $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

@@ -164,7 +164,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class LayerReport:
-    """What one layer of the guard did."""
+    """What one layer of the guard did.
+
+    `best_similarity` is `None` if there was nothing to compare with, or if all that is known of
+    the best is that it is too low to refuse.
+    """
 
     layer: Method
     ran: bool

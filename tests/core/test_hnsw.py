@@ -226,7 +226,7 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
     assert recall(vectors[50], 1).vector_search == "hnsw"
 
 
-def test_guard_of_a_collection_with_a_graph_asks_no_graph(
+def test_guard_of_a_collection_with_a_graph_but_no_prefix_asks_no_graph(
     small_graph: Store, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = small_graph

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import pytest
 
+from totonoe_core.index import lexical
+from totonoe_core.index.arrays import Arrays
 from totonoe_core.index.lexical import InvertedIndex, bm25, label_terms
+from totonoe_core.search.arms import by_words
+from totonoe_core.text.tokens import search_terms
 
 WORDS = [f"w{number}" for number in range(12)]
 
@@ -76,6 +81,81 @@ def test_posting_that_a_reader_holds_does_not_change() -> None:
     for slot in range(5, 50):
         index.add(slot, ["a"])
     np.testing.assert_array_equal(slots, before)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 20, 59, 60, 100])
+def test_best_by_words_are_the_first_of_all_sorted_with_ties_by_slot(limit: int) -> None:
+    index, texts, _ = filled(4)
+    arrays = Arrays(1)
+    for slot in range(len(texts)):
+        # Every text twice, so that many weights are equal.
+        index.add(len(texts) + slot, texts[slot])
+    for terms in [*texts, *texts]:
+        arrays.append({"term_count": len(terms)}, np.ones(1, np.float32), np.zeros(0, np.uint64))
+    arrays.publish()
+    mask = np.ones(2 * len(texts), np.bool_)
+    weight, _ = bm25(index, search_terms("w1 w2 w3"), arrays.view().column("term_count"), mask)
+    order = sorted(np.flatnonzero(weight).tolist(), key=lambda slot: (-weight[slot], slot))
+    found, _ = by_words(arrays.view(), index, "w1 w2 w3", mask, limit)
+    assert len(order) > limit or limit >= 60
+    assert found.slots.tolist() == order[:limit]
+    np.testing.assert_array_equal(found.similarity, weight[order[:limit]])
+
+
+def test_reader_beside_the_writer_finds_all_it_may_see() -> None:
+    # As the engine does: postings first, then the count that readers take.
+    index, published, wrong = InvertedIndex(), [0], []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            count = published[0]
+            mask = np.ones(count, np.bool_)
+            terms = np.full(count, 3, np.int32)
+            _, coverage = bm25(index, ["every"], terms, mask)
+            slots, _ = index.posting("every")
+            if not (coverage == 1.0).all() or slots[:count].tolist() != list(range(count)):
+                wrong.append(count)
+                return
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for slot in range(1500):
+        # New terms and long postings: every array grows many times.
+        index.add(slot, ["every", f"own {slot}", *(f"{part} of {slot}" for part in range(3))])
+        published[0] = slot + 1
+    done.set()
+    reader.join()
+    assert not wrong
+
+
+def test_terms_stored_as_the_same_bytes_are_told_apart() -> None:
+    # CPython keeps both as 75 70 in memory, and hashes that.
+    index = InvertedIndex()
+    index.add(0, ["up"])
+    index.add(1, ["\u7075", "\ud800"])
+    assert index.posting("up")[0].tolist() == [0]
+    assert index.posting("\u7075")[0].tolist() == [1]
+    assert index.posting("\ud800")[0].tolist() == [1]
+
+
+def test_terms_of_one_hash_share_their_postings(monkeypatch: pytest.MonkeyPatch) -> None:
+    def same(terms) -> np.ndarray:
+        return np.array([len(term) for term in terms], np.int64)
+
+    monkeypatch.setattr(lexical, "_hashes", same)
+    index = InvertedIndex()
+    index.add(0, ["a", "b", "xyz"])
+    index.add(1, ["b"])
+    assert [part.tolist() for part in index.posting("a")] == [[0, 1], [2, 1]]
+    assert index.posting("xyz")[0].tolist() == [0]
+
+
+def test_slot_that_is_not_after_the_last_is_refused() -> None:
+    index = InvertedIndex()
+    index.add(3, ["a"])
+    with pytest.raises(AssertionError):
+        index.add(3, ["b"])
 
 
 def test_many_repeats_of_a_term_count_255_at_most() -> None:

@@ -72,3 +72,16 @@ def jaccard_above(
         for number, row in enumerate(rows)
         if mask[number] and jaccard(row, query) > threshold
     ]
+
+
+def coordinates(vector: Any, basis: Any) -> list[float]:
+    """Dot products of a vector with the rows of a basis."""
+    return [exact_similarity(vector, direction) for direction in basis]
+
+
+def length_left_over(vector: Any, basis: Any, along: Any) -> float:
+    """Length of a vector less its part along a basis: `along[i]` times row i, for all i."""
+    left = _floats(vector)
+    for value, direction in zip(_floats(along), basis, strict=True):
+        left = [x - value * y for x, y in zip(left, _floats(direction), strict=True)]
+    return math.sqrt(math.fsum(x * x for x in left))

@@ -1,4 +1,4 @@
-"""One open collection: its writer, its readers, its graph, and the way of each call.
+"""One open collection: its writer, its readers, its upkeep, and the way of each call.
 
 apply    check, then the writer's queue; texts without vectors go by the embedder
 check    on the writer's thread, so that it sees what Remember would see
@@ -36,7 +36,6 @@ from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
 from totonoe_core.index.collection_index import Features
-from totonoe_core.index.hnsw import Graph
 from totonoe_core.queries import (
     Checked,
     CollectionStats,
@@ -81,7 +80,6 @@ class Collection:
         )
         self._state = self._writer.loaded()
         self._readers = ReaderPool(path, READERS)
-        self._graph = Graph(self._state.index.arrays)
         self._consider_indexing()
 
     @property
@@ -296,7 +294,7 @@ class Collection:
     ) -> Future[Recalled]:
         def work() -> Recalled:
             self.recall_count += 1
-            graph = self._graph
+            graph = self._state.index.graph
             if vector is not None:
                 # The first vector may have been stored since the query was checked.
                 self._state.check_dimension(len(vector))
@@ -352,7 +350,7 @@ class Collection:
                 saved_count=self._writer.saved_count,
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
-                hnsw_count=self._graph.count,
+                hnsw_count=self._state.index.graph.count,
                 file_bytes=_size(self._path),
                 array_bytes=self._state.index.nbytes(),
                 state=self._writer.state,
@@ -362,18 +360,20 @@ class Collection:
 
         return self._on_writer(work)
 
-    # -- The graph
+    # -- The prefix and the graph
 
     def _consider_indexing(self) -> None:
-        """Brings the graph up to date in the background when there is enough to do."""
-        if self._graph.arrays is not self._state.index.arrays:
-            self._graph = Graph(self._state.index.arrays)
-        if not self._graph.due() or not self._indexing.acquire(blocking=False):
+        """Brings prefix and graph up to date in the background when there is enough to do."""
+        index = self._state.index
+        # The prefix first: a graph takes minutes to build.
+        due = [one for one in (index.prefix, index.graph) if one.due()]
+        if not due or not self._indexing.acquire(blocking=False):
             return
 
         def work() -> None:
             try:
-                self._graph.maintain(self._stop)
+                for one in due:
+                    one.maintain(self._stop)
             finally:
                 self._indexing.release()
 

@@ -16,6 +16,7 @@ from totonoe_core.index import masks
 from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import Features, payload_hash
 from totonoe_core.index.masks import Mask
+from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import (
     Duplicate,
     Fields,
@@ -72,7 +73,17 @@ class Guarding:
         visible, comparable = self._masks(view, text)
         why_not = self._why_not(text)
         probe = self._probe(view, text, features)
-        found = candidates.search(view, probe, policy, comparable, visible, refuse=not why_not)
+        found = candidates.search(
+            view,
+            probe,
+            policy,
+            comparable,
+            visible,
+            refuse=not why_not,
+            token_index=self._token_index(),
+            prefix=self._state.index.prefix,
+            graph=self._state.index.graph,
+        )
         duplicate = None
         if found.slot >= 0:
             duplicate = self._duplicate(view, found.slot, found.similarity, found.method, now_us)
@@ -81,6 +92,13 @@ class Guarding:
         layers = found.layers or candidates.skipped(why_not)
         report = GuardReport(duplicate, found.method, found.similarity, similar, layers)
         return report, found.near
+
+    def _token_index(self) -> TokenIndex:
+        """The index of tokens, brought up to date only where a layer asks it."""
+        index = self._state.index
+        if self._state.info.guard.jaccard_above is not None:
+            index.token_index.catch_up(index.view())
+        return index.token_index
 
     def _why_not(self, text: GuardedText) -> str:
         """Why no layer runs; empty if they do."""

@@ -2,11 +2,13 @@
 
 Every layer asks the whole collection (DESIGN.md §6): no window, no approximate index. The
 float32 pass only finds who lies within rounding of the best; `similarity64` decides, so
-the answer does not depend on batch, thread or path.
+the answer does not depend on batch, thread or path. Neighbours that are only shown and
+linked may be nominated by the graph, after the decision.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -14,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
+from totonoe_core.guard.cosines import Cosines
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.index.arrays import View
+from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.masks import Mask
+from totonoe_core.index.prefix import Prefix
+from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.kernels.jaccard import jaccard_pair, scan_above
+from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.records import LayerReport, Method
-
-SLACK = 1e-5
-"""Bound on the float32 error of a similarity; measured 7.3e-7 at 384 dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ class Found:
     """What the layers found. `slot` is -1 if nothing refuses.
 
     `near` are the nearest visible memories, by cosine or by words, for the similar list and
-    the links; `similarity` is the refusing layer's, else the best that any layer saw.
+    the links; `similarity` is the refusing layer's, else the best that any layer or the
+    look for neighbours saw.
     """
 
     slot: int
@@ -76,16 +80,16 @@ def skipped(why: str) -> tuple[LayerReport, ...]:
     return tuple(LayerReport(layer, ran=False, skipped_because=why) for layer in LAYERS)
 
 
-def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32 similarity of every slot: one matrix-vector product for each chunk."""
-    out = np.empty(view.count, np.float32)
-    for base, size, chunk in view.parts():
-        np.dot(chunk.vectors[:size], query, out=out[base : base + size])
-    return out
-
-
 def search(
-    view: View, probe: Probe, policy: GuardPolicy, comparable: Mask, visible: Mask, refuse: bool
+    view: View,
+    probe: Probe,
+    policy: GuardPolicy,
+    comparable: Mask,
+    visible: Mask,
+    refuse: bool,
+    token_index: TokenIndex,
+    prefix: Prefix | None = None,
+    graph: Graph | None = None,
 ) -> Found:
     """Asks each layer in order and stops at the first that refuses.
 
@@ -97,28 +101,39 @@ def search(
         Slots that may be shown as similar or linked: live and readable.
     refuse : bool
         False: no layer runs (logs, forced saves), only the neighbours are looked up.
+    token_index : TokenIndex
+        Of the view's arrays; it may lag.
+    prefix, graph : Prefix, Graph or None
+        Of the view's arrays; where both are made, nothing else is scored in full. The
+        decision is the same, but a cosine layer that refuses nothing may not know its best
+        similarity, and leaves it out.
 
     Notes
     -----
     A slot refuses only if its payload is equal too: equal text with another payload is a
     new value. Ties in similarity go to the slot that was written first.
     """
-    by_cosine = similarities(view, probe.vector)
+    cosines = Cosines(view, probe.vector, comparable, prefix, graph)
     by_words = _NO_MATCHES
     if refuse and policy.jaccard_above is not None:
         # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
         seen_above = max(0.0, min(policy.jaccard_above, policy.similar_above))
-        by_words = jaccard_above(view, probe.tokens, seen_above, comparable)
-    near = nearest(view, probe, visible, by_cosine, by_words)
+        if seen_above < 1.0:
+            by_words = token_index.above(view, probe.tokens, seen_above, comparable)
     reports: list[LayerReport] = []
     if refuse:
-        layers = _layers(view, probe, policy, comparable, by_cosine, by_words)
+        layers = _layers(view, probe, policy, comparable, cosines, by_words)
         for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
+                near = nearest(view, probe, visible, cosines, by_words)
                 reports += skipped("an earlier layer refused")[len(reports) :]
                 return Found(slot, report.layer, min(1.0, similarity), tuple(reports), near)
+    near = nearest(view, probe, visible, cosines, by_words)
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
+    if any(report.ran and report.layer is Method.COSINE for report in reports):
+        seen = (one.cosine for one in near if comparable[one.slot])
+        best = max(best, min(1.0, max(seen, default=0.0)))
     return Found(-1, Method.NONE, best, tuple(reports), near)
 
 
@@ -132,15 +147,15 @@ def _layers(
     probe: Probe,
     policy: GuardPolicy,
     comparable: Mask,
-    by_cosine: NDArray[np.float32],
+    cosines: Cosines,
     by_words: _Matches,
 ) -> Iterator[_Outcome]:
     """The layers one after the other; a later one is worked out only if it is asked for."""
     refusing = comparable & (view.column("payload_hash") == probe.payload)
     yield exact(probe, policy, refusing)
     yield _jaccard(probe, policy, refusing, by_words)
-    yield _cosine(view, probe, policy, comparable, refusing, by_cosine)
-    yield _session(view, probe, policy, comparable, refusing, by_cosine)
+    yield _cosine(view, probe, policy, comparable, refusing, cosines)
+    yield _session(view, probe, policy, comparable, refusing, cosines)
 
 
 def _off(layer: Method, why: str = "off in policy") -> _Outcome:
@@ -174,41 +189,20 @@ def _jaccard(probe: Probe, policy: GuardPolicy, refusing: Mask, by_words: _Match
     return report, int(slots[at]), float(values[at])
 
 
-def jaccard_above(view: View, tokens: NDArray[np.uint64], threshold: float, mask: Mask) -> _Matches:
-    """Slots with a Jaccard similarity above the threshold, ascending, and the similarities."""
-    slots, values = [], []
-    for base, size, chunk in view.parts():
-        rows = np.empty(size, np.int32)
-        out = np.empty(size, np.float64)
-        found = scan_above(
-            chunk.indptr[: size + 1],
-            chunk.tokens,
-            mask[base : base + size].view(np.uint8),
-            tokens,
-            threshold,
-            rows,
-            out,
-        )
-        slots.append(rows[:found].astype(np.int64) + base)
-        values.append(out[:found])
-    if not slots:
-        return np.zeros(0, np.int64), np.zeros(0, np.float64)
-    return np.concatenate(slots), np.concatenate(values)
-
-
 def _cosine(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Mask,
     refusing: Mask,
-    by_cosine: NDArray[np.float32],
+    cosines: Cosines,
 ) -> _Outcome:
     if policy.cosine_distance_below is None and policy.cosine_at_least is None:
         return _off(Method.COSINE)
-    _, best = _best(view, probe, comparable, by_cosine)
+    at_least = _lowest_refused(policy)
+    slot, similarity = _best_refusing(view, probe, policy, refusing, cosines, at_least)
+    _, best = cosines.best(comparable, _asked_from(policy, at_least))
     report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
-    slot, similarity = _best_refusing(view, probe, policy, refusing, by_cosine)
     if similarity is None or not cosine_refuses(policy, similarity):
         return report, -1, 0.0
     return report, slot, similarity
@@ -244,7 +238,7 @@ def _session(
     policy: GuardPolicy,
     comparable: Mask,
     refusing: Mask,
-    by_cosine: NDArray[np.float32],
+    cosines: Cosines,
 ) -> _Outcome:
     layer, threshold = Method.SESSION_COSINE, policy.session_cosine_at_least
     if threshold is None:
@@ -252,12 +246,25 @@ def _session(
     if probe.session == 0:
         return _off(layer, "no session id")
     same = view.column("session") == probe.session
-    _, best = _best(view, probe, comparable & same, by_cosine)
+    slot, similarity = _best_refusing(view, probe, policy, refusing & same, cosines, threshold)
+    _, best = cosines.best(comparable & same, _asked_from(policy, threshold))
     report = LayerReport(layer, ran=True, best_similarity=_shown(best))
-    slot, similarity = _best_refusing(view, probe, policy, refusing & same, by_cosine)
     if similarity is None or similarity < threshold:
         return report, -1, 0.0
     return report, slot, similarity
+
+
+def _lowest_refused(policy: GuardPolicy) -> float:
+    """No lower similarity passes the policy's cosine thresholds; all above it do."""
+    below, at_least = policy.cosine_distance_below, policy.cosine_at_least
+    refused = math.inf if at_least is None else at_least
+    # 1 - distance is rounded: a little lower, so that nothing which refuses is below it.
+    return refused if below is None else min(refused, 1.0 - below - 1e-12)
+
+
+def _asked_from(policy: GuardPolicy, at_least: float) -> float:
+    """From where on a layer has to know its best: nowhere if only nominees refuse."""
+    return math.inf if policy.cosine_needs_same_words else at_least
 
 
 def _best_refusing(
@@ -265,44 +272,28 @@ def _best_refusing(
     probe: Probe,
     policy: GuardPolicy,
     refusing: Mask,
-    by_cosine: NDArray[np.float32],
+    cosines: Cosines,
+    at_least: float,
 ) -> tuple[int, float | None]:
     """The nearest that may refuse by cosine; (-1, None) if there is none."""
     if policy.cosine_needs_same_words:
         return _best_with_same_words(view, probe, refusing)
-    return _best(view, probe, refusing, by_cosine)
-
-
-def _best(
-    view: View, probe: Probe, mask: Mask, by_cosine: NDArray[np.float32]
-) -> tuple[int, float | None]:
-    """Slot and float64 similarity of the nearest in a mask; (-1, None) if it is empty."""
-    slots = np.flatnonzero(mask)
-    if not len(slots):
-        return -1, None
-    values = by_cosine[slots]
-    # Whoever is best by float64 lies within the slack of the best by float32.
-    slots = slots[values >= values.max() - np.float32(SLACK)]
-    exactly = np.array([similarity64(vector, probe.vector) for vector in view.vectors(slots)])
-    at = int(np.argmax(exactly))
-    return int(slots[at]), float(exactly[at])
+    return cosines.best(refusing, at_least)
 
 
 def nearest(
     view: View,
     probe: Probe,
     visible: Mask,
-    by_cosine: NDArray[np.float32],
+    cosines: Cosines,
     by_words: _Matches,
 ) -> tuple[Candidate, ...]:
     """The nearest visible slots by cosine, and those of most common words, both re-scored.
 
     At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot.
     """
-    slots = np.flatnonzero(visible)
     limit = limits.NEIGHBOURS_SCORED_MAX
-    if len(slots) > limit:
-        slots = slots[np.argpartition(-by_cosine[slots], limit - 1)[:limit]]
+    slots = cosines.nearest(visible, limit)
     worded, shared = by_words
     slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
     found = [

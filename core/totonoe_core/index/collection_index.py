@@ -21,7 +21,10 @@ from totonoe_core.index.arrays import (
     Arrays,
     View,
 )
+from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.lexical import InvertedIndex, label_terms
+from totonoe_core.index.prefix import Prefix
+from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Memory, Status
 from totonoe_core.text.normalize import canonical_hash
 from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
@@ -64,12 +67,16 @@ class CollectionIndex:
     """Arrays, maps and inverted indexes of one collection.
 
     Written by the writer thread alone. `slot_by_id`, `slot_by_row` and the text maps show
-    uncommitted slots too: readers check a slot against their view.
+    uncommitted slots too: readers check a slot against their view. `prefix` and `graph` lag
+    behind: a background thread brings them up to date.
     """
 
     def __init__(self, dimension: int, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self.arrays = Arrays(dimension)
+        self.prefix = Prefix(self.arrays)
+        self.graph = Graph(self.arrays)
+        self.token_index = TokenIndex()
         self.terms = InvertedIndex()
         self.labels = InvertedIndex()
         self.slot_by_id: dict[str, int] = {}
@@ -218,8 +225,8 @@ class CollectionIndex:
         return self.arrays.view()
 
     def nbytes(self) -> int:
-        """Bytes of the arrays, maps and postings apart."""
-        return self.arrays.nbytes()
+        """Bytes of the arrays and the prefix, maps and postings apart."""
+        return self.arrays.nbytes() + self.prefix.nbytes()
 
 
 def _time(value: int | None) -> int:

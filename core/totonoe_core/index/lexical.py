@@ -2,82 +2,166 @@
 
 Postings are appended by the writer when an operation is published; readers take the
 prefix that was there. Slots are never taken out: who reads masks what is not live.
-BM25 after Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009), §3.
+
+Why readers need no lock: bytes of postings are written once, into a pool that grows by
+copying, and never move. The writer appends a memory's postings first and then, under the
+GIL, raises the `sizes` of its terms; a reader takes the sizes under the GIL and reads that
+many postings. A reader that took its view before has every posting of every slot in its
+view: slots are published after their postings. What is added meanwhile belongs to later
+slots, and is left out by the length of the reader's mask.
+
+Terms are kept as Python's 64-bit hash of their UTF-8, which is keyed anew in each process, so
+that nobody can choose collisions. Two terms of a million share a hash with probability 3e-8;
+they would then share their postings.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-K1 = 1.2
-B = 0.75
-_FIRST_CAPACITY = 4
+from totonoe_core.kernels.bm25 import bm25_into
+from totonoe_core.kernels.postings import (
+    POOL_END,
+    TERMS,
+    append_postings,
+    find_terms,
+    fold_terms,
+    pool_need,
+    read_postings,
+    rehash,
+)
+
+_FIRST_TERMS = 64
+_FIRST_BYTES = 1024
 
 
-class _Posting:
-    """Slots (ascending) and term frequencies of one term; `size` entries are valid."""
+@dataclass(frozen=True, slots=True)
+class _Readable:
+    """The arrays of an index as a reader takes them: in one step, so that they fit together.
 
-    __slots__ = ("counts", "size", "slots")
+    Grown by copying: what a reader holds stays as it was up to the sizes it took.
+    """
 
-    def __init__(self) -> None:
-        self.slots = np.zeros(_FIRST_CAPACITY, np.int32)
-        self.counts = np.zeros(_FIRST_CAPACITY, np.uint8)
-        self.size = 0
-
-    def append(self, slot: int, count: int) -> None:
-        if self.size == len(self.slots):
-            # Grown by copying: a reader's arrays stay as they were.
-            self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-            self.counts = np.concatenate([self.counts, np.zeros_like(self.counts)])
-        self.slots[self.size] = slot
-        self.counts[self.size] = min(count, 255)
-        self.size += 1
-
-    def read(self) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        # The size first: arrays that are taken later hold at least as much.
-        size = self.size
-        return self.slots[:size], self.counts[:size]
+    keys: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    heads: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    pool: NDArray[np.uint8]
 
 
 class InvertedIndex:
-    """Terms to postings. One writer, any readers."""
+    """Terms to postings (slots ascending, and frequencies). One writer, any readers.
+
+    About 2 bytes for each posting of short texts, and 70 for each term.
+    """
 
     def __init__(self) -> None:
-        # Most terms occur once: those keep (slot << 8 | count) in place of an object.
-        self._postings: dict[str, int | _Posting] = {}
+        self._arrays = _Readable(
+            keys=np.zeros(2 * _FIRST_TERMS, np.int64),
+            ids=np.zeros(2 * _FIRST_TERMS, np.int32),
+            heads=np.zeros(_FIRST_TERMS, np.int64),
+            sizes=np.zeros(_FIRST_TERMS, np.int32),
+            pool=np.zeros(_FIRST_BYTES, np.uint8),
+        )
+        # The writer's own, by term: see `append_postings`.
+        self._tails = np.zeros(_FIRST_TERMS, np.int64)
+        self._room = np.zeros(_FIRST_TERMS, np.int32)
+        self._levels = np.zeros(_FIRST_TERMS, np.uint8)
+        self._last_slots = np.zeros(_FIRST_TERMS, np.int32)
+        self._seen_at = np.zeros(_FIRST_TERMS, np.int32)
+        self._state = np.zeros(2, np.int64)
+        self._last_slot = -1
 
     def add(self, slot: int, terms: Iterable[str]) -> int:
-        """Adds a slot under its terms (repeats count); returns how many terms it has."""
-        total = 0
-        for term, count in Counter(terms).items():
-            total += count
-            found = self._postings.get(term)
-            if found is None:
-                self._postings[term] = slot << 8 | min(count, 255)
-                continue
-            if isinstance(found, int):
-                posting = _Posting()
-                posting.append(found >> 8, found & 255)
-                self._postings[term] = posting
-                found = posting
-            found.append(slot, count)
-        return total
+        """Adds a slot under its terms (repeats count); returns how many terms it has.
+
+        Slots come in ascending order, each once.
+        """
+        hashes = _hashes(terms)
+        self.add_hashes(slot, hashes)
+        return len(hashes)
+
+    def add_hashes(self, slot: int, hashes: NDArray[np.int64]) -> None:
+        """`add` for terms that are hashes already: int64[m], repeats count."""
+        assert slot > self._last_slot
+        self._last_slot = slot
+        if not len(hashes):
+            return
+        self._make_room_for_terms(len(hashes))
+        arrays = self._arrays
+        touched = np.empty(len(hashes), np.int32)
+        counts = np.empty(len(hashes), np.int32)
+        distinct = fold_terms(
+            hashes, arrays.keys, arrays.ids, arrays.heads, self._seen_at, touched, counts,
+            self._state,
+        )  # fmt: skip
+        touched = touched[:distinct]
+        self._make_room_for_bytes(pool_need(touched, arrays.heads, self._room, self._levels))
+        arrays = self._arrays
+        append_postings(
+            slot, touched, counts[:distinct], arrays.heads, self._tails, self._room,
+            self._levels, self._last_slots, arrays.pool, self._state,
+        )  # fmt: skip
+        # Last: a reader looks at no posting that the size does not count.
+        arrays.sizes[touched] += 1
+
+    def _make_room_for_terms(self, more: int) -> None:
+        """Grows the table and the arrays by term before `more` new terms."""
+        arrays = self._arrays
+        needed = int(self._state[TERMS]) + more
+        keys, ids = arrays.keys, arrays.ids
+        if 2 * needed > len(keys):
+            # At most half full, so that a probe ends soon.
+            size = 1 << (2 * needed).bit_length()
+            keys, ids = np.zeros(size, np.int64), np.zeros(size, np.int32)
+            rehash(arrays.keys, arrays.ids, keys, ids)
+        elif needed <= len(arrays.sizes):
+            return
+        size = max(len(arrays.sizes), needed + needed // 4)
+        self._tails, self._room = _longer(self._tails, size), _longer(self._room, size)
+        self._levels = _longer(self._levels, size)
+        self._last_slots = _longer(self._last_slots, size)
+        self._seen_at = _longer(self._seen_at, size)
+        heads, sizes = _longer(arrays.heads, size), _longer(arrays.sizes, size)
+        self._arrays = _Readable(keys, ids, heads, sizes, arrays.pool)
+
+    def _make_room_for_bytes(self, more: int) -> None:
+        arrays = self._arrays
+        needed = int(self._state[POOL_END]) + more
+        if needed <= len(arrays.pool):
+            return
+        pool = _longer(arrays.pool, needed + needed // 4)
+        # The sizes too: those that readers of the old pool hold must not count what it lacks.
+        self._arrays = _Readable(arrays.keys, arrays.ids, arrays.heads, arrays.sizes.copy(), pool)
+
+    def find(
+        self, hashes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
+        """Heads and sizes of the postings of some terms (size 0: none), and the pool."""
+        arrays = self._arrays
+        ids = np.empty(len(hashes), np.int32)
+        find_terms(arrays.keys, arrays.ids, hashes, ids)
+        # A term that is newer than the arrays we took is one we do not see yet.
+        known = (ids >= 0) & (ids < len(arrays.sizes))
+        sizes = np.where(known, arrays.sizes[np.where(known, ids, 0)], np.int32(0))
+        return arrays.heads[np.where(known, ids, 0)], sizes, arrays.pool
 
     def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Slots int32[m], ascending, and frequencies uint8[m] of a term."""
-        found = self._postings.get(term)
-        if found is None:
-            return np.zeros(0, np.int32), np.zeros(0, np.uint8)
-        if isinstance(found, int):
-            return np.array([found >> 8], np.int32), np.array([found & 255], np.uint8)
-        return found.read()
+        """Slots int32[m], ascending, and frequencies uint8[m] (255: or more) of a term."""
+        heads, sizes, pool = self.find(_hashes((term,)))
+        size = int(sizes[0])
+        slots, counts = np.empty(size, np.int32), np.empty(size, np.uint8)
+        every = np.ones(self._last_slot + 1, np.uint8)
+        size = read_postings(pool, heads[0], size, every, slots, counts)
+        return slots[:size], counts[:size]
 
     def slots_with_all(self, terms: Sequence[str]) -> NDArray[np.int32]:
         """Slots that hold every term, ascending."""
@@ -88,7 +172,20 @@ class InvertedIndex:
         return slots
 
     def __len__(self) -> int:
-        return len(self._postings)
+        return int(self._state[TERMS])
+
+
+def _hashes(terms: Iterable[str]) -> NDArray[np.int64]:
+    # Not of the strings: CPython hashes their storage, where "up" and U+7075 are the same bytes.
+    coded = map(str.encode, terms, repeat("utf-8"), repeat("surrogatepass"))
+    return np.fromiter(map(hash, coded), np.int64)
+
+
+def _longer(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """A copy with zeros behind it. `zeros` leaves pages that nobody wrote to the system."""
+    grown = np.zeros(size, values.dtype)
+    grown[: len(values)] = values
+    return grown
 
 
 def bm25(
@@ -97,7 +194,7 @@ def bm25(
     term_counts: NDArray[np.int32],
     mask: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """BM25 weight and weighted term coverage of every slot.
+    """BM25 weight and weighted term coverage of every slot; see `kernels.bm25.bm25_into`.
 
     Parameters
     ----------
@@ -114,25 +211,11 @@ def bm25(
     weight, coverage : float64[n]
         `coverage` is the share (0..1) of the query's idf weight that a slot holds.
     """
-    size = len(mask)
-    weight = np.zeros(size)
-    coverage = np.zeros(size)
-    live = max(1, int(np.count_nonzero(mask)))
-    mean = max(1.0, float(term_counts[mask].mean()) if mask.any() else 1.0)
-    total = 0.0
-    for term in dict.fromkeys(terms):
-        slots, counts = index.posting(term)
-        keep = slots < size
-        slots, counts = slots[keep], counts[keep]
-        passing = mask[slots]
-        slots, counts = slots[passing], counts[passing].astype(np.float64)
-        idf = float(np.log1p((live - len(slots) + 0.5) / (len(slots) + 0.5)))
-        total += idf
-        length = 1.0 - B + B * term_counts[slots] / mean
-        weight[slots] += idf * counts * (K1 + 1.0) / (counts + K1 * length)
-        coverage[slots] += idf
-    if total > 0.0:
-        coverage /= total
+    weight, coverage = np.zeros(len(mask)), np.zeros(len(mask))
+    heads, sizes, pool = index.find(_hashes(dict.fromkeys(terms)))
+    longest = int(sizes.max(initial=0))
+    slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
+    bm25_into(pool, heads, sizes, term_counts, mask.view(np.uint8), slots, counts, weight, coverage)
     return weight, coverage
 
 

@@ -15,6 +15,7 @@ from numba import types
 
 from totonoe_core.kernels.flags import (
     float64_out,
+    int32_in,
     int32_out,
     int64_in,
     kernel,
@@ -27,6 +28,20 @@ UInt8 = npt.NDArray[np.uint8]
 UInt64 = npt.NDArray[np.uint64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+
+
+ROUNDING = 1e-6
+"""Slack on a needed overlap, far above the rounding of a product and far below 1."""
+
+
+@kernel(types.int64(types.int64, types.float64), exact=True)
+def overlap_needed(sizes: int, share: float) -> int:
+    """Least common tokens of sets whose Jaccard similarity is above t, or one fewer.
+
+    common > share * sizes with share = t / (1 + t) and both sizes added, or share = t and the
+    size of one. `ROUNDING` makes it at most one too low, never too high.
+    """
+    return max(1, int(np.floor(share * sizes - ROUNDING)) + 1)
 
 
 @kernel(types.int64(uint64_in, types.int64, types.int64, uint64_in, types.int64), exact=True)
@@ -125,6 +140,69 @@ def scan_above(
         similarity = common / (size + query_size - common)
         if similarity > threshold:
             out_rows[count] = row
+            out_similarity[count] = similarity
+            count += 1
+    return count
+
+
+@kernel(
+    types.int64(
+        int64_in,
+        uint64_in,
+        int32_in,
+        int32_in,
+        types.int64,
+        uint64_in,
+        types.float64,
+        int32_out,
+        float64_out,
+    ),
+    exact=True,
+)
+def rows_above(
+    indptr: Int64,
+    values: UInt64,
+    rows: Int32,
+    shared: Int32,
+    more: int,
+    query: UInt64,
+    threshold: float,
+    out_rows: Int32,
+    out_similarity: Float64,
+) -> int:
+    """`scan_above` for selected rows of which something is known: the same bits for those.
+
+    Parameters
+    ----------
+    indptr, values, query, threshold
+        As `scan_above` takes them.
+    rows : int32[m]
+        Row numbers in [0, n), in any order. Not checked.
+    shared, more : int32[m], int64
+        A row has at most `shared` + `more` tokens in common with the query.
+    out_rows, out_similarity : int32[m], float64[m]
+        Receive the rows above the threshold, in the order of `rows`, and their similarities.
+
+    Returns
+    -------
+    int
+        count, how many places were filled.
+    """
+    count = 0
+    query_size = query.shape[0]
+    share = threshold / (1.0 + threshold)
+    for at in range(rows.shape[0]):
+        start, end = indptr[rows[at]], indptr[rows[at] + 1]
+        size = end - start
+        needed = overlap_needed(size + query_size, share)
+        if min(size, query_size, shared[at] + more) < needed:
+            continue
+        common = _common(values, start, end, query, needed)
+        if common < 0:
+            continue
+        similarity = common / (size + query_size - common)
+        if similarity > threshold:
+            out_rows[count] = rows[at]
             out_similarity[count] = similarity
             count += 1
     return count

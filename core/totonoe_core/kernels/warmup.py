@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import time
+from types import ModuleType
 
 import numpy as np
+import numpy.typing as npt
+
+Float32 = npt.NDArray[np.float32]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt8 = npt.NDArray[np.uint8]
 
 
 def warm_up() -> float:
@@ -20,7 +27,7 @@ def warm_up() -> float:
     """
     begin = time.perf_counter()
     # Imported here, so that a caller times the compilation and can report it.
-    from totonoe_core.kernels import cosine, jaccard
+    from totonoe_core.kernels import bm25, cosine, jaccard, joins, postings, prefix
 
     for writable in (True, False):
         block = np.eye(2, 4, dtype=np.float32)
@@ -44,6 +51,76 @@ def warm_up() -> float:
         cosine.similarity64_rows(block, rows, query, out64)
         cosine.normalize_rows(block)
         cosine.unit(query)
+        _warm_up_prefix(prefix, block, mask, query, out_rows, out32)
         jaccard.jaccard_pair(values, values)
         jaccard.scan_above(indptr, values, mask, values, 0.5, out_rows, out64)
+        jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
+        _warm_up_postings(postings, bm25, mask, rows)
+        _warm_up_joins(joins, block, indptr, rows, mask)
     return time.perf_counter() - begin
+
+
+def _warm_up_prefix(
+    prefix: ModuleType,
+    block: Float32,
+    mask: UInt8,
+    query: Float32,
+    out_rows: Int32,
+    out_similarity: Float32,
+) -> None:
+    basis = np.eye(prefix.WIDTH, block.shape[1], dtype=np.float32)
+    lead, rest = np.empty((2, len(block), prefix.LEAD), dtype=np.float32)
+    lead_residual, residual = np.empty((2, len(block)), dtype=np.float32)
+    prefix.split_rows(block, basis, lead, rest, lead_residual, residual)
+    prefix.scan_reaching(
+        lead,
+        lead_residual,
+        rest,
+        residual,
+        block,
+        mask,
+        lead[0],
+        lead_residual[0],
+        rest[0],
+        residual[0],
+        query,
+        0.5,
+        0.0,
+        out_rows,
+        out_similarity,
+    )
+
+
+def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:
+    hashes, keys, heads, tails = np.zeros((4, 2), dtype=np.int64)
+    ids, touched, repeats, seen, room, last, slots, found = np.zeros((8, 2), dtype=np.int32)
+    levels, frequencies = np.zeros((2, 2), dtype=np.uint8)
+    pool, state = np.zeros(64, dtype=np.uint8), np.zeros(2, dtype=np.int64)
+    weight, coverage = np.zeros((2, 2))
+    postings.fold_terms(hashes, keys, ids, heads, seen, touched, repeats, state)
+    postings.find_terms(keys, ids, hashes, found)
+    postings.rehash(keys, ids, np.zeros(4, np.int64), np.zeros(4, np.int32))
+    postings.pool_need(touched[:1], heads, room, levels)
+    postings.append_postings(0, touched[:1], repeats, heads, tails, room, levels, last, pool, state)
+    one = np.ones(1, dtype=np.int32)
+    postings.read_postings(pool, 0, 1, mask, slots, frequencies)
+    bm25.bm25_into(pool, heads[:1], one, counts, mask, slots, frequencies, weight, coverage)
+    postings.count_shared(pool, heads[:1], one, mask, slots, frequencies, seen * 0, found)
+
+
+def _warm_up_joins(
+    joins: ModuleType, block: Float32, indptr: Int64, ranks: Int32, mask: UInt8
+) -> None:
+    rows, columns, overlap, candidates = np.zeros((4, 8), dtype=np.int32)
+    out = np.empty(8)
+    joins.pairs_at_least(block, 0.5, 1, rows, columns)
+    joins.keep_below(block, block, rows[:1], columns[:1], 0.5, 0.5, out)
+    bits, starts = np.zeros((2, 1), dtype=np.uint64), np.zeros(3, dtype=np.int64)
+    joins.fold_bits(indptr, ranks, bits)
+    joins.index_prefixes(indptr, ranks, mask, 0.5, starts, rows, columns)
+    state = np.array([0, 0, 8], dtype=np.int64)
+    lists = (starts[:-1].copy(), starts, rows, columns)
+    found = (np.empty(8, np.int32), np.empty(8, np.int32), out)
+    joins.probe_rows(
+        indptr, ranks, bits, mask, 0.5, *lists, *lists, overlap, candidates, state, *found
+    )

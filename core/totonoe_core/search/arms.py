@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.candidates import similarities
+from totonoe_core.guard.cosines import similarities, similarities64_at, similarities_at
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.lexical import InvertedIndex, bm25
 from totonoe_core.index.masks import Mask
-from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 from totonoe_core.text.tokens import search_terms
 
 _SELECTIVE = 0.25
@@ -58,34 +57,13 @@ def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit
         if len(slots) > _SELECTIVE * view.count:
             rough = similarities(view, query)[slots]
         else:
-            rough = _rows32(view, query, slots)
+            rough = similarities_at(view, query, slots)
         # A few more than asked for, so that float32 rounding cuts off nobody who belongs.
         kept = min(len(slots), limit + 16)
         slots = slots[np.sort(np.argpartition(-rough, kept - 1)[:kept])]
-    exact = similarity_of(view, query, slots)
+    exact = similarities64_at(view, query, slots)
     order = np.lexsort((slots, -exact))[:limit]
     return Ranking(slots[order], exact[order])
-
-
-def _rows32(
-    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    out = np.empty(len(slots), np.float32)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        dot_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
-    return out
-
-
-def similarity_of(
-    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """float64 similarity of ascending slots to a query."""
-    out = np.empty(len(slots), np.float64)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        similarity64_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
-    return out
 
 
 def by_words(
@@ -94,5 +72,9 @@ def by_words(
     """The `limit` slots of the highest BM25 weight; and every slot's term coverage, 0..1."""
     weight, coverage = bm25(index, search_terms(text), view.column("term_count"), mask)
     slots = np.flatnonzero(weight > 0.0).astype(np.int64)
+    if len(slots) > limit:
+        # With 4-grams most slots hold a term: only the best are sorted, with all ties at the end.
+        least = np.partition(weight[slots], len(slots) - limit)[len(slots) - limit]
+        slots = slots[weight[slots] >= least]
     order = np.lexsort((slots, -weight[slots]))[:limit]
     return Ranking(slots[order], weight[slots[order]]), coverage

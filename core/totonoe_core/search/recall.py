@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import View
@@ -165,5 +166,5 @@ def _cosine(
         return None
     order = np.argsort(chosen)
     out = np.empty(len(chosen))
-    out[order] = arms.similarity_of(view, vector, chosen[order])
+    out[order] = similarities64_at(view, vector, chosen[order])
     return np.clip(out, -1.0, 1.0)

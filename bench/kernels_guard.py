@@ -1,0 +1,78 @@
+"""The guard's whole query on arrays in memory: every layer, neighbours, float64 at the end.
+
+No file and no lock: what the writer does beside it is measured by `bench.guard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bench import common, material
+from totonoe_core.guard import candidates
+from totonoe_core.guard.policy import PRESETS, GuardPolicy
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import KINDS, NEVER, STATE_KINDS, STATUSES, Arrays
+from totonoe_core.index.token_index import TokenIndex
+from totonoe_core.records import Kind, StateKind, Status
+from totonoe_core.text.tokens import token_hashes, tokens
+
+
+def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
+    """Arrays with live facts of one agent."""
+    arrays = Arrays(stored.shape[1])
+    values = {
+        "status": STATUSES[Status.ACTIVE],
+        "kind": KINDS[Kind.STATE],
+        "state_kind": STATE_KINDS[StateKind.FACT],
+        "replaced_by": NEVER,
+    }
+    for vector, sentence in zip(stored, sentences, strict=True):
+        arrays.append(values, vector, token_hashes(tokens(sentence)))
+    arrays.publish()
+    return arrays
+
+
+def rows(
+    arrays: Arrays, asked: material.Vectors, sentences: list[str], count: int, limit_s: float
+) -> Iterator[dict[str, Any]]:
+    """A row for each preset, all scored in full. Masks are made for each query, as in the writer.
+
+    `sentences` are the texts of the queries.
+    """
+    words = [token_hashes(tokens(sentence)) for sentence in sentences]
+    lexicon = TokenIndex()
+    lexicon.catch_up(arrays.view())
+    for preset, policy in PRESETS.items():
+        refused: list[bool] = []
+
+        def work(number: int, policy: GuardPolicy = policy, refused: list[bool] = refused) -> None:
+            place = number % len(asked)
+            view = arrays.view()
+            visible = masks.live(view) & masks.readable(view, 0)
+            comparable = visible & masks.of_kind(view, Kind.STATE, StateKind.FACT)
+            probe = candidates.Probe(
+                vector=asked[place],
+                tokens=words[place % len(words)],
+                payload=0,
+                session=0,
+                text_nominees=(),
+                words_nominees=(),
+                confirm_text=bool,
+                confirm_words=bool,
+            )
+            found = candidates.search(
+                view, probe, policy, comparable, visible, refuse=True, token_index=lexicon
+            )
+            refused.append(found.slot >= 0)
+
+        times = common.repeat(work, count, limit_s)
+        yield {
+            "kernel": "guard_query",
+            "method": "totonoe",
+            "preset": preset.value,
+            "refused_share": float(np.mean(refused)),
+            **times.row(),
+        }

@@ -1,0 +1,121 @@
+"""How long until a daemon serves and answers, and how much memory each memory takes.
+
+    python -m bench.startup [--stored 10000] [--repeats 3] [--embedder use]
+
+A daemon is filled with `--stored` memories, stopped, and started anew several times. `serving_s`
+is the time from starting the process to SERVING; `first_answer_s` to the answer to a first Recall,
+which opens the collection; `first_text_answer_s` to that of a Recall by text, which needs the
+model. Then the graph is built in the background, until `settled_s`. Bytes for each memory are
+counted from the daemon as it was when the collection was empty.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import totonoe
+from bench import common, material
+from bench.guard import DIMENSION, store
+from bench.processes import BenchError, Daemon
+
+COLLECTION = "vectors"
+
+
+def start(data_dir: Path, embedder: str, seed: int) -> dict[str, Any]:
+    """Starts, asks, waits until the background work is done, stops."""
+    query = material.Space(seed, DIMENSION).draw(np.random.default_rng(seed), 1)[0]
+    with Daemon(data_dir, embedder=embedder) as daemon, daemon.client() as client:
+        if not client.health():
+            raise BenchError("ready, but not serving")
+        serving_s = time.perf_counter() - daemon.begun_s
+        client.recall(vector=query.tobytes(), k=10, collection=COLLECTION, no_touch=True)
+        first_s = time.perf_counter() - daemon.begun_s
+        first = client.stats()
+        text_s = None
+        if embedder != "none":
+            client.recall("Which port does it listen on?", k=1)
+            text_s = time.perf_counter() - daemon.begun_s
+        settled = daemon.idle()
+        settled_s = time.perf_counter() - daemon.begun_s
+    stored = next(one for one in settled.collections if one.name == COLLECTION)
+    return {
+        "n": stored.active_count,
+        "serving_s": serving_s,
+        "first_answer_s": first_s,
+        "opening_s": first_s - serving_s,
+        "first_text_answer_s": text_s,
+        "settled_s": settled_s,
+        "cpu_s": first.cpu_s,
+        "settled_cpu_s": settled.cpu_s,
+        "rss_bytes": first.rss_bytes,
+        "settled_rss_bytes": settled.rss_bytes,
+        "array_bytes": stored.array_bytes,
+        "file_bytes": stored.file_bytes,
+        "hnsw_count": stored.hnsw_count,
+    }
+
+
+def grown(row: dict[str, Any], empty: totonoe.Stats) -> dict[str, Any]:
+    """Bytes that each memory adds to the process, with the graph and without."""
+    count = row["n"]
+    return {
+        "rss_bytes_per_memory": (row["rss_bytes"] - empty.rss_bytes) / count,
+        "settled_rss_bytes_per_memory": (row["settled_rss_bytes"] - empty.rss_bytes) / count,
+        "vector_bytes_per_memory": 4 * DIMENSION,
+        "file_bytes_per_memory": row["file_bytes"] / count,
+    }
+
+
+def run(options: argparse.Namespace) -> None:
+    """A row for the daemon that was filled while it ran, and one for each start after it."""
+    with (
+        common.Report("startup", options.seed, options.out) as report,
+        tempfile.TemporaryDirectory(prefix="totonoe-bench-") as directory,
+    ):
+        data_dir = Path(directory) / "data"
+        said = {"embedder": options.embedder, "dimension": DIMENSION, "texts": "synthetic"}
+        with Daemon(data_dir) as daemon, daemon.client(COLLECTION) as client:
+            client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
+            empty, begin_s = daemon.idle(), time.perf_counter()
+            store(client, options.seed, 0, options.stored, DIMENSION)
+            fill_s = time.perf_counter() - begin_s
+            row = filled(empty, daemon.idle(), fill_s)
+            # Nothing is embedded here: clients bring the vectors.
+            report.add(phase="fill", **(said | {"embedder": "none"}), **row)
+        for number in range(options.repeats):
+            row = start(data_dir, options.embedder, options.seed)
+            report.add(phase="start", repeat=number, **said, **row, **grown(row, empty))
+
+
+def filled(before: totonoe.Stats, after: totonoe.Stats, fill_s: float) -> dict[str, Any]:
+    """What filling did to a daemon that ran without a break, background work included."""
+    stored = next(one for one in after.collections if one.name == COLLECTION)
+    count = max(1, stored.active_count)
+    return {
+        "n": stored.active_count,
+        "wall_s": fill_s,
+        "cpu_s": after.cpu_s - before.cpu_s,
+        "server_cpu_ms_per_op": (after.cpu_s - before.cpu_s) / count * 1e3,
+        "settled_rss_bytes": after.rss_bytes,
+        "settled_rss_bytes_per_memory": (after.rss_bytes - before.rss_bytes) / count,
+        "hnsw_count": stored.hnsw_count,
+    }
+
+
+def main() -> None:
+    """Reads the options."""
+    parser = common.parser(__doc__)
+    parser.add_argument("--stored", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--embedder", default="use")
+    run(parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()

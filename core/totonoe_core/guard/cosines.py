@@ -1,0 +1,147 @@
+"""How near memories are to one vector, worked out no further than the guard asks.
+
+Small collections are scored in full, once. Where there are a prefix and a graph, refusing
+thresholds are answered by the prefix scan, which finds all that reach them, and neighbours,
+which are only shown and linked, are nominated by the graph. Either way `similarity64` decides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.index.arrays import View
+from totonoe_core.index.hnsw import Graph
+from totonoe_core.index.masks import Mask
+from totonoe_core.index.prefix import SLACK, Prefix, Reaching
+from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
+
+_PRUNES_FROM = 0.75
+"""Below this similarity too few rows are ruled out for the prefix scan to be the faster one."""
+_OVERFETCH = 64
+"""Asked of the graph beyond what is wanted: some of its slots are dead or not visible."""
+
+
+def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """float32 similarity of every slot: one matrix-vector product for each chunk."""
+    out = np.empty(view.count, np.float32)
+    for base, size, chunk in view.parts():
+        np.dot(chunk.vectors[:size], query, out=out[base : base + size])
+    return out
+
+
+def similarities_at(
+    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """float32 similarity of ascending slots to a query."""
+    out = np.empty(len(slots), np.float32)
+    for base, size, chunk in view.parts():
+        where = slice(*np.searchsorted(slots, (base, base + size)))
+        dot_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    return out
+
+
+def similarities64_at(
+    view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """float64 similarity of ascending slots to a query."""
+    out = np.empty(len(slots), np.float64)
+    for base, size, chunk in view.parts():
+        where = slice(*np.searchsorted(slots, (base, base + size)))
+        similarity64_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    return out
+
+
+class Cosines:
+    """Similarities of a view's slots to one query.
+
+    Parameters
+    ----------
+    comparable : bool[n]
+        Every mask that `best` is asked about lies within this one.
+    prefix, graph : Prefix, Graph or None
+        Of the view's arrays. Without both, or while one of them is not made, all is scored.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        query: NDArray[np.float32],
+        comparable: Mask,
+        prefix: Prefix | None,
+        graph: Graph | None,
+    ) -> None:
+        self._view = view
+        self._query = query
+        self._comparable = comparable
+        self._prefix, self._graph = prefix, graph
+        self._sparse = bool(prefix and prefix.built and graph and graph.count)
+        self._all: NDArray[np.float32] | None = None
+        self._reaching: tuple[float, Reaching] | None = None
+
+    def best(self, mask: Mask, at_least: float) -> tuple[int, float | None]:
+        """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
+
+        (-1, None): the mask is empty, or a pruned scan proved that nothing in it reaches
+        `at_least` and how near the best is remains unknown. From `at_least` on the answer
+        is that of the full scan: the best has a float32 similarity within SLACK of
+        its own, so the scan found it, and with it all that could be better.
+        """
+        if self._sparse and at_least > 1.0 + SLACK:
+            return -1, None
+        pruned = self._sparse and at_least >= _PRUNES_FROM
+        slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
+        if not len(slots):
+            return -1, None
+        # Whoever is best by float64 lies within the slack of the best by float32.
+        slots = slots[rough >= rough.max() - np.float32(SLACK)]
+        exactly = similarities64_at(self._view, self._query, slots)
+        at = int(np.argmax(exactly))
+        if pruned and exactly[at] < at_least:
+            return -1, None
+        return int(slots[at]), float(exactly[at])
+
+    def _pruned(self, mask: Mask, at_least: float) -> Reaching:
+        """Slots of a mask that may reach a similarity, and their float32 similarities."""
+        if self._reaching is None or self._reaching[0] > at_least:
+            assert self._prefix is not None
+            found = self._prefix.reaching(self._view, self._query, self._comparable, at_least)
+            self._reaching = at_least, found
+        slots, rough = self._reaching[1]
+        asked = mask[slots]
+        return slots[asked], rough[asked]
+
+    def _plain(self, mask: Mask) -> Reaching:
+        """Slots of a mask and their float32 similarities."""
+        if self._all is None:
+            self._all = similarities(self._view, self._query)
+        slots = np.flatnonzero(mask)
+        return slots, self._all[slots]
+
+    def nearest(self, visible: Mask, limit: int) -> NDArray[np.int64]:
+        """At most `limit` slots of a mask that are nearest, ascending.
+
+        By the graph where there is one and enough of what it names is visible; else by all.
+        """
+        nominated = self._nominated(visible, limit) if self._sparse else None
+        if nominated is None:
+            slots, rough = self._plain(visible)
+        else:
+            slots, rough = nominated, similarities_at(self._view, self._query, nominated)
+        if len(slots) > limit:
+            slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
+        return slots
+
+    def _nominated(self, visible: Mask, limit: int) -> NDArray[np.int64] | None:
+        """Visible slots that the graph names, and all that are not in it yet."""
+        assert self._graph is not None
+        found = self._graph.search(self._query, limit + _OVERFETCH)
+        if found is None:
+            return None
+        slots, first_unindexed = found
+        slots = slots[slots < self._view.count]
+        slots = slots[visible[slots]]
+        tail = np.flatnonzero(visible[first_unindexed:]).astype(np.int64) + first_unindexed
+        if len(slots) + len(tail) < min(limit, int(np.count_nonzero(visible))):
+            return None
+        return np.union1d(slots, tail)

@@ -1,0 +1,112 @@
+"""Which slots share enough tokens with a text: exact, without reading every slot's tokens.
+
+A slot with a Jaccard similarity above t shares more than t * |query| tokens with the query. So
+it holds one of any |query| - needed + 1 of the query's tokens: the rarest of them are looked up,
+the commonest, whose lists are long, are not (the prefix filter of Bayardo, Ma, Srikant,
+"Scaling Up All Pairs Similarity Search", 2007, on the query's side alone). All tokens of a slot
+are indexed, so the order of rarity may change with every query, and is the one that fits it
+best. What is nominated is decided by the merge of the sorted tokens, with the bits of
+`kernels.jaccard.jaccard_pair`.
+
+The index is allowed to lag: slots that it does not hold yet are looked at one by one, so the
+answer is the same. It takes published slots only, since nothing is ever taken out of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.index.arrays import View
+from totonoe_core.index.lexical import InvertedIndex
+from totonoe_core.kernels.jaccard import overlap_needed, rows_above
+from totonoe_core.kernels.postings import count_shared
+
+
+class TokenIndex:
+    """Tokens to slots. One writer, any readers; see `index.lexical` for why without a lock."""
+
+    def __init__(self) -> None:
+        self._postings = InvertedIndex()
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """First slot that is not in the index."""
+        return self._end
+
+    def catch_up(self, view: View) -> None:
+        """Adds the slots of a view of published slots that are not in the index. Writer only."""
+        for slot in range(self._end, view.count):
+            self._postings.add_hashes(slot, view.tokens(slot).view(np.int64))
+            self._end = slot + 1
+
+    def above(
+        self,
+        view: View,
+        tokens: NDArray[np.uint64],
+        similarity_above: float,
+        mask: NDArray[np.bool_],
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Slots whose Jaccard similarity to a token set is above a threshold.
+
+        Parameters
+        ----------
+        view : View
+            Published slots or more.
+        tokens : uint64[q]
+            Ascending, unique; an empty set finds nothing.
+        similarity_above : float
+            In 0..1 without 1, exclusive.
+        mask : bool[view.count]
+            Slots that may be found.
+
+        Returns
+        -------
+        slots, similarity : int64[m], float64[m]
+            Slots ascending.
+        """
+        assert 0.0 <= similarity_above < 1.0
+        if not len(tokens) or not view.count:
+            return np.zeros(0, np.int64), np.zeros(0, np.float64)
+        # The end first: postings that are read later reach at least as far.
+        end = min(self._end, view.count)
+        needed = overlap_needed(len(tokens), similarity_above)
+        candidates, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
+        tail = np.flatnonzero(mask[end:]) + end
+        candidates = np.concatenate([candidates.astype(np.int64), tail])
+        # Of the tail nothing is known: it may hold every token.
+        shared = np.concatenate([shared, np.full(len(tail), len(tokens), np.int32)])
+        slots, similarity = [np.zeros(0, np.int64)], [np.zeros(0, np.float64)]
+        for base, size, chunk in view.parts():
+            where = slice(*np.searchsorted(candidates, (base, base + size)))
+            rows = (candidates[where] - base).astype(np.int32)
+            found, values = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
+            count = rows_above(
+                chunk.indptr,
+                chunk.tokens,
+                rows,
+                shared[where],
+                needed - 1,
+                tokens,
+                similarity_above,
+                found,
+                values,
+            )
+            slots.append(found[:count].astype(np.int64) + base)
+            similarity.append(values[:count])
+        return np.concatenate(slots), np.concatenate(similarity)
+
+    def _nominated(
+        self, tokens: NDArray[np.uint64], looked_up: int, mask: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Slots, ascending, with any of the rarest tokens, and with how many of them."""
+        heads, sizes, pool = self._postings.find(tokens.view(np.int64))
+        rarest = np.argsort(sizes, kind="stable")[:looked_up]
+        heads, sizes = heads[rarest], sizes[rarest]
+        longest = int(sizes.max(initial=0))
+        slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
+        shared, out = np.zeros(len(mask), np.int32), np.empty(int(sizes.sum()), np.int32)
+        count = count_shared(pool, heads, sizes, mask.view(np.uint8), slots, counts, shared, out)
+        found = np.sort(out[:count])
+        return found, shared[found]

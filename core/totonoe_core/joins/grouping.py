@@ -1,0 +1,50 @@
+"""Groups in which every two members are a pair (complete link)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def complete_link(pairs: Iterable[tuple[int, int]], order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Greedy groups of document 002, "Greedy Clustering", over pairs that pass its threshold.
+
+    The first item that is in no group yet opens one; the items after it that are in no group
+    yet join, in order, if they are a pair with every member so far. A chain a-b, b-c without a
+    pair a-c is never one group. 002 takes items as its database returns them; here the caller
+    states the order, so equal input gives equal groups.
+
+    Parameters
+    ----------
+    pairs : iterable of (int, int)
+        Which two may be together, in any order, either way round; repeats do no harm.
+    order : sequence of int
+        Each item once, the most wanted first. Pairs with other items are ignored.
+
+    Returns
+    -------
+    list of tuple of int
+        Groups of two and more, in the order of their first members; members in order. An item
+        that is alone is in none.
+    """
+    place = {item: at for at, item in enumerate(order)}
+    near: dict[int, set[int]] = {}
+    for a, b in pairs:
+        if a != b and a in place and b in place:
+            near.setdefault(a, set()).add(b)
+            near.setdefault(b, set()).add(a)
+    grouped: set[int] = set()
+    groups = []
+    for first in order:
+        if first in grouped or first not in near:
+            continue
+        group = [first]
+        # Only neighbours of the first can join, and each that joins narrows them down.
+        fit = near[first] - grouped
+        for item in sorted(fit, key=place.__getitem__):
+            if item in fit and place[item] > place[first]:
+                group.append(item)
+                fit &= near[item] | {item}
+        if len(group) > 1:
+            grouped.update(group)
+            groups.append(tuple(group))
+    return groups

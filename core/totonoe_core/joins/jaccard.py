@@ -1,0 +1,192 @@
+"""All pairs of slots above a Jaccard similarity of their token sets.
+
+Tokens are numbered from the rarest to the commonest of the run, an order that stays as it is for
+the run, and sets are taken from the smallest to the largest. If a pair needs c common tokens,
+then the first |x| - c + 1 tokens of one and the first |y| - c + 1 of the other share one: only
+those prefixes, which hold the rare tokens, are indexed and looked up (Bayardo, Ma, Srikant,
+"Scaling Up All Pairs Similarity Search", 2007). What is left is dropped by size, by how many
+tokens follow the match (Xiao, Wang, Lin, Yu, "Efficient Similarity Joins for Near Duplicate
+Detection", 2008, §4) and by bitmaps (Sandes, Teodoro, Melo, "Bitmap Filter: Speeding up Exact
+Set Similarity Joins with Bitwise Operations", 2020), and then merged in full.
+
+Why it is exact: each filter is an upper bound on the common tokens, compared with a need that is
+at most one too low (`kernels.joins.overlap_needed`); the last comparison is that of
+`kernels.jaccard.jaccard_pair`, with the same bits. An empty set is similar to nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.index.arrays import View
+from totonoe_core.kernels.joins import fold_bits, index_prefixes, probe_rows
+
+_WORDS = 2
+"""64-bit words of a bitmap."""
+_PAIRS = 1 << 16
+"""Pairs that one step may find, at least."""
+_FIRST_WORK = 1 << 16
+_WORK = 1 << 22
+"""Index entries that one step reads: a few milliseconds first, then some tens."""
+
+
+class JaccardPairs(NamedTuple):
+    """Some of the pairs found: a < b, int64[p] each, and their similarity, float64[p]."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+
+
+def jaccard_pairs(
+    view: View,
+    slots: NDArray[np.int64],
+    similarity_above: float,
+    *,
+    changed: Collection[int] | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[JaccardPairs]:
+    """Every pair of slots whose Jaccard similarity is above a threshold, once.
+
+    Parameters
+    ----------
+    view : View
+        Taken by the caller; its tokens are copied, 4 bytes each, before the first pair.
+    slots : int64[n]
+        Slots of the view, in any order; repeats are folded.
+    similarity_above, changed, stop
+        As `jaccard_pairs_of_sets` takes them, in slots.
+
+    Yields
+    ------
+    JaccardPairs
+        Slots; at least one pair.
+    """
+    slots = np.unique(slots)
+    indptr, values = _gather(view, slots)
+    if changed is not None:
+        wanted = np.fromiter(changed, np.int64, len(changed))
+        changed = set(np.flatnonzero(np.isin(slots, wanted)).tolist())
+    found = jaccard_pairs_of_sets(indptr, values, similarity_above, changed=changed, stop=stop)
+    for pairs in found:
+        yield JaccardPairs(slots[pairs.a], slots[pairs.b], pairs.similarity)
+
+
+def jaccard_pairs_of_sets(
+    indptr: NDArray[np.int64],
+    values: NDArray[np.uint64],
+    similarity_above: float,
+    *,
+    changed: Collection[int] | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[JaccardPairs]:
+    """Every pair of CSR rows whose Jaccard similarity is above a threshold, once.
+
+    Parameters
+    ----------
+    indptr : int64[n + 1]
+        Row bounds, from 0.
+    values : uint64[nnz]
+        Token hashes, unique inside each row.
+    similarity_above : float
+        In 0..1 without 1, exclusive. Near 0 nearly every pair that shares a token is read.
+    changed : collection of int, optional
+        Only pairs with at least one of these rows.
+    stop : threading.Event, optional
+        Looked at between steps of a few million index entries.
+
+    Yields
+    ------
+    JaccardPairs
+        Row numbers; at least one pair.
+    """
+    assert 0.0 <= similarity_above < 1.0
+    sizes = np.diff(indptr)
+    is_changed = np.ones(len(sizes), np.uint8)
+    if changed is not None:
+        is_changed[:] = 0
+        is_changed[np.fromiter(changed, np.int64, len(changed))] = 1
+    if not is_changed.any():
+        return
+    # Smallest first, ties by row; empty sets are no part of it.
+    order = np.argsort(sizes, kind="stable")
+    order = order[int(np.count_nonzero(sizes == 0)) :]
+    ranks, tokens = _ranks(indptr, values, order)
+    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[order])])
+    is_changed = is_changed[order]
+    bits = np.zeros((len(order), _WORDS), np.uint64)
+    fold_bits(bounds, ranks, bits)
+    every = _Index(bounds, ranks, np.ones(len(order), np.uint8), similarity_above, tokens)
+    some = _Index(bounds, ranks, is_changed * (not is_changed.all()), similarity_above, tokens)
+    overlap, candidates = np.zeros(len(order), np.int32), np.empty(len(order), np.int32)
+    capacity = max(len(order), _PAIRS)
+    a, b = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+    similarity = np.empty(capacity, np.float64)
+    state = np.array([0, 0, _FIRST_WORK], np.int64)
+    while state[0] < len(order) and not (stop is not None and stop.is_set()):
+        probe_rows(
+            bounds, ranks, bits, is_changed, similarity_above,
+            every.begin, every.starts, every.rows, every.places,
+            some.begin, some.starts, some.rows, some.places,
+            overlap, candidates, state, a, b, similarity,
+        )  # fmt: skip
+        state[2] = min(_WORK, 2 * int(state[2]))
+        count = int(state[1])
+        if count:
+            one, other = order[a[:count]], order[b[:count]]
+            yield JaccardPairs(
+                np.minimum(one, other), np.maximum(one, other), similarity[:count].copy()
+            )
+
+
+class _Index:
+    """Index prefixes of chosen rows: lists by token, and where each list still matters."""
+
+    def __init__(
+        self,
+        bounds: NDArray[np.int64],
+        ranks: NDArray[np.int32],
+        chosen: NDArray[np.uint8],
+        similarity_above: float,
+        tokens: int,
+    ) -> None:
+        size = int(np.dot(np.diff(bounds), chosen))
+        self.starts = np.zeros(tokens + 1, np.int64)
+        self.rows, self.places = np.empty(size, np.int32), np.empty(size, np.int32)
+        index_prefixes(bounds, ranks, chosen, similarity_above, self.starts, self.rows, self.places)
+        self.begin = self.starts[:-1].copy()
+
+
+def _ranks(
+    indptr: NDArray[np.int64], values: NDArray[np.uint64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], int]:
+    """Tokens as numbers, rarest first (ties by hash), ascending in each row; rows in `order`."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    number = np.empty(len(counts), np.int64)
+    number[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    place = np.empty(len(indptr) - 1, np.int64)
+    place[order] = np.arange(len(order))
+    # One sort of (row, token) pairs in 64 bits puts rows and the tokens inside them in order.
+    keys = np.repeat(place, np.diff(indptr)) << 32 | number[inverse]
+    keys.sort()
+    return (keys & 0xFFFFFFFF).astype(np.int32), len(counts)
+
+
+def _gather(view: View, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Tokens of ascending slots as CSR."""
+    sizes = [np.zeros(1, np.int64)]
+    values = [np.zeros(0, np.uint64)]
+    for base, size, chunk in view.parts():
+        rows = slots[slice(*np.searchsorted(slots, (base, base + size)))] - base
+        begin = chunk.indptr[rows]
+        length = chunk.indptr[rows + 1] - begin
+        sizes.append(length)
+        first = np.cumsum(length) - length
+        at = np.arange(int(length.sum())) + np.repeat(begin - first, length)
+        values.append(chunk.tokens[at])
+    return np.cumsum(np.concatenate(sizes)), np.concatenate(values)

@@ -1,0 +1,89 @@
+"""Each bench runs at its smallest, and its rows have the fields that docs/performance.md names."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIMIT_S = 120.0
+# What the docs promise of every row, and of the rows of each bench.
+EVERY = {"bench", "commit", "machine", "versions", "seed", "load_1min", "texts"}
+BENCHES: dict[str, tuple[list[str], set[str]]] = {
+    "kernels": (
+        ["--stored", "64", "--dimensions", "8", "--decayed", "64", "--limit-s", "0.001"],
+        {"kernel", "method", "n", "dimension"},
+    ),
+    "guard": (
+        ["--stored", "20", "--clients", "1", "--modes", "unary", "--limit-s", "0.2"],
+        {
+            *("n", "clients", "mode", "ops_per_s", "server_cpu_ms_per_op"),
+            *("echo_cpu_ms_per_op", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
+        },
+    ),
+    "load": (
+        ["--agents", "1", "--limit-s", "0.3", "--stored", "10", "--embedder", "hashing"],
+        {"call", "ops", "ops_per_s", "p50_ms", "p99_ms", "errors"},
+    ),
+    "peers": (
+        ["--items", "60", "--peers", "hnswlib,chroma"],
+        {"peer", "version", "note", "duplicates_let_in"},
+    ),
+    "startup": (
+        ["--stored", "20", "--repeats", "1", "--embedder", "none"],
+        {"phase", "n", "settled_rss_bytes"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """All benches at once, for time's sake: they wait for processes more than they compute."""
+    directory = tmp_path_factory.mktemp("results")
+    started = {
+        name: subprocess.Popen(
+            [sys.executable, "-m", f"bench.{name}", "--out", str(directory), *options],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name, (options, _) in BENCHES.items()
+    }
+    yield started
+    for process in started.values():
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_smallest_run_gives_rows_with_the_promised_fields(
+    name: str, results: dict[str, subprocess.Popen[str]]
+) -> None:
+    _, fields = BENCHES[name]
+
+    out, errors = results[name].communicate(timeout=LIMIT_S)
+
+    assert results[name].returncode == 0, errors
+    rows = [json.loads(line) for line in Path(out.splitlines()[-1]).read_text().splitlines()]
+    assert rows
+    for row in rows:
+        assert set(row) >= EVERY | fields
+        assert row["bench"] == name
+
+
+def test_every_bench_has_a_target_and_a_place_in_the_docs() -> None:
+    targets = set(re.findall(r"\bbench-([a-z]+)", (ROOT / "Makefile").read_text()))
+    page = (ROOT / "docs" / "performance.md").read_text()
+
+    assert targets == set(BENCHES)
+    for name, (_, fields) in BENCHES.items():
+        assert f"make bench-{name}" in page
+        missing = [field for field in EVERY | fields if f"`{field}`" not in page]
+        assert not missing, f"docs/performance.md does not explain {missing}"

@@ -1,0 +1,78 @@
+"""Slow twins of the postings, BM25 and the joins: plain Python, nothing of the package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+from support.oracles import jaccard, ordered_similarity
+
+Pair = tuple[int, int]
+
+
+def bm25(
+    texts: Sequence[Sequence[str]], mask: Sequence[Any], query: Iterable[str]
+) -> tuple[list[float], list[float]]:
+    """BM25 weight, and share of the query's idf, of every text; 0 where the mask is."""
+    live = [text for text, passes in zip(texts, mask, strict=True) if passes]
+    mean = max(1.0, sum(map(len, live)) / len(live)) if live else 1.0
+    weights, held = [0.0] * len(texts), [0.0] * len(texts)
+    total = 0.0
+    for term in dict.fromkeys(query):
+        having = sum(term in text for text in live)
+        idf = math.log(1 + (max(1, len(live)) - having + 0.5) / (having + 0.5))
+        total += idf
+        for slot, text in enumerate(texts):
+            count = min(text.count(term), 255)
+            if mask[slot] and count:
+                length = 0.25 + 0.75 * len(text) / mean
+                weights[slot] += idf * count * 2.2 / (count + 1.2 * length)
+                held[slot] += idf
+    return weights, [value / total if total else 0.0 for value in held]
+
+
+def cosine_pairs(
+    vectors: Any, distance_below: float, changed: Collection[int] | None = None
+) -> dict[Pair, float]:
+    """Distance of every pair of rows below a threshold."""
+    found = {}
+    for a, b in combinations(range(len(vectors)), 2):
+        if changed is None or a in changed or b in changed:
+            distance = 1.0 - ordered_similarity(vectors[a], vectors[b])
+            if distance < distance_below:
+                found[a, b] = distance
+    return found
+
+
+def jaccard_pairs(
+    sets: Sequence[Any], similarity_above: float, changed: Collection[int] | None = None
+) -> dict[Pair, float]:
+    """Similarity of every pair of sets above a threshold."""
+    found = {}
+    for a, b in combinations(range(len(sets)), 2):
+        if changed is None or a in changed or b in changed:
+            similarity = jaccard(sets[a], sets[b])
+            if similarity > similarity_above:
+                found[a, b] = similarity
+    return found
+
+
+def complete_link(pairs: Iterable[Pair], order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Document 002's "Greedy Clustering", line by line; groups of one are left out."""
+    near = {frozenset(pair) for pair in pairs}
+    used: set[int] = set()
+    groups = []
+    for at, a in enumerate(order):
+        if a in used:
+            continue
+        cluster = [a]
+        used.add(a)
+        for b in order[at + 1 :]:
+            if b not in used and all(frozenset((b, c)) in near for c in cluster):
+                cluster.append(b)
+                used.add(b)
+        if len(cluster) > 1:
+            groups.append(tuple(cluster))
+    return groups
