@@ -6,7 +6,6 @@ import contextlib
 import queue
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -152,8 +151,3 @@ class ReaderPool:
         with contextlib.suppress(queue.Empty):
             while True:
                 self._idle.get_nowait().close()
-
-
-def with_links(memory: Memory, links: Sequence[Link]) -> Memory:
-    """The memory with the links to show."""
-    return replace(memory, links=tuple(links))
