@@ -1,0 +1,11 @@
+"""What a text says, piece by piece, in any of the languages that a reader is there for.
+
+    language   which language a text is in, by script and function words
+    model      Piece, Reading: what every reader gives
+    values     numbers, quantities, dates, times, versions, identifiers, paths, quotations
+    english, japanese, chinese, european, other
+               text -> Reading, one module a language or family
+    read       the way in: picks the reader, cuts long texts, keeps recent readings
+
+A reading knows nothing of similarity or policy; `guard.verdict` compares two of them.
+"""
