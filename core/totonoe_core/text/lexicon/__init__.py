@@ -1,0 +1,100 @@
+"""Word lists of a language: which words say the same, nearly the same, or the contrary.
+
+One folder a language, plain UTF-8, `#` begins a comment, words of a line are separated by
+spaces, `_` stands for a space inside an expression:
+
+    synonyms.txt    one group a line; the first word is the representative. Only words that may
+                    replace each other in nearly any sentence (begin, start): a reading makes
+                    them one key
+    near.txt        one group a line; words that often, but not always, say the same (man, person).
+                    A word may stand in several
+    opposites.txt   two sides a line, `|` between them: each word left contradicts each word right
+    light.txt       words that another wording may leave out without loss (very, currently)
+
+Written for this project. A word of one synonym group may stand in no other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The lists of one language, in lemmas. Opposites are by representative."""
+
+    representatives: dict[str, str]
+    near_groups: dict[str, frozenset[str]]
+    opposite_keys: dict[str, frozenset[str]]
+    light: frozenset[str]
+
+    def key(self, lemma: str) -> str:
+        """The representative of the word's synonym group; the word itself if it has none."""
+        return self.representatives.get(lemma, lemma)
+
+    def near(self, lemma: str) -> frozenset[str]:
+        """Names of the weak groups in which the word, or its representative, stands."""
+        found = self.near_groups.get(lemma, _NOTHING)
+        key = self.representatives.get(lemma)
+        return found if key is None else found | self.near_groups.get(key, _NOTHING)
+
+    def opposites(self, lemma: str) -> frozenset[str]:
+        """Representatives of the words that say the contrary."""
+        return self.opposite_keys.get(self.key(lemma), _NOTHING)
+
+
+@cache
+def lexicon(language: str) -> Lexicon:
+    """The lists of a language.
+
+    Raises
+    ------
+    ValueError
+        A word stands in two synonym groups, or contradicts itself.
+    """
+    folder = files(__name__) / language
+    representatives: dict[str, str] = {}
+    for group in _lines(folder / "synonyms.txt"):
+        for word in group:
+            if word in representatives:
+                raise ValueError(f"{language}/synonyms.txt: {word!r} stands in two groups")
+            representatives[word] = group[0]
+
+    def key(word: str) -> str:
+        return representatives.get(word, word)
+
+    near: defaultdict[str, set[str]] = defaultdict(set)
+    for group in _lines(folder / "near.txt"):
+        for word in group:
+            near[word].add(group[0])
+            near[key(word)].add(group[0])
+    opposites: defaultdict[str, set[str]] = defaultdict(set)
+    for words in _lines(folder / "opposites.txt"):
+        middle = words.index("|")
+        for left in map(key, words[:middle]):
+            for right in map(key, words[middle + 1 :]):
+                if left == right:
+                    raise ValueError(f"{language}/opposites.txt: {left!r} contradicts itself")
+                opposites[left].add(right)
+                opposites[right].add(left)
+    return Lexicon(
+        representatives,
+        {word: frozenset(groups) for word, groups in near.items()},
+        {word: frozenset(keys) for word, keys in opposites.items()},
+        frozenset(word for words in _lines(folder / "light.txt") for word in words),
+    )
+
+
+def _lines(file: Traversable) -> list[list[str]]:
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        words = [word.replace("_", " ") for word in line.partition("#")[0].split()]
+        if words:
+            found.append(words)
+    return found
