@@ -82,6 +82,86 @@ class Method(StrEnum):
     SESSION_COSINE = "session_cosine"
 
 
+class Verdict(StrEnum):
+    """How a text relates to a memory (DESIGN.md §6)."""
+
+    NEW = "new"
+    """Nothing near."""
+    RELATED = "related"
+    """Near, and both are needed."""
+    REFINEMENT = "refinement"
+    """One says all that the other says, and more."""
+    UPDATE = "update"
+    """The same frame with another value."""
+    CONTRADICTION = "contradiction"
+    """One denies what the other says."""
+    DUPLICATE = "duplicate"
+    """Says nothing new."""
+
+
+class Finding(StrEnum):
+    """What an alignment of two texts found: what they share in other words, or what differs."""
+
+    SAME_TEXT = "same_text"
+    SAME_WORDS = "same_words"
+    SAME_CONTENT = "same_content"
+    SYNONYM = "synonym"
+    NUMBER = "number"
+    QUANTITY = "quantity"
+    DATE = "date"
+    TIME = "time"
+    VERSION = "version"
+    IDENTIFIER = "identifier"
+    PATH = "path"
+    QUOTE = "quote"
+    NAME = "name"
+    QUANTIFIER = "quantifier"
+    POLARITY = "polarity"
+    OPPOSITE = "opposite"
+    ROLE = "role"
+    ORDER = "order"
+    MODALITY = "modality"
+    TENSE = "tense"
+    QUESTION = "question"
+    REPLACED = "replaced"
+    ADDED = "added"
+    MISSING = "missing"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One finding with the place in both texts.
+
+    Attributes
+    ----------
+    own, other : tuple of int
+        Start and end in code points, in the new text and in the memory's; (0, 0) where that
+        text has nothing for it.
+    """
+
+    finding: Finding
+    own: tuple[int, int] = (0, 0)
+    other: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with its ground.
+
+    Attributes
+    ----------
+    confidence : float
+        0..1, of the verdict; 1 for equal text. A probability only where it was calibrated.
+    evidence : tuple of Evidence
+        What decided first; at most EVIDENCE_MAX.
+    """
+
+    verdict: Verdict
+    confidence: float
+    evidence: tuple[Evidence, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class TimeRange:
     """`from_us` belongs to it, `to_us` does not; `None` is open."""

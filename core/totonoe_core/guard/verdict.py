@@ -1,0 +1,379 @@
+"""What a new text is to a memory: duplicate, update, contradiction, refinement, related or new.
+
+    same words in the same order (`canonical_form`)      DUPLICATE
+    sentences both have are set aside
+    the rest is read and aligned (`alignment`)
+        a named difference                               CONTRADICTION, UPDATE or RELATED
+        something on one side only                       REFINEMENT
+        all paired, nothing swapped                      DUPLICATE, if the cosine agrees
+
+A similarity never makes a duplicate by itself: it decides only whether loose synonyms and
+light words left over may be overlooked (`Weights`). Pure: texts, their cosine and the weights
+in, a judgement out. Symmetric: swapping the texts swaps ADDED with MISSING and the spans.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from totonoe_core import limits
+from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
+from totonoe_core.guard.sentences import unshared
+from totonoe_core.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.text.normalize import canonical_form, refusing_form
+from totonoe_core.text.reading.language import common_language
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.read import read
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How far a wording may differ, as a logistic regression; `bench/quality` makes them again.
+
+    p(duplicate) = 1 / (1 + exp(-(bias + cosine * c + near * n + light * l + soft * s + moved * m)))
+    with the shares of `Features`. `at_least` is the least p that refuses.
+    """
+
+    bias: float = -8.0
+    cosine: float = 14.0
+    near: float = -6.0
+    light: float = -8.0
+    soft: float = -3.0
+    moved: float = -1.0
+    at_least: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """How two texts without a named difference are worded differently.
+
+    Attributes
+    ----------
+    cosine : float
+        Similarity of the vectors, -1..1.
+    near, light, soft, moved : float
+        Shares, 0..1, of the weight of all pieces: loose synonyms; left over light pieces; pairs
+        whose parts agree only roughly; pairs in another order.
+    """
+
+    cosine: float
+    near: float = 0.0
+    light: float = 0.0
+    soft: float = 0.0
+    moved: float = 0.0
+
+    def probability(self, weights: Weights) -> float:
+        """p(duplicate)."""
+        sum_ = (
+            weights.bias
+            + weights.cosine * self.cosine
+            + weights.near * self.near
+            + weights.light * self.light
+            + weights.soft * self.soft
+            + weights.moved * self.moved
+        )
+        return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, sum_))))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A judgement, and the features it rests on where no difference could be named."""
+
+    judgement: Judgement
+    features: Features | None = None
+
+
+_SHARED_MIN = 0.4
+"""Share of the weight that has to be common before a difference is one of the same frame."""
+_RELATED_FROM = 0.6
+"""Cosine from which texts without a common frame are still related."""
+_LIGHT_MAX = 0.5
+"""A piece of this weight or less is light: another wording may leave it out."""
+
+# Parts that contradict each other when one and the same thing plays both.
+_OPPOSITE_ROLES = {
+    frozenset(pair)
+    for pair in (
+        (Role.AGENT, Role.PATIENT),
+        ("prep:before", "prep:after"),
+        ("prep:from", "prep:to"),
+        ("prep:with", "prep:without"),
+        ("prep:above", "prep:below"),
+        ("prep:over", "prep:under"),
+        ("prep:for", "prep:against"),
+        ("prep:から", "prep:まで"),
+        ("prep:から", "prep:へ"),
+        ("prep:から", "prep:に"),
+        ("prep:从", "prep:到"),
+    )
+}
+_VALUE_FINDINGS = {
+    PieceType.NUMBER: Finding.NUMBER,
+    PieceType.QUANTITY: Finding.QUANTITY,
+    PieceType.DATE: Finding.DATE,
+    PieceType.TIME: Finding.TIME,
+    PieceType.VERSION: Finding.VERSION,
+    PieceType.IDENTIFIER: Finding.IDENTIFIER,
+    PieceType.PATH: Finding.PATH,
+    PieceType.QUOTE: Finding.QUOTE,
+    PieceType.NAME: Finding.NAME,
+    PieceType.QUANTIFIER: Finding.QUANTIFIER,
+}
+# What a named difference makes of two texts with one frame; the first that is found decides.
+_VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
+    Verdict.RELATED: (
+        Finding.QUESTION,
+        Finding.ROLE,
+        Finding.ORDER,
+        Finding.IDENTIFIER,
+        Finding.PATH,
+        Finding.QUOTE,
+    ),
+    Verdict.CONTRADICTION: (Finding.POLARITY, Finding.OPPOSITE),
+    Verdict.UPDATE: (
+        Finding.NUMBER,
+        Finding.QUANTITY,
+        Finding.DATE,
+        Finding.TIME,
+        Finding.VERSION,
+        Finding.NAME,
+        Finding.QUANTIFIER,
+        Finding.MODALITY,
+        Finding.TENSE,
+        Finding.REPLACED,
+    ),
+}
+
+
+def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
+    """What `own` is to `other`.
+
+    Parameters
+    ----------
+    own, other : str
+        The new text and that of a memory.
+    cosine : float
+        Similarity of their vectors, -1..1.
+    weights : Weights
+        Of the model that made the vectors.
+    """
+    if refusing_form(own) == refusing_form(other):
+        return _same(Finding.SAME_TEXT, own, other)
+    if (form := canonical_form(own)) and form == canonical_form(other):
+        return _same(Finding.SAME_WORDS, own, other)
+    own_at, other_at = unshared(own, other)
+    own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
+    language = common_language(own_rest or own, other_rest or other)
+    readings = read(own_rest, language), read(other_rest, language)
+    shares_sentences = len(own_rest) < len(own.strip())
+    compared = _compare_readings(*readings, cosine, weights, shares_sentences)
+    if own_at[0] == other_at[0] == 0:
+        return compared
+    return _shifted(compared, own_at[0], other_at[0])
+
+
+def _same(finding: Finding, own: str, other: str) -> Comparison:
+    whole = Evidence(finding, (0, len(own)), (0, len(other)))
+    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (whole,)))
+
+
+def _shifted(compared: Comparison, own: int, other: int) -> Comparison:
+    """With offsets into the whole texts."""
+
+    def moved(span: tuple[int, int], by: int) -> tuple[int, int]:
+        return span if span == (0, 0) else (span[0] + by, span[1] + by)
+
+    found = compared.judgement
+    evidence = tuple(
+        Evidence(one.finding, moved(one.own, own), moved(one.other, other))
+        for one in found.evidence
+    )
+    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+
+
+def _compare_readings(
+    own: Reading, other: Reading, cosine: float, weights: Weights, shares_sentences: bool
+) -> Comparison:
+    if not (own.certain and other.certain) or max(len(own.pieces), len(other.pieces)) > (
+        limits.VERDICT_PIECES_MAX
+    ):
+        return _unread(cosine, shares_sentences)
+    if not own.pieces or not other.pieces:
+        return _one_empty(own, other, cosine, shares_sentences)
+    aligned = align(own.pieces, other.pieces)
+    shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
+    total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
+    share = 1.0 if shares_sentences else 2.0 * shared / total
+    differences = list(_differences(own, other, aligned))
+    if share < _SHARED_MIN:
+        verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
+        return _judged(verdict, cosine if verdict is Verdict.RELATED else 1 - cosine, differences)
+    added = [piece for piece in aligned.added if piece.weight > _LIGHT_MAX]
+    missing = [piece for piece in aligned.missing if piece.weight > _LIGHT_MAX]
+    leftover = [Evidence(Finding.ADDED, _span(piece)) for piece in added]
+    leftover += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in missing]
+    if differences:
+        return _judged(_named(differences, bool(added and missing)), share, differences + leftover)
+    if leftover:
+        both = bool(added and missing)
+        return _judged(Verdict.RELATED if both else Verdict.REFINEMENT, share, leftover)
+    return _reworded(aligned, total, cosine, weights)
+
+
+def _judged(verdict: Verdict, confidence: float, evidence: Sequence[Evidence]) -> Comparison:
+    confidence = max(0.0, min(1.0, confidence))
+    return Comparison(Judgement(verdict, confidence, tuple(evidence[: limits.EVIDENCE_MAX])))
+
+
+def _unread(cosine: float, shares_sentences: bool) -> Comparison:
+    """Where reading found nothing to go by, nobody is refused."""
+    near = shares_sentences or cosine >= _RELATED_FROM
+    verdict = Verdict.RELATED if near else Verdict.NEW
+    return _judged(verdict, abs(cosine), [Evidence(Finding.UNREAD)])
+
+
+def _one_empty(own: Reading, other: Reading, cosine: float, shares_sentences: bool) -> Comparison:
+    """One text says all that the other says, and more; or neither has a piece to compare."""
+    more = [Evidence(Finding.ADDED, _span(piece)) for piece in own.pieces]
+    more += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in other.pieces]
+    if not more or not shares_sentences:
+        return _unread(cosine, shares_sentences)
+    return _judged(Verdict.REFINEMENT, 1.0, more)
+
+
+def _named(differences: Sequence[Evidence], both_left_over: bool) -> Verdict:
+    found = {one.finding for one in differences}
+    for verdict, findings in _VERDICTS.items():
+        if not found.isdisjoint(findings):
+            # With more left over on both sides it is another statement, not another value.
+            if both_left_over and verdict is Verdict.UPDATE:
+                return Verdict.RELATED
+            return verdict
+    return Verdict.RELATED
+
+
+def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> Comparison:
+    """All that says something is paired and nothing contradicts: how far apart are the words?"""
+    near = [pair for pair in aligned.pairs if _loose(pair)]
+    soft = [pair for pair in aligned.pairs if not _loose(pair) and _parts(pair) is _Parts.ROUGH]
+    light = (*aligned.added, *aligned.missing)
+    features = Features(
+        cosine=cosine,
+        near=_weight(near) / total,
+        light=sum(piece.weight for piece in light) / total,
+        soft=_weight(soft) / total,
+        moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
+    )
+    probability = features.probability(weights)
+    evidence = [Evidence(Finding.SYNONYM, _span(pair.own), _span(pair.other)) for pair in near]
+    evidence += [Evidence(Finding.ADDED, _span(piece)) for piece in aligned.added]
+    evidence += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in aligned.missing]
+    whole = Evidence(
+        Finding.SAME_CONTENT,
+        (aligned.pairs[0].own.start, max(pair.own.end for pair in aligned.pairs)),
+        (
+            min(pair.other.start for pair in aligned.pairs),
+            max(pair.other.end for pair in aligned.pairs),
+        ),
+    )
+    if probability >= weights.at_least:
+        verdict, confidence = Verdict.DUPLICATE, probability
+    else:
+        one_sided = bool(aligned.added) != bool(aligned.missing) and not near
+        verdict = Verdict.REFINEMENT if one_sided else Verdict.RELATED
+        confidence = 1.0 - probability
+    judged = _judged(verdict, confidence, [whole, *evidence])
+    return Comparison(judged.judgement, features)
+
+
+def _weight(pairs: Sequence[Pair]) -> float:
+    return sum(pair.own.weight + pair.other.weight for pair in pairs)
+
+
+def _span(piece: Piece) -> tuple[int, int]:
+    return piece.start, piece.end
+
+
+def _loose(pair: Pair) -> bool:
+    """Not the same word, though no difference: a loose synonym, or the opposite denied."""
+    return pair.tie is Tie.NEAR or pair.tie is Tie.OPPOSITE
+
+
+# -- Named differences
+
+
+def _differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
+    """All that makes it another statement, the gravest for each pair."""
+    if own.asks != other.asks:
+        yield Evidence(Finding.QUESTION, _whole(own), _whole(other))
+    partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
+    for pair in aligned.pairs:
+        finding = _difference(pair, partner)
+        if finding is not None:
+            yield Evidence(finding, _span(pair.own), _span(pair.other))
+    for piece in aligned.added:
+        if finding := _says_alone(piece):
+            yield Evidence(finding, _span(piece))
+    for piece in aligned.missing:
+        if finding := _says_alone(piece):
+            yield Evidence(finding, (0, 0), _span(piece))
+
+
+def _whole(reading: Reading) -> tuple[int, int]:
+    return reading.pieces[0].start, max(piece.end for piece in reading.pieces)
+
+
+def _says_alone(piece: Piece) -> Finding | None:
+    """A quantifier that only one text has limits what it says: "all", "only", "never"."""
+    if piece.type is PieceType.QUANTIFIER and piece.weight > _LIGHT_MAX:
+        return Finding.QUANTIFIER
+    return None
+
+
+def _difference(pair: Pair, partner: dict[str, str]) -> Finding | None:
+    own, other = pair.own, pair.other
+    if pair.tie is Tie.OTHER_VALUE:
+        return _VALUE_FINDINGS[own.type]
+    if pair.tie is Tie.REPLACED:
+        return Finding.REPLACED
+    opposite = pair.tie is Tie.OPPOSITE
+    if (own.negated != other.negated) is not opposite:
+        return Finding.OPPOSITE if opposite else Finding.POLARITY
+    if own.modality != other.modality:
+        return Finding.MODALITY
+    if own.tense != other.tense and "past" in (own.tense, other.tense):
+        return Finding.TENSE
+    parts = _parts(pair)
+    if parts is _Parts.SWAPPED:
+        return Finding.ROLE
+    if pair.moved and (parts is _Parts.UNKNOWN or not _same_head(own, other, partner)):
+        return Finding.ORDER
+    return None
+
+
+class _Parts(StrEnum):
+    SAME = "same"
+    ROUGH = "rough"
+    UNKNOWN = "unknown"
+    SWAPPED = "swapped"
+
+
+def _parts(pair: Pair) -> _Parts:
+    own, other = pair.own.role, pair.other.role
+    if own == other:
+        return _Parts.SAME if own else _Parts.UNKNOWN
+    if frozenset((own, other)) in _OPPOSITE_ROLES:
+        return _Parts.SWAPPED
+    if Role.UNKNOWN in (own, other) or Role.TOPIC in (own, other):
+        return _Parts.UNKNOWN
+    return _Parts.ROUGH
+
+
+def _same_head(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
+    if own.head == other.head:
+        # Without a head only a main predicate is known to belong to nothing.
+        return bool(own.head) or own.role == Role.PREDICATE
+    return bool(own.head and other.head) and partner.get(own.head) == other.head

@@ -1,0 +1,50 @@
+"""The way in: a text and a language to a reading, by the reader of that language."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+
+from totonoe_core.text.reading.model import Reading
+
+READ_CHARS_MAX = 2_000
+"""Longer texts are not read: the verdict compares them sentence by sentence first, and what is
+left over then is either short or too different to be called a duplicate."""
+
+_READINGS_KEPT = 4_096
+_OWN_READERS = {"en": "english", "ja": "japanese", "zh": "chinese", "ko": "korean"}
+_EUROPEAN = frozenset({"de", "fr", "es", "pt", "it", "ru"})
+_UNREAD = Reading("", (), certain=False)
+
+
+@lru_cache(maxsize=_READINGS_KEPT)
+def read(text: str, language: str) -> Reading:
+    """The reading of a text in a language.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    language : str
+        ISO 639-1 code, as `common_language` gives it; empty or unknown: nothing is read.
+
+    Returns
+    -------
+    Reading
+        Not `certain` and without pieces where there is no reader or the text is too long.
+    """
+    if len(text) > READ_CHARS_MAX:
+        return _UNREAD
+    # Imported on first use: each brings its word lists, some a dictionary.
+    if language in _EUROPEAN:
+        european: Reading = import_module(f"{__package__}.european").read(text, language)
+        return european
+    if language in _OWN_READERS:
+        own: Reading = import_module(f"{__package__}.{_OWN_READERS[language]}").read(text)
+        return own
+    return _UNREAD
+
+
+def forget_cached() -> None:
+    """Empty the cache, which holds texts. For Purge."""
+    read.cache_clear()
