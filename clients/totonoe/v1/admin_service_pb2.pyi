@@ -146,20 +146,78 @@ class PresetOutcome(_message.Message):
     def __init__(self, preset: _Optional[_Union[_types_pb2.Preset, str]] = ..., refuses: _Optional[bool] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ...) -> None: ...
 
 class CompareResponse(_message.Message):
-    __slots__ = ("same_text", "same_words", "cosine_similarity", "jaccard_similarity", "presets", "model")
+    __slots__ = ("same_text", "same_words", "cosine_similarity", "jaccard_similarity", "presets", "model", "judgement")
     SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
     SAME_WORDS_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     PRESETS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
+    JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
     same_text: bool
     same_words: bool
     cosine_similarity: float
     jaccard_similarity: float
     presets: _containers.RepeatedCompositeFieldContainer[PresetOutcome]
     model: _types_pb2.EmbeddingModel
-    def __init__(self, same_text: _Optional[bool] = ..., same_words: _Optional[bool] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., presets: _Optional[_Iterable[_Union[PresetOutcome, _Mapping]]] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ...) -> None: ...
+    judgement: _types_pb2.Judgement
+    def __init__(self, same_text: _Optional[bool] = ..., same_words: _Optional[bool] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., presets: _Optional[_Iterable[_Union[PresetOutcome, _Mapping]]] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ...) -> None: ...
+
+class CalibrateRequest(_message.Message):
+    __slots__ = ("operation_id", "agent_id", "collection", "false_merge_budget", "dry_run")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    FALSE_MERGE_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    agent_id: str
+    collection: str
+    false_merge_budget: float
+    dry_run: bool
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., collection: _Optional[str] = ..., false_merge_budget: _Optional[float] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class CurvePoint(_message.Message):
+    __slots__ = ("at_least", "false_merge_rate", "duplicate_recall")
+    AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    FALSE_MERGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_RECALL_FIELD_NUMBER: _ClassVar[int]
+    at_least: float
+    false_merge_rate: float
+    duplicate_recall: float
+    def __init__(self, at_least: _Optional[float] = ..., false_merge_rate: _Optional[float] = ..., duplicate_recall: _Optional[float] = ...) -> None: ...
+
+class ClassFigures(_message.Message):
+    __slots__ = ("name", "language", "same_count", "found_count", "different_count", "merged_count")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LANGUAGE_FIELD_NUMBER: _ClassVar[int]
+    SAME_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FOUND_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MERGED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    language: str
+    same_count: int
+    found_count: int
+    different_count: int
+    merged_count: int
+    def __init__(self, name: _Optional[str] = ..., language: _Optional[str] = ..., same_count: _Optional[int] = ..., found_count: _Optional[int] = ..., different_count: _Optional[int] = ..., merged_count: _Optional[int] = ...) -> None: ...
+
+class CalibrateResponse(_message.Message):
+    __slots__ = ("calibration", "curve", "classes", "replayed", "operation_id", "revision")
+    CALIBRATION_FIELD_NUMBER: _ClassVar[int]
+    CURVE_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    calibration: _types_pb2.Calibration
+    curve: _containers.RepeatedCompositeFieldContainer[CurvePoint]
+    classes: _containers.RepeatedCompositeFieldContainer[ClassFigures]
+    replayed: bool
+    operation_id: str
+    revision: int
+    def __init__(self, calibration: _Optional[_Union[_types_pb2.Calibration, _Mapping]] = ..., curve: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[ClassFigures, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class StatsRequest(_message.Message):
     __slots__ = ("collection",)

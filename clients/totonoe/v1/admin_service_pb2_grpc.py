@@ -65,6 +65,11 @@ class AdminServiceStub:
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.CompareRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CompareResponse.FromString,
                 _registered_method=True)
+        self.Calibrate = channel.unary_unary(
+                '/totonoe.v1.AdminService/Calibrate',
+                request_serializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.FromString,
+                _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.StatsRequest.SerializeToString,
@@ -118,6 +123,13 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Calibrate(self, request, context):
+        """Fits the verdict of a collection to its model, for a share of false merges that is allowed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -157,6 +169,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Compare,
                     request_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CompareRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_admin__service__pb2.CompareResponse.SerializeToString,
+            ),
+            'Calibrate': grpc.unary_unary_rpc_method_handler(
+                    servicer.Calibrate,
+                    request_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -327,6 +344,33 @@ class AdminService:
             '/totonoe.v1.AdminService/Compare',
             totonoe_dot_v1_dot_admin__service__pb2.CompareRequest.SerializeToString,
             totonoe_dot_v1_dot_admin__service__pb2.CompareResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Calibrate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Calibrate',
+            totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.SerializeToString,
+            totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.FromString,
             options,
             channel_credentials,
             insecure,

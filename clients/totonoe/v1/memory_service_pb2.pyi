@@ -35,21 +35,27 @@ DIVERSITY_EFFECT_LOWERED: DiversityEffect
 DIVERSITY_EFFECT_OVER_BUDGET: DiversityEffect
 
 class RememberRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force")
+    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    ON_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
+    ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
     memory: _types_pb2.MemoryDraft
     force: bool
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ...) -> None: ...
+    on_update: _types_pb2.Action
+    on_contradiction: _types_pb2.Action
+    on_refinement: _types_pb2.Action
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -61,6 +67,8 @@ class RememberResponse(_message.Message):
     LAYERS_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
     revision: int
     saved: bool
     memory_id: str
@@ -72,7 +80,9 @@ class RememberResponse(_message.Message):
     layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    verdict: _types_pb2.Verdict
+    superseded_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "memory")
@@ -85,7 +95,7 @@ class CheckRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -93,6 +103,7 @@ class CheckResponse(_message.Message):
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     SIMILAR_FIELD_NUMBER: _ClassVar[int]
     LAYERS_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     would_save: bool
     duplicate: _types_pb2.Duplicate
@@ -100,7 +111,8 @@ class CheckResponse(_message.Message):
     similarity: float
     similar: _containers.RepeatedCompositeFieldContainer[_types_pb2.SimilarMemory]
     layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ...) -> None: ...
+    verdict: _types_pb2.Verdict
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)

@@ -56,6 +56,52 @@ class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     METHOD_COSINE: _ClassVar[Method]
     METHOD_SESSION_COSINE: _ClassVar[Method]
 
+class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VERDICT_UNSPECIFIED: _ClassVar[Verdict]
+    VERDICT_NEW: _ClassVar[Verdict]
+    VERDICT_RELATED: _ClassVar[Verdict]
+    VERDICT_REFINEMENT: _ClassVar[Verdict]
+    VERDICT_UPDATE: _ClassVar[Verdict]
+    VERDICT_CONTRADICTION: _ClassVar[Verdict]
+    VERDICT_DUPLICATE: _ClassVar[Verdict]
+
+class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FINDING_UNSPECIFIED: _ClassVar[Finding]
+    FINDING_SAME_TEXT: _ClassVar[Finding]
+    FINDING_SAME_WORDS: _ClassVar[Finding]
+    FINDING_SAME_CONTENT: _ClassVar[Finding]
+    FINDING_SYNONYM: _ClassVar[Finding]
+    FINDING_NUMBER: _ClassVar[Finding]
+    FINDING_QUANTITY: _ClassVar[Finding]
+    FINDING_DATE: _ClassVar[Finding]
+    FINDING_TIME: _ClassVar[Finding]
+    FINDING_VERSION: _ClassVar[Finding]
+    FINDING_IDENTIFIER: _ClassVar[Finding]
+    FINDING_PATH: _ClassVar[Finding]
+    FINDING_QUOTE: _ClassVar[Finding]
+    FINDING_NAME: _ClassVar[Finding]
+    FINDING_QUANTIFIER: _ClassVar[Finding]
+    FINDING_POLARITY: _ClassVar[Finding]
+    FINDING_OPPOSITE: _ClassVar[Finding]
+    FINDING_ROLE: _ClassVar[Finding]
+    FINDING_ORDER: _ClassVar[Finding]
+    FINDING_MODALITY: _ClassVar[Finding]
+    FINDING_TENSE: _ClassVar[Finding]
+    FINDING_QUESTION: _ClassVar[Finding]
+    FINDING_REPLACED: _ClassVar[Finding]
+    FINDING_ADDED: _ClassVar[Finding]
+    FINDING_MISSING: _ClassVar[Finding]
+    FINDING_UNREAD: _ClassVar[Finding]
+
+class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ACTION_UNSPECIFIED: _ClassVar[Action]
+    ACTION_REFUSE: _ClassVar[Action]
+    ACTION_LINK: _ClassVar[Action]
+    ACTION_SUPERSEDE: _ClassVar[Action]
+
 class Tokenizer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TOKENIZER_UNSPECIFIED: _ClassVar[Tokenizer]
@@ -98,6 +144,43 @@ METHOD_EXACT: Method
 METHOD_JACCARD: Method
 METHOD_COSINE: Method
 METHOD_SESSION_COSINE: Method
+VERDICT_UNSPECIFIED: Verdict
+VERDICT_NEW: Verdict
+VERDICT_RELATED: Verdict
+VERDICT_REFINEMENT: Verdict
+VERDICT_UPDATE: Verdict
+VERDICT_CONTRADICTION: Verdict
+VERDICT_DUPLICATE: Verdict
+FINDING_UNSPECIFIED: Finding
+FINDING_SAME_TEXT: Finding
+FINDING_SAME_WORDS: Finding
+FINDING_SAME_CONTENT: Finding
+FINDING_SYNONYM: Finding
+FINDING_NUMBER: Finding
+FINDING_QUANTITY: Finding
+FINDING_DATE: Finding
+FINDING_TIME: Finding
+FINDING_VERSION: Finding
+FINDING_IDENTIFIER: Finding
+FINDING_PATH: Finding
+FINDING_QUOTE: Finding
+FINDING_NAME: Finding
+FINDING_QUANTIFIER: Finding
+FINDING_POLARITY: Finding
+FINDING_OPPOSITE: Finding
+FINDING_ROLE: Finding
+FINDING_ORDER: Finding
+FINDING_MODALITY: Finding
+FINDING_TENSE: Finding
+FINDING_QUESTION: Finding
+FINDING_REPLACED: Finding
+FINDING_ADDED: Finding
+FINDING_MISSING: Finding
+FINDING_UNREAD: Finding
+ACTION_UNSPECIFIED: Action
+ACTION_REFUSE: Action
+ACTION_LINK: Action
+ACTION_SUPERSEDE: Action
 TOKENIZER_UNSPECIFIED: Tokenizer
 TOKENIZER_SCRIPT_AWARE: Tokenizer
 TOKENIZER_WHITESPACE: Tokenizer
@@ -127,7 +210,7 @@ class Link(_message.Message):
     def __init__(self, target_id: _Optional[str] = ..., type: _Optional[_Union[LinkType, str]] = ..., confidence: _Optional[float] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision")
+    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +247,7 @@ class Memory(_message.Message):
     PRIVATE_FIELD_NUMBER: _ClassVar[int]
     LINKS_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
     id: str
     external_id: str
     content: str
@@ -200,10 +284,11 @@ class Memory(_message.Message):
     private: bool
     links: _containers.RepeatedCompositeFieldContainer[Link]
     revision: int
-    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ...) -> None: ...
+    key: TypedKey
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ...) -> None: ...
 
 class MemoryDraft(_message.Message):
-    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private")
+    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "key")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     VECTOR_FIELD_NUMBER: _ClassVar[int]
@@ -230,6 +315,7 @@ class MemoryDraft(_message.Message):
     VALID_FROM_TIME_FIELD_NUMBER: _ClassVar[int]
     VALID_TO_TIME_FIELD_NUMBER: _ClassVar[int]
     PRIVATE_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
     content: str
     external_id: str
     vector: bytes
@@ -256,7 +342,36 @@ class MemoryDraft(_message.Message):
     valid_from_time: _timestamp_pb2.Timestamp
     valid_to_time: _timestamp_pb2.Timestamp
     private: bool
-    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ...) -> None: ...
+    key: TypedKey
+    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ...) -> None: ...
+
+class Span(_message.Message):
+    __slots__ = ("start", "end")
+    START_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    start: int
+    end: int
+    def __init__(self, start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
+
+class Evidence(_message.Message):
+    __slots__ = ("finding", "own", "other")
+    FINDING_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    finding: Finding
+    own: Span
+    other: Span
+    def __init__(self, finding: _Optional[_Union[Finding, str]] = ..., own: _Optional[_Union[Span, _Mapping]] = ..., other: _Optional[_Union[Span, _Mapping]] = ...) -> None: ...
+
+class Judgement(_message.Message):
+    __slots__ = ("verdict", "confidence", "evidence")
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    verdict: Verdict
+    confidence: float
+    evidence: _containers.RepeatedCompositeFieldContainer[Evidence]
+    def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., confidence: _Optional[float] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ...) -> None: ...
 
 class LayerReport(_message.Message):
     __slots__ = ("layer", "ran", "skipped_because", "best_similarity")
@@ -271,58 +386,78 @@ class LayerReport(_message.Message):
     def __init__(self, layer: _Optional[_Union[Method, str]] = ..., ran: _Optional[bool] = ..., skipped_because: _Optional[str] = ..., best_similarity: _Optional[float] = ...) -> None: ...
 
 class SimilarMemory(_message.Message):
-    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text")
+    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text", "judgement")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
+    JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     cosine_similarity: float
     jaccard_similarity: float
     snippet: str
     age: str
     same_text: bool
-    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ...) -> None: ...
+    judgement: Judgement
+    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ...) -> None: ...
 
 class Duplicate(_message.Message):
-    __slots__ = ("memory_id", "age", "snippet", "similarity", "method")
+    __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
+    JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     age: str
     snippet: str
     similarity: float
     method: Method
-    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ...) -> None: ...
+    judgement: Judgement
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ...) -> None: ...
 
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "cosine_needs_same_words", "similar_above", "link_distance_below", "tokenizer")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
     COSINE_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
     COSINE_AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     SESSION_COSINE_AT_LEAST_FIELD_NUMBER: _ClassVar[int]
-    COSINE_NEEDS_SAME_WORDS_FIELD_NUMBER: _ClassVar[int]
+    JUDGED_FROM_FIELD_NUMBER: _ClassVar[int]
     SIMILAR_ABOVE_FIELD_NUMBER: _ClassVar[int]
     LINK_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    ON_DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    ON_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
+    ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
     cosine_distance_below: float
     cosine_at_least: float
     session_cosine_at_least: float
-    cosine_needs_same_words: bool
+    judged_from: float
     similar_above: float
     link_distance_below: float
     tokenizer: Tokenizer
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., cosine_needs_same_words: _Optional[bool] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ...) -> None: ...
+    on_duplicate: Action
+    on_update: Action
+    on_contradiction: Action
+    on_refinement: Action
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ...) -> None: ...
+
+class TypedKey(_message.Message):
+    __slots__ = ("subject", "attribute")
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTE_FIELD_NUMBER: _ClassVar[int]
+    subject: str
+    attribute: str
+    def __init__(self, subject: _Optional[str] = ..., attribute: _Optional[str] = ...) -> None: ...
 
 class DiversityPolicy(_message.Message):
     __slots__ = ("enabled", "mmr_lambda", "kind_share_max", "state_kind_share_max", "life_stage_share_max", "thread_share_max")
@@ -363,7 +498,7 @@ class EmbeddingModel(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
 
 class Collection(_message.Message):
-    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision")
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     GUARD_FIELD_NUMBER: _ClassVar[int]
@@ -373,6 +508,7 @@ class Collection(_message.Message):
     CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
+    CALIBRATION_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     guard: GuardPolicy
@@ -382,4 +518,21 @@ class Collection(_message.Message):
     created_time: _timestamp_pb2.Timestamp
     revision: int
     settings_revision: int
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ...) -> None: ...
+    calibration: Calibration
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ...) -> None: ...
+
+class Calibration(_message.Message):
+    __slots__ = ("model", "false_merge_budget", "false_merge_rate", "duplicate_recall", "pair_count", "created_time")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    FALSE_MERGE_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    FALSE_MERGE_RATE_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_RECALL_FIELD_NUMBER: _ClassVar[int]
+    PAIR_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_TIME_FIELD_NUMBER: _ClassVar[int]
+    model: EmbeddingModel
+    false_merge_budget: float
+    false_merge_rate: float
+    duplicate_recall: float
+    pair_count: int
+    created_time: _timestamp_pb2.Timestamp
+    def __init__(self, model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., false_merge_budget: _Optional[float] = ..., false_merge_rate: _Optional[float] = ..., duplicate_recall: _Optional[float] = ..., pair_count: _Optional[int] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
