@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from totonoe.admin_models import (
+        Calibrated,
+        Calibration,
+        ClassFigures,
         CollectionChange,
         CollectionDeleted,
         CollectionInfo,
         CollectionPage,
         CollectionStats,
         Comparison,
+        CurvePoint,
         DecayPolicy,
         DiversityPolicy,
         EmbeddingModel,
@@ -32,7 +36,9 @@ if TYPE_CHECKING:
     from totonoe.client import Client
     from totonoe.drafts import Draft
     from totonoe.enums import (
+        Action,
         DiversityEffect,
+        Finding,
         Kind,
         LinkType,
         Method,
@@ -41,15 +47,18 @@ if TYPE_CHECKING:
         StateKind,
         Status,
         Tokenizer,
+        Verdict,
     )
     from totonoe.errors import TotonoeError
     from totonoe.models import (
         Checked,
         Duplicate,
+        Evidence,
         Forgotten,
         Found,
         Hit,
         ItemResult,
+        Judgement,
         LayerReport,
         Link,
         Linked,
@@ -59,6 +68,7 @@ if TYPE_CHECKING:
         Remembered,
         Similar,
         TimeRange,
+        TypedKey,
         Unlinked,
         Updated,
     )
@@ -67,8 +77,12 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Action",
     "AsyncClient",
+    "Calibrated",
+    "Calibration",
     "Checked",
+    "ClassFigures",
     "Client",
     "CollectionChange",
     "CollectionDeleted",
@@ -76,17 +90,21 @@ __all__ = [
     "CollectionPage",
     "CollectionStats",
     "Comparison",
+    "CurvePoint",
     "DecayPolicy",
     "DiversityEffect",
     "DiversityPolicy",
     "Draft",
     "Duplicate",
     "EmbeddingModel",
+    "Evidence",
+    "Finding",
     "Forgotten",
     "Found",
     "GuardPolicy",
     "Hit",
     "ItemResult",
+    "Judgement",
     "Kind",
     "LayerReport",
     "Link",
@@ -108,24 +126,30 @@ __all__ = [
     "TimeRange",
     "Tokenizer",
     "TotonoeError",
+    "TypedKey",
     "Unlinked",
     "Updated",
+    "Verdict",
     "__version__",
 ]
 
 _ROOMS = {
     "admin_models": (
-        "CollectionChange CollectionDeleted CollectionInfo CollectionPage CollectionStats "
-        "Comparison DecayPolicy DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome Stats"
+        "Calibrated Calibration ClassFigures CollectionChange CollectionDeleted CollectionInfo "
+        "CollectionPage CollectionStats Comparison CurvePoint DecayPolicy DiversityPolicy "
+        "EmbeddingModel GuardPolicy PresetOutcome Stats"
     ),
     "aio": "AsyncClient",
     "client": "Client",
     "drafts": "Draft",
-    "enums": ("DiversityEffect Kind LinkType Method Preset RecallMode StateKind Status Tokenizer"),
+    "enums": (
+        "Action DiversityEffect Finding Kind LinkType Method Preset RecallMode StateKind Status "
+        "Tokenizer Verdict"
+    ),
     "errors": "TotonoeError",
     "models": (
-        "Checked Duplicate Forgotten Found Hit ItemResult LayerReport Link Linked Memory Page "
-        "Recalled Remembered Similar TimeRange Unlinked Updated"
+        "Checked Duplicate Evidence Forgotten Found Hit ItemResult Judgement LayerReport Link "
+        "Linked Memory Page Recalled Remembered Similar TimeRange TypedKey Unlinked Updated"
     ),
     "retry": "RetryPolicy",
 }

@@ -9,14 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from totonoe.enums import Method, Preset, Tokenizer
+from totonoe.enums import Action, Method, Preset, Tokenizer
+from totonoe.models import Judgement
 
 
 @dataclass(frozen=True, slots=True)
 class GuardPolicy:
     """When the guard refuses. In a request `None` means not said.
 
-    Similarities refuse above or from the threshold on, distances below it.
+    Similarities refuse above or from the threshold on, distances below it. From `judged_from`
+    on the texts are compared, and the verdict decides by the four actions.
     """
 
     preset: Preset | None = None
@@ -25,10 +27,14 @@ class GuardPolicy:
     cosine_distance_below: float | None = None
     cosine_at_least: float | None = None
     session_cosine_at_least: float | None = None
-    cosine_needs_same_words: bool | None = None
+    judged_from: float | None = None
     similar_above: float | None = None
     link_distance_below: float | None = None
     tokenizer: Tokenizer | None = None
+    on_duplicate: Action | None = None
+    on_update: Action | None = None
+    on_contradiction: Action | None = None
+    on_refinement: Action | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,59 @@ class EmbeddingModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """How the verdict was fitted to a model; shares are 0 to 1 of the pairs it was made from.
+
+    `created_time` is `None` for the one that ships with the daemon.
+    """
+
+    model: EmbeddingModel
+    false_merge_budget: float
+    false_merge_rate: float
+    duplicate_recall: float
+    pair_count: int
+    created_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """What the verdict would do at one threshold; shares are 0 to 1."""
+
+    at_least: float
+    false_merge_rate: float
+    duplicate_recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    """One class of pairs in one language: how many of what is there were called duplicates."""
+
+    name: str
+    language: str
+    same_count: int
+    found_count: int
+    different_count: int
+    merged_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Answer of `calibrate`: what was found out, the operating curve, figures by class."""
+
+    calibration: Calibration
+    curve: tuple[CurvePoint, ...]
+    classes: tuple[ClassFigures, ...]
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection's settings. `settings_revision`: of the last change of settings."""
+    """A collection's settings. `settings_revision`: of the last change of settings.
+
+    `calibration` is `None` where the verdict is not fitted to the model, and careful for it.
+    """
 
     name: str
     description: str
@@ -75,6 +132,7 @@ class CollectionInfo:
     created_time: datetime
     revision: int
     settings_revision: int
+    calibration: Calibration | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +183,7 @@ class Comparison:
     jaccard_similarity: float
     presets: tuple[PresetOutcome, ...]
     model: EmbeddingModel
+    judgement: Judgement | None
 
 
 @dataclass(frozen=True, slots=True)

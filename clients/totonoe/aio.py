@@ -14,7 +14,14 @@ from totonoe import admin_models, convert, models, status
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
-from totonoe.drafts import Draft, DraftFields, FilterFields, UpdateFields, Vector
+from totonoe.drafts import (
+    Draft,
+    DraftFields,
+    FilterFields,
+    RememberFields,
+    UpdateFields,
+    Vector,
+)
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
 from totonoe.requests import HEALTH_SERVING, Prepared, Requests, health_call, serialize
@@ -123,7 +130,7 @@ class AsyncClient(AsyncAdminCalls):
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
-        **fields: Unpack[DraftFields],
+        **fields: Unpack[RememberFields],
     ) -> models.Remembered:
         """Saves a memory, or tells which one says the same already; as `Client.remember`."""
         prepared = self._requests.remember(content, force, operation_id, collection, fields)

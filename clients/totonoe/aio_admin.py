@@ -111,6 +111,27 @@ class AsyncAdminCalls(ABC):
         """Compares two texts as the guard would. Touches no store."""
         return await self._run(self._requests.compare(text_a, text_b), timeout_s)
 
+    async def calibrate(
+        self,
+        *,
+        false_merge_budget: float | None = None,
+        dry_run: bool = False,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> admin_models.Calibrated:
+        """Fits the verdict of a collection to its model.
+
+        Parameters
+        ----------
+        false_merge_budget : float or None
+            Share of different pairs that may be called duplicates, 0 to 0.2; `None`: 0.005.
+        dry_run : bool
+            Only work it out; store nothing.
+        """
+        prepared = self._requests.calibrate(false_merge_budget, dry_run, operation_id, collection)
+        return await self._run(prepared, timeout_s)
+
     async def stats(
         self, collection: str = "", *, timeout_s: float | None = None
     ) -> admin_models.Stats:

@@ -13,7 +13,14 @@ from totonoe import admin_models, convert, models, status
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
-from totonoe.drafts import Draft, DraftFields, FilterFields, UpdateFields, Vector
+from totonoe.drafts import (
+    Draft,
+    DraftFields,
+    FilterFields,
+    RememberFields,
+    UpdateFields,
+    Vector,
+)
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
 from totonoe.requests import HEALTH_SERVING, Prepared, Requests, health_call, serialize
@@ -123,7 +130,7 @@ class Client(AdminCalls):
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
-        **fields: Unpack[DraftFields],
+        **fields: Unpack[RememberFields],
     ) -> models.Remembered:
         """Saves a memory, or tells which one says the same already. A refusal is no error.
 
@@ -134,7 +141,7 @@ class Client(AdminCalls):
         force : bool
             Save even if the guard would refuse.
         **fields
-            `kind`, `tags`, `importance` and the others of `totonoe.Draft`.
+            `kind`, `tags`, `importance`, `on_update` and the others of `totonoe.Draft`.
         """
         prepared = self._requests.remember(content, force, operation_id, collection, fields)
         return self._run(prepared, timeout_s)

@@ -16,7 +16,18 @@ from google.protobuf.message import Message
 
 from totonoe import models, scalars
 from totonoe.drafts import Draft
-from totonoe.enums import DiversityEffect, Kind, LinkType, Method, RecallMode, StateKind, Status
+from totonoe.enums import (
+    Action,
+    DiversityEffect,
+    Finding,
+    Kind,
+    LinkType,
+    Method,
+    RecallMode,
+    StateKind,
+    Status,
+    Verdict,
+)
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import types_pb2
@@ -26,6 +37,9 @@ STATE_KIND = EnumCodec(StateKind, types_pb2.StateKind, "STATE_KIND_")
 STATUS = EnumCodec(Status, types_pb2.Status, "STATUS_")
 LINK_TYPE = EnumCodec(LinkType, types_pb2.LinkType, "LINK_TYPE_")
 METHOD = EnumCodec(Method, types_pb2.Method, "METHOD_")
+VERDICT = EnumCodec(Verdict, types_pb2.Verdict, "VERDICT_")
+FINDING = EnumCodec(Finding, types_pb2.Finding, "FINDING_")
+ACTION = EnumCodec(Action, types_pb2.Action, "ACTION_")
 RECALL_MODE = EnumCodec(RecallMode, memory_pb.RecallMode, "RECALL_MODE_")
 DIVERSITY_EFFECT = EnumCodec(DiversityEffect, memory_pb.DiversityEffect, "DIVERSITY_EFFECT_")
 
@@ -46,6 +60,14 @@ def _encode_range(value: models.TimeRange, field: str) -> types_pb2.TimeRange:
 
 def _decode_range(message: types_pb2.TimeRange) -> models.TimeRange:
     return models.TimeRange(_time_of(message, "from_time"), _time_of(message, "to_time"))
+
+
+def _encode_key(value: models.TypedKey | tuple[str, str], field: str) -> types_pb2.TypedKey:
+    if isinstance(value, models.TypedKey):
+        return types_pb2.TypedKey(subject=value.subject, attribute=value.attribute)
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise TypeError(f"{field}: expected subject and attribute, got {type(value).__name__}")
+    return types_pb2.TypedKey(subject=value[0], attribute=value[1])
 
 
 def _enum_list(codec: EnumCodec[Any]) -> Callable[[Any, str], list[int]]:
@@ -71,6 +93,7 @@ _ENCODERS: dict[str, Callable[[Any, str], Any]] = {
     "attributes": scalars.encode_struct,
     "payload": scalars.encode_struct,
     "about_time": _encode_range,
+    "key": _encode_key,
     "created_time": scalars.encode_time,
     "last_confirmed_time": scalars.encode_time,
     "done_time": scalars.encode_time,
@@ -185,10 +208,41 @@ def decode_memory(message: types_pb2.Memory) -> models.Memory:
         private=message.private,
         links=tuple(decode_link(link) for link in message.links),
         revision=message.revision,
+        key=(
+            models.TypedKey(message.key.subject, message.key.attribute)
+            if message.HasField("key")
+            else None
+        ),
     )
 
 
 # -- what the guard says
+
+
+def decode_judgement(holder: Any) -> models.Judgement | None:
+    """The field `judgement` of a message, `None` if it is absent."""
+    if not holder.HasField("judgement"):
+        return None
+    message: types_pb2.Judgement = holder.judgement
+    return models.Judgement(
+        verdict=VERDICT.decode(message.verdict),
+        confidence=message.confidence,
+        evidence=tuple(
+            models.Evidence(
+                finding=FINDING.decode(one.finding),
+                own=_span(one, "own"),
+                other=_span(one, "other"),
+                own_text=one.own_text,
+                other_text=one.other_text,
+            )
+            for one in message.evidence
+        ),
+    )
+
+
+def _span(evidence: types_pb2.Evidence, side: str) -> tuple[int, int] | None:
+    span: types_pb2.Span = getattr(evidence, side)
+    return (span.start, span.end) if evidence.HasField(side) else None  # type: ignore[arg-type]
 
 
 def _decode_duplicate(answer: Any) -> models.Duplicate | None:
@@ -201,6 +255,7 @@ def _decode_duplicate(answer: Any) -> models.Duplicate | None:
         snippet=message.snippet,
         similarity=message.similarity,
         method=METHOD.decode(message.method),
+        judgement=decode_judgement(message),
     )
 
 
@@ -212,6 +267,7 @@ def _decode_similar(message: types_pb2.SimilarMemory) -> models.Similar:
         snippet=message.snippet,
         age=message.age,
         same_text=message.same_text,
+        judgement=decode_judgement(message),
     )
 
 
@@ -239,6 +295,8 @@ def decode_remembered(answer: memory_pb.RememberResponse) -> models.Remembered:
         similar=tuple(_decode_similar(item) for item in answer.similar),
         links=tuple(decode_link(item) for item in answer.links),
         layers=tuple(_decode_layer(item) for item in answer.layers),
+        verdict=VERDICT.decode_optional(answer.verdict),
+        superseded_ids=tuple(answer.superseded_ids),
         revision=answer.revision,
         replayed=answer.replayed,
         operation_id=answer.operation_id,
@@ -254,6 +312,7 @@ def decode_checked(answer: memory_pb.CheckResponse) -> models.Checked:
         similarity=answer.similarity,
         similar=tuple(_decode_similar(item) for item in answer.similar),
         layers=tuple(_decode_layer(item) for item in answer.layers),
+        verdict=VERDICT.decode_optional(answer.verdict),
         revision=answer.revision,
     )
 

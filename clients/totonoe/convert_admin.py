@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from totonoe import admin_models as models
 from totonoe import scalars
-from totonoe.convert import METHOD
+from totonoe.convert import ACTION, METHOD, decode_judgement
 from totonoe.enums import Preset, Tokenizer
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -22,7 +22,14 @@ from totonoe.v1 import types_pb2
 PRESET = EnumCodec(Preset, types_pb2.Preset, "PRESET_")
 TOKENIZER = EnumCodec(Tokenizer, types_pb2.Tokenizer, "TOKENIZER_")
 
-_POLICY_ENUMS: dict[str, EnumCodec[Any]] = {"preset": PRESET, "tokenizer": TOKENIZER}
+_POLICY_ENUMS: dict[str, EnumCodec[Any]] = {
+    "preset": PRESET,
+    "tokenizer": TOKENIZER,
+    "on_duplicate": ACTION,
+    "on_update": ACTION,
+    "on_contradiction": ACTION,
+    "on_refinement": ACTION,
+}
 
 Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy
 M = TypeVar("M", bound=Message)
@@ -110,6 +117,46 @@ def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
         created_time=scalars.decode_time(message.created_time),
         revision=message.revision,
         settings_revision=message.settings_revision,
+        calibration=(
+            _decode_calibration(message.calibration) if message.HasField("calibration") else None
+        ),
+    )
+
+
+def _decode_calibration(message: types_pb2.Calibration) -> models.Calibration:
+    created = message.HasField("created_time")
+    return models.Calibration(
+        model=decode_model(message.model),
+        false_merge_budget=message.false_merge_budget,
+        false_merge_rate=message.false_merge_rate,
+        duplicate_recall=message.duplicate_recall,
+        pair_count=message.pair_count,
+        created_time=scalars.decode_time(message.created_time) if created else None,
+    )
+
+
+def decode_calibrated(answer: admin_pb.CalibrateResponse) -> models.Calibrated:
+    """Answer of Calibrate."""
+    return models.Calibrated(
+        calibration=_decode_calibration(answer.calibration),
+        curve=tuple(
+            models.CurvePoint(one.at_least, one.false_merge_rate, one.duplicate_recall)
+            for one in answer.curve
+        ),
+        classes=tuple(
+            models.ClassFigures(
+                name=one.name,
+                language=one.language,
+                same_count=one.same_count,
+                found_count=one.found_count,
+                different_count=one.different_count,
+                merged_count=one.merged_count,
+            )
+            for one in answer.classes
+        ),
+        revision=answer.revision,
+        replayed=answer.replayed,
+        operation_id=answer.operation_id,
     )
 
 
@@ -169,6 +216,7 @@ def decode_comparison(answer: admin_pb.CompareResponse) -> models.Comparison:
             for item in answer.presets
         ),
         model=decode_model(answer.model),
+        judgement=decode_judgement(answer),
     )
 
 

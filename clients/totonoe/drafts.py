@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, TypedDict
 
-from totonoe.enums import Kind, StateKind, Status
-from totonoe.models import TimeRange
+from totonoe.enums import Action, Kind, StateKind, Status
+from totonoe.models import TimeRange, TypedKey
 
 Vector: TypeAlias = Any
 """Little-endian float32 `bytes`, a sequence of floats, or an object with the buffer
@@ -53,6 +53,19 @@ class DraftFields(EditableFields, total=False):
 
     kind: Kind | str | None
     created_time: datetime | None
+    key: TypedKey | tuple[str, str] | None
+
+
+class Actions(TypedDict, total=False):
+    """What `remember` does with what it finds, in place of the collection's policy."""
+
+    on_update: Action | str
+    on_contradiction: Action | str
+    on_refinement: Action | str
+
+
+class RememberFields(DraftFields, Actions, total=False):
+    """What `remember` takes beside the text."""
 
 
 class UpdateFields(EditableFields, total=False):
@@ -97,6 +110,10 @@ class Draft:
         Empty: the client makes one.
     force : bool
         Save even if the guard would refuse.
+    key : TypedKey or tuple of str or None
+        Subject and attribute: a new value under one key supersedes the old one.
+    on_update, on_contradiction, on_refinement : Action or str or None
+        What such a verdict does; `None`: what the collection's policy says.
     agent_id, collection : str or None
         `None`: the client's.
     """
@@ -127,7 +144,11 @@ class Draft:
     valid_from_time: datetime | None = None
     valid_to_time: datetime | None = None
     private: bool | None = None
+    key: TypedKey | tuple[str, str] | None = None
     operation_id: str = ""
     force: bool = False
+    on_update: Action | str | None = None
+    on_contradiction: Action | str | None = None
+    on_refinement: Action | str | None = None
     agent_id: str | None = None
     collection: str | None = None

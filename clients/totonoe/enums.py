@@ -65,6 +65,58 @@ class Method(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Verdict(StrEnum):
+    """How a text relates to a memory."""
+
+    NEW = "new"
+    RELATED = "related"
+    REFINEMENT = "refinement"
+    UPDATE = "update"
+    CONTRADICTION = "contradiction"
+    DUPLICATE = "duplicate"
+    UNKNOWN = "unknown"
+
+
+class Finding(StrEnum):
+    """What a comparison of two texts found: what they share in other words, or what differs."""
+
+    SAME_TEXT = "same_text"
+    SAME_WORDS = "same_words"
+    SAME_CONTENT = "same_content"
+    SYNONYM = "synonym"
+    NUMBER = "number"
+    QUANTITY = "quantity"
+    DATE = "date"
+    TIME = "time"
+    VERSION = "version"
+    IDENTIFIER = "identifier"
+    PATH = "path"
+    QUOTE = "quote"
+    NAME = "name"
+    QUANTIFIER = "quantifier"
+    POLARITY = "polarity"
+    OPPOSITE = "opposite"
+    ROLE = "role"
+    ORDER = "order"
+    MODALITY = "modality"
+    TENSE = "tense"
+    QUESTION = "question"
+    REPLACED = "replaced"
+    ADDED = "added"
+    MISSING = "missing"
+    UNREAD = "unread"
+    UNKNOWN = "unknown"
+
+
+class Action(StrEnum):
+    """What a save does with a memory that a verdict names."""
+
+    REFUSE = "refuse"
+    LINK = "link"
+    SUPERSEDE = "supersede"
+    UNKNOWN = "unknown"
+
+
 class RecallMode(StrEnum):
     """Which arms of a recall run."""
 

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from totonoe.enums import DiversityEffect, Kind, LinkType, Method, StateKind, Status
+from totonoe.enums import (
+    DiversityEffect,
+    Finding,
+    Kind,
+    LinkType,
+    Method,
+    StateKind,
+    Status,
+    Verdict,
+)
 from totonoe.errors import TotonoeError
 
 
@@ -23,6 +32,14 @@ class TimeRange:
 
     from_time: datetime | None = None
     to_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedKey:
+    """Which value a memory holds: what it is about, and which side of it."""
+
+    subject: str
+    attribute: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +103,53 @@ class Memory:
     private: bool
     links: tuple[Link, ...]
     revision: int
+    key: TypedKey | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One finding and where it stands: start and end in characters, `None` where there is nothing.
+
+    `own` is in the new text, `other` in the memory's; the texts are cut to 60 characters.
+    """
+
+    finding: Finding
+    own: tuple[int, int] | None
+    other: tuple[int, int] | None
+    own_text: str
+    other_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a text relates to a memory, how sure that is (0 to 1), and what decided, first."""
+
+    verdict: Verdict
+    confidence: float
+    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The memory that says the same already; `similarity` is by `method`."""
+    """The memory that says the same already; `similarity` is by `method`.
+
+    `judgement` is `None` if the policy refuses by similarity alone.
+    """
 
     memory_id: str
     age: str
     snippet: str
     similarity: float
     method: Method
+    judgement: Judgement | None
 
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A memory near to what was asked about, which was no reason to refuse."""
+    """A memory near to what was asked about, which was no reason to refuse.
+
+    `judgement` is `None` if it was too far away to be read.
+    """
 
     memory_id: str
     cosine_similarity: float
@@ -109,6 +157,7 @@ class Similar:
     snippet: str
     age: str
     same_text: bool
+    judgement: Judgement | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +180,10 @@ class Remembered:
         The new memory; the existing one if it was refused.
     similarity : float
         Best similarity that the deciding layer saw.
+    verdict : Verdict or None
+        The gravest on any memory that was read; `None` if the guard did not look.
+    superseded_ids : tuple of str
+        Memories that the new one took the place of.
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -143,6 +196,8 @@ class Remembered:
     similar: tuple[Similar, ...]
     links: tuple[Link, ...]
     layers: tuple[LayerReport, ...]
+    verdict: Verdict | None
+    superseded_ids: tuple[str, ...]
     revision: int
     replayed: bool
     operation_id: str
@@ -163,6 +218,7 @@ class Checked:
     similarity: float
     similar: tuple[Similar, ...]
     layers: tuple[LayerReport, ...]
+    verdict: Verdict | None
     revision: int
 
     @property

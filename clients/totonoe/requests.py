@@ -15,8 +15,15 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
 from totonoe import admin_models, convert, convert_admin, models, scalars
-from totonoe.drafts import Draft, DraftFields, FilterFields, UpdateFields, Vector
-from totonoe.enums import LinkType, RecallMode
+from totonoe.drafts import (
+    Draft,
+    DraftFields,
+    FilterFields,
+    RememberFields,
+    UpdateFields,
+    Vector,
+)
+from totonoe.enums import Action, LinkType, RecallMode
 from totonoe.errors import NotFound
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as memory_pb
@@ -58,6 +65,10 @@ def health_call(channel: Any) -> Any:
     return channel.unary_unary(HEALTH_PATH, request_serializer=None, response_deserializer=None)
 
 
+def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
+    return None if value is None else convert.ACTION.encode(value, field)
+
+
 class Requests:
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 
@@ -78,6 +89,9 @@ class Requests:
             agent_id=self._agent_id if draft.agent_id is None else draft.agent_id,
             memory=convert.encode_draft(draft),
             force=draft.force,
+            on_update=_action(draft.on_update, "on_update"),
+            on_contradiction=_action(draft.on_contradiction, "on_contradiction"),
+            on_refinement=_action(draft.on_refinement, "on_refinement"),
         )
 
     def remember_prepared(self, request: memory_pb.RememberRequest) -> Prepared[models.Remembered]:
@@ -92,7 +106,7 @@ class Requests:
         force: bool,
         operation_id: str,
         collection: str | None,
-        fields: DraftFields,
+        fields: RememberFields,
     ) -> Prepared[models.Remembered]:
         """Remember."""
         draft = Draft(
@@ -381,6 +395,28 @@ class Requests:
             admin_pb.CompareRequest(text_a=text_a, text_b=text_b),
             admin_pb.CompareResponse,
             convert_admin.decode_comparison,
+        )
+
+    def calibrate(
+        self,
+        false_merge_budget: float | None,
+        dry_run: bool,
+        operation_id: str,
+        collection: str | None,
+    ) -> Prepared[admin_models.Calibrated]:
+        """Calibrate."""
+        request = admin_pb.CalibrateRequest(
+            operation_id=operation_id or new_operation_id(),
+            agent_id=self._agent_id,
+            collection=self._where(collection),
+            false_merge_budget=false_merge_budget,
+            dry_run=dry_run,
+        )
+        return Prepared(
+            _ADMIN + "Calibrate",
+            request,
+            admin_pb.CalibrateResponse,
+            convert_admin.decode_calibrated,
         )
 
     def stats(self, collection: str) -> Prepared[admin_models.Stats]:

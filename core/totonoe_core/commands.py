@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe_core.guard.calibration import Calibration
+from totonoe_core.guard.policy import Action, DecayPolicy, DiversityPolicy, GuardPolicy
 from totonoe_core.records import (
     Fields,
     GuardReport,
@@ -16,6 +17,7 @@ from totonoe_core.records import (
     LinkType,
     Memory,
     ModelIdentity,
+    Verdict,
 )
 
 
@@ -24,7 +26,7 @@ class Remember:
     """Save a memory unless the guard finds that a live one says the same.
 
     `vector` is float32 little-endian bytes as the caller gave them, or empty: then the
-    text is embedded.
+    text is embedded. `actions` stand in place of the collection's policy for this call.
     """
 
     agent_id: str
@@ -32,6 +34,7 @@ class Remember:
     fields: Fields
     vector: bytes = b""
     force: bool = False
+    actions: tuple[tuple[Verdict, Action], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +108,16 @@ Command = Remember | Update | Forget | LinkMemories | UnlinkMemories | ChangeSet
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Answer to `Remember`. `memory_id` is the existing one's if it was not saved."""
+    """Answer to `Remember`. `memory_id` is the existing one's if it was not saved.
+
+    `superseded_ids` are those that the new one took the place of.
+    """
 
     saved: bool
     memory_id: str
     guard: GuardReport
     links: tuple[Link, ...] = ()
+    superseded_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +174,7 @@ class CollectionInfo:
     created_us: int
     revision: int
     settings_revision: int
+    calibration: Calibration | None = None
 
 
 Result = Remembered | Updated | Forgotten | Linked | Unlinked | SettingsChanged

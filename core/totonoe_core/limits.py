@@ -33,6 +33,7 @@ SNIPPET_CHARS = 120
 VERDICT_CANDIDATES_MAX = 16  # pairs of texts that one Remember compares
 VERDICT_PIECES_MAX = 400  # of one text; a longer one is compared by sentences only
 EVIDENCE_MAX = 8
+EVIDENCE_CHARS = 60
 
 IDS_PER_REQUEST_MAX = 1000
 COMMANDS_PER_OPERATION_MAX = 1000

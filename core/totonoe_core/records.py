@@ -138,11 +138,15 @@ class Evidence:
     own, other : tuple of int
         Start and end in code points, in the new text and in the memory's; (0, 0) where that
         text has nothing for it.
+    own_text, other_text : str
+        What stands there, cut to EVIDENCE_CHARS.
     """
 
     finding: Finding
     own: tuple[int, int] = (0, 0)
     other: tuple[int, int] = (0, 0)
+    own_text: str = ""
+    other_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class TypedKey:
+    """Which value a memory holds: what it is about and which side of it. Neither is empty."""
+
+    subject: str
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fields:
     """What a caller may say of a memory besides text and vector. Checked by `validate`.
 
@@ -214,6 +226,7 @@ class Fields:
     valid_from_us: int | None = None
     valid_to_us: int | None = None
     private: bool = False
+    key: TypedKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,13 +271,14 @@ class LayerReport:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The live memory that says the same."""
+    """The live memory that says the same; `judgement` where a verdict refused."""
 
     memory_id: str
     age: str
     snippet: str
     similarity: float
     method: Method
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,17 +291,22 @@ class SimilarMemory:
     snippet: str
     age: str
     same_text: bool = False
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GuardReport:
-    """What the guard found. `duplicate` is `None` if nothing says the same."""
+    """What the guard found. `duplicate` is `None` if nothing says the same.
+
+    `verdict` is the gravest on any memory whose text was read; `None` if the guard did not look.
+    """
 
     duplicate: Duplicate | None
     method: Method
     similarity: float
     similar: tuple[SimilarMemory, ...]
     layers: tuple[LayerReport, ...]
+    verdict: Verdict | None = None
 
 
 RECIPE = 1

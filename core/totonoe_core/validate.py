@@ -28,7 +28,10 @@ from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import Filter, RecallMode, RecallQuery
 from totonoe_core.records import Fields, Kind, StateKind, TimeRange
 
-SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us"} | {"content", "vector"}
+SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"} | {
+    "content",
+    "vector",
+}
 """What an update mask may name."""
 
 
@@ -182,6 +185,16 @@ def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
     for name in ("category", "emotion", "perception_type", "life_stage", "session_id", "thread_id"):
         optional_text(getattr(value, name), prefix + name, limits.NAME_BYTES_MAX)
     optional_text(value.external_id, prefix + "external_id", limits.EXTERNAL_ID_BYTES_MAX)
+    if value.key is not None:
+        for name in ("subject", "attribute"):
+            text(getattr(value.key, name), f"{prefix}key.{name}", limits.NAME_BYTES_MAX)
+        if value.kind is not Kind.STATE:
+            raise InvalidArgument(
+                "UNKNOWN_ENUM",
+                field=prefix + "kind",
+                got=value.kind.value,
+                allowed="state, for a memory with a key",
+            )
     labels(value.tags, prefix + "tags", limits.TAGS_PER_MEMORY_MAX)
     labels(value.entities, prefix + "entities", limits.ENTITIES_PER_MEMORY_MAX)
     count(len(value.evidence_ids), prefix + "evidence_ids", limits.EVIDENCE_IDS_PER_MEMORY_MAX)

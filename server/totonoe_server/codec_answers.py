@@ -24,8 +24,22 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
-from totonoe_core.records import Duplicate, GuardReport, LayerReport, Method, SimilarMemory
-from totonoe_server.codec import DIVERSITY_EFFECTS, METHODS, PRESETS, RECALL_MODES
+from totonoe_core.records import (
+    Duplicate,
+    GuardReport,
+    Judgement,
+    LayerReport,
+    Method,
+    SimilarMemory,
+)
+from totonoe_server.codec import (
+    DIVERSITY_EFFECTS,
+    FINDINGS,
+    METHODS,
+    PRESETS,
+    RECALL_MODES,
+    VERDICTS,
+)
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
 from totonoe_server.codec_policy import model_to_wire, overlaid
 
@@ -38,6 +52,7 @@ class GuardParts(TypedDict):
     similarity: float
     similar: list[types_pb2.SimilarMemory]
     layers: list[types_pb2.LayerReport]
+    verdict: types_pb2.Verdict
 
 
 def guard_parts(report: GuardReport) -> GuardParts:
@@ -48,6 +63,11 @@ def guard_parts(report: GuardReport) -> GuardParts:
         "similarity": report.similarity,
         "similar": [similar_to_wire(item) for item in report.similar],
         "layers": [layer_to_wire(item) for item in report.layers],
+        "verdict": (
+            types_pb2.VERDICT_UNSPECIFIED
+            if report.verdict is None
+            else VERDICTS.to_wire(report.verdict)
+        ),
     }
 
 
@@ -61,7 +81,33 @@ def duplicate_to_wire(value: Duplicate | None) -> types_pb2.Duplicate | None:
         snippet=value.snippet,
         similarity=value.similarity,
         method=METHODS.to_wire(value.method),
+        judgement=judgement_to_wire(value.judgement),
     )
+
+
+def judgement_to_wire(value: Judgement | None) -> types_pb2.Judgement | None:
+    """A verdict with its ground; none stays absent."""
+    if value is None:
+        return None
+    return types_pb2.Judgement(
+        verdict=VERDICTS.to_wire(value.verdict),
+        confidence=value.confidence,
+        evidence=[
+            types_pb2.Evidence(
+                finding=FINDINGS.to_wire(one.finding),
+                own=_span(one.own),
+                other=_span(one.other),
+                own_text=one.own_text,
+                other_text=one.other_text,
+            )
+            for one in value.evidence
+        ],
+    )
+
+
+def _span(value: tuple[int, int]) -> types_pb2.Span | None:
+    start, end = value
+    return types_pb2.Span(start=start, end=end) if end else None
 
 
 def similar_to_wire(value: SimilarMemory) -> types_pb2.SimilarMemory:
@@ -73,6 +119,7 @@ def similar_to_wire(value: SimilarMemory) -> types_pb2.SimilarMemory:
         snippet=value.snippet,
         age=value.age,
         same_text=value.same_text,
+        judgement=judgement_to_wire(value.judgement),
     )
 
 
@@ -95,6 +142,7 @@ def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
         saved=result.saved,
         memory_id=result.memory_id,
         links=[link_to_wire(link) for link in result.links],
+        superseded_ids=result.superseded_ids,
         replayed=applied.replayed,
         operation_id=applied.operation_id,
         **guard_parts(result.guard),
@@ -224,6 +272,7 @@ def comparison_to_wire(value: Comparison) -> admin_service_pb2.CompareResponse:
             for item in value.presets
         ],
         model=model_to_wire(value.model),
+        judgement=judgement_to_wire(value.judgement),
     )
 
 

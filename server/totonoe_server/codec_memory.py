@@ -8,9 +8,20 @@ from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core import limits
 from totonoe_core.commands import Remember, Update
 from totonoe_core.errors import InvalidArgument
+from totonoe_core.guard.policy import Action
 from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Kind, Link, Memory, StateKind, Status
+from totonoe_core.records import (
+    Fields,
+    Kind,
+    Link,
+    Memory,
+    StateKind,
+    Status,
+    TypedKey,
+    Verdict,
+)
 from totonoe_server.codec import (
+    ACTIONS,
     KINDS,
     LINK_TYPES,
     STATE_KINDS,
@@ -28,7 +39,7 @@ _DEFAULTS = Fields()
 _MASK = {
     name: name.removesuffix("_time") + "_us" if name.endswith("_time") else name
     for name in types_pb2.MemoryDraft.DESCRIPTOR.fields_by_name
-    if name not in ("kind", "created_time")
+    if name not in ("kind", "created_time", "key")
 } | {"about_time": "about_time"}
 """Path of an update mask -> name that `commands.Update.mask` uses."""
 
@@ -68,6 +79,7 @@ def fields_from_wire(draft: types_pb2.MemoryDraft, field: str = "memory") -> Fie
         valid_from_us=time_from_wire(draft, "valid_from_time", f"{field}.valid_from_time"),
         valid_to_us=time_from_wire(draft, "valid_to_time", f"{field}.valid_to_time"),
         private=draft.private,
+        key=TypedKey(draft.key.subject, draft.key.attribute) if draft.HasField("key") else None,
     )
 
 
@@ -82,6 +94,23 @@ def remember_from_wire(
         fields=fields_from_wire(request.memory),
         vector=request.memory.vector,
         force=isinstance(request, memory_service_pb2.RememberRequest) and request.force,
+        actions=actions_from_wire(request),
+    )
+
+
+def actions_from_wire(
+    request: memory_service_pb2.RememberRequest | memory_service_pb2.CheckRequest,
+) -> tuple[tuple[Verdict, Action], ...]:
+    """What this call does in place of the collection's policy; a Check has nothing to do."""
+    if isinstance(request, memory_service_pb2.CheckRequest):
+        return ()
+    named = (
+        (Verdict.UPDATE, request.on_update, "on_update"),
+        (Verdict.CONTRADICTION, request.on_contradiction, "on_contradiction"),
+        (Verdict.REFINEMENT, request.on_refinement, "on_refinement"),
+    )
+    return tuple(
+        (verdict, ACTIONS.from_wire(number, field)) for verdict, number, field in named if number
     )
 
 
@@ -161,7 +190,15 @@ def memory_to_wire(memory: Memory, include_vector: bool = False) -> types_pb2.Me
         private=fields.private,
         links=[link_to_wire(link) for link in memory.links],
         revision=memory.revision,
+        key=key_to_wire(fields.key),
     )
+
+
+def key_to_wire(key: TypedKey | None) -> types_pb2.TypedKey | None:
+    """A typed key; none stays absent."""
+    if key is None:
+        return None
+    return types_pb2.TypedKey(subject=key.subject, attribute=key.attribute)
 
 
 def link_to_wire(link: Link) -> types_pb2.Link:

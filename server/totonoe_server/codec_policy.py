@@ -10,9 +10,9 @@ from google.protobuf.message import Message
 from totonoe.v1 import admin_service_pb2, types_pb2
 from totonoe_core.commands import ChangeSettings, CollectionInfo
 from totonoe_core.errors import InvalidArgument
-from totonoe_core.guard import policy
+from totonoe_core.guard import calibration, policy
 from totonoe_core.records import ModelIdentity
-from totonoe_server.codec import PRESETS, TOKENIZERS, required, time_to_wire
+from totonoe_server.codec import ACTIONS, PRESETS, TOKENIZERS, EnumTable, required, time_to_wire
 
 Setting = str | float | bool | None
 
@@ -26,6 +26,14 @@ _PATHS = frozenset(
     {"description", *_PARTS}
     | {f"{part}.{name}" for part, names in _PARTS.items() for name in names}
 )
+
+_ENUMS: dict[str, EnumTable[Any]] = {
+    "tokenizer": TOKENIZERS,
+    "on_duplicate": ACTIONS,
+    "on_update": ACTIONS,
+    "on_contradiction": ACTIONS,
+    "on_refinement": ACTIONS,
+}
 
 _P = TypeVar("_P", policy.DiversityPolicy, policy.DecayPolicy)
 
@@ -105,11 +113,11 @@ def _set_fields(holder: Message, part: str) -> dict[str, Any]:
     for name in _PARTS[part]:
         if name == "preset":
             continue
-        if name == "tokenizer":
+        if name in _ENUMS:
             # Not said leaves it to the preset: robotmem's own is not the general default.
             number: int = getattr(message, name)
             if number:
-                values[name] = TOKENIZERS.from_wire(number, "guard.tokenizer")
+                values[name] = _ENUMS[name].from_wire(number, f"guard.{name}")
         elif message.HasField(name):
             values[name] = getattr(message, name)
     return values
@@ -124,10 +132,14 @@ def guard_to_wire(value: policy.GuardPolicy) -> types_pb2.GuardPolicy:
         cosine_distance_below=value.cosine_distance_below,
         cosine_at_least=value.cosine_at_least,
         session_cosine_at_least=value.session_cosine_at_least,
-        cosine_needs_same_words=value.cosine_needs_same_words,
+        judged_from=value.judged_from,
         similar_above=value.similar_above,
         link_distance_below=value.link_distance_below,
         tokenizer=TOKENIZERS.to_wire(value.tokenizer),
+        on_duplicate=ACTIONS.to_wire(value.on_duplicate),
+        on_update=ACTIONS.to_wire(value.on_update),
+        on_contradiction=ACTIONS.to_wire(value.on_contradiction),
+        on_refinement=ACTIONS.to_wire(value.on_refinement),
     )
 
 
@@ -165,4 +177,19 @@ def collection_to_wire(value: CollectionInfo) -> types_pb2.Collection:
         created_time=time_to_wire(value.created_us),
         revision=value.revision,
         settings_revision=value.settings_revision,
+        calibration=calibration_to_wire(calibration.effective(value.calibration, value.model)),
+    )
+
+
+def calibration_to_wire(value: calibration.Calibration | None) -> types_pb2.Calibration | None:
+    """How the verdict was fitted; not at all stays absent."""
+    if value is None:
+        return None
+    return types_pb2.Calibration(
+        model=model_to_wire(value.model),
+        false_merge_budget=value.false_merge_budget,
+        false_merge_rate=value.false_merge_rate,
+        duplicate_recall=value.duplicate_recall,
+        pair_count=value.pair_count,
+        created_time=time_to_wire(value.created_us),
     )

@@ -29,6 +29,7 @@ _PAGE_SIZE = 1000
 def register(app: typer.Typer) -> None:
     """Joins these commands to `app`."""
     app.command()(shared(compare))
+    app.command()(shared(calibrate))
     app.command()(shared(stats))
     group = typer.Typer(no_args_is_help=True)
     group.callback()(shared(collections))
@@ -46,6 +47,23 @@ def compare(
     with session.client() as client:
         answer = client.compare(text_a, text_b)
     session.show(plain(answer), lambda: output.compared(answer))
+
+
+def calibrate(
+    session: Session,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="Share of different pairs that may be merged, 0 to 0.2. Default: 0.005."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only work it out.")] = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Fit the verdict of a collection to its model. Takes some minutes of computing."""
+    with session.client() as client:
+        answer = client.calibrate(
+            false_merge_budget=budget, dry_run=dry_run, operation_id=operation_id
+        )
+    session.show(plain(answer), lambda: output.calibrated(answer, dry_run))
 
 
 def stats(session: Session) -> None:

@@ -42,6 +42,10 @@ def remember(
     payload: options.Payload = None,
     external_id: options.ExternalId = None,
     created: options.Created = None,
+    key: options.KeyText = None,
+    on_update: options.OnUpdate = None,
+    on_contradiction: options.OnContradiction = None,
+    on_refinement: options.OnRefinement = None,
     operation_id: options.OperationId = "",
 ) -> None:
     """Save a memory, unless a live one says the same (exit code 3)."""
@@ -61,6 +65,10 @@ def remember(
         payload=json_object(payload, "--payload"),
         external_id=external_id,
         created_time=moment(created, "--created"),
+        key=options.key_of(key),
+        on_update=on_update,
+        on_contradiction=on_contradiction,
+        on_refinement=on_refinement,
     )
     content = text_of(text)
     with session.client() as client:

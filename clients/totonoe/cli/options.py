@@ -44,6 +44,20 @@ Created: TypeAlias = Annotated[
     str | None,
     typer.Option(help="When it came to be, ISO 8601; UTC if it names no zone. Default: now."),
 ]
+KeyText: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--key", metavar="SUBJECT/ATTRIBUTE", help="A new value supersedes the old one."),
+]
+OnUpdate: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="If it updates a memory: link, refuse or supersede. Default: the policy's."),
+]
+OnContradiction: TypeAlias = Annotated[
+    str | None, typer.Option(help="The same if it contradicts a memory.")
+]
+OnRefinement: TypeAlias = Annotated[
+    str | None, typer.Option(help="The same if one of both only says more.")
+]
 OperationId: TypeAlias = Annotated[
     str, typer.Option(help="Makes it safe to run the command again. Default: a new one.")
 ]
@@ -103,6 +117,16 @@ AttributeEquals: TypeAlias = Annotated[
     str | None,
     typer.Option("--attributes", help="JSON object: these attributes, each equal."),
 ]
+
+
+def key_of(text: str | None) -> tuple[str, str] | None:
+    """Subject and attribute of a typed key, parted by the first slash."""
+    if text is None:
+        return None
+    subject, slash, attribute = text.partition("/")
+    if not slash:
+        raise ValueError(f"--key: got {text!r}, allowed: SUBJECT/ATTRIBUTE")
+    return subject, attribute
 
 
 def given(**values: Any) -> Any:

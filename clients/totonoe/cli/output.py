@@ -11,13 +11,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from totonoe.admin_models import CollectionInfo, Comparison, Stats
+from totonoe.admin_models import Calibrated, CollectionInfo, Comparison, Stats
 from totonoe.cli.plain import plain
 from totonoe.cli.text import age, clean, shown_similarity, snippet
+from totonoe.enums import Verdict
 from totonoe.models import (
     Checked,
     Duplicate,
     Forgotten,
+    Judgement,
     Link,
     Linked,
     Memory,
@@ -67,6 +69,7 @@ def _duplicate(duplicate: Duplicate) -> None:
     line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
     line(f"Similarity: {shown_similarity(duplicate.similarity)}")
     line(f"Method: {duplicate.method}")
+    _judgement(duplicate.judgement)
     line(UPDATE_HINT)
 
 
@@ -76,6 +79,19 @@ def _most_related(similar: Sequence[Similar]) -> None:
     for item in similar:
         shown = shown_similarity(max(item.cosine_similarity, item.jaccard_similarity))
         line(f"- [{item.age}] {item.snippet} (id: {item.memory_id}, similarity: {shown})")
+        if item.judgement is not None and item.judgement.verdict is not Verdict.RELATED:
+            _judgement(item.judgement, indent="  ")
+
+
+def _judgement(judgement: Judgement | None, indent: str = "") -> None:
+    """The verdict, and what decided: one line each."""
+    if judgement is None:
+        return
+    line(f"{indent}Verdict: {judgement.verdict} ({judgement.confidence:.2f})")
+    for one in judgement.evidence:
+        own, other = one.own_text, one.other_text
+        both = f"{own!r} against {other!r}" if own and other else repr(own or other)
+        line(f"{indent}- {one.finding}: {both}")
 
 
 def remembered(answer: Remembered) -> None:
@@ -88,6 +104,8 @@ def remembered(answer: Remembered) -> None:
     count = len(answer.links)
     linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
     line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
+    for superseded_id in answer.superseded_ids:
+        line(f"It takes the place of {superseded_id}.")
     _replay(answer.replayed)
     _most_related(answer.similar)
 
@@ -129,6 +147,7 @@ def compared(answer: Comparison) -> None:
         refused = f"would refuse the second ({outcome.method})" if outcome.refuses else "keeps both"
         rows.append((f"preset {outcome.preset}", refused))
     table(("", "result"), rows)
+    _judgement(answer.judgement)
 
 
 # -- memories
@@ -263,6 +282,33 @@ def _setting(value: object) -> str:
     if value is None:
         return "off"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def calibrated(answer: Calibrated, dry_run: bool) -> None:
+    """The curve, the figures by class, and what was chosen."""
+    curve = [
+        (f"{one.at_least:.3f}", f"{one.false_merge_rate:.2%}", f"{one.duplicate_recall:.1%}")
+        for one in answer.curve
+    ]
+    table(("from probability", "false merges", "duplicates found"), curve)
+    line()
+    rows = [
+        (
+            one.name,
+            one.language,
+            f"{one.found_count} of {one.same_count}",
+            f"{one.merged_count} of {one.different_count}",
+        )
+        for one in answer.classes
+    ]
+    table(("class", "language", "duplicates found", "false merges"), rows)
+    line()
+    chosen = answer.calibration
+    line(
+        f"{'Would use' if dry_run else 'Uses'} a false-merge rate of {chosen.false_merge_rate:.2%} "
+        f"(budget {chosen.false_merge_budget:.2%}) at {chosen.duplicate_recall:.1%} of duplicates, "
+        f"from {chosen.pair_count} pairs, with {chosen.model.name} {chosen.model.version}."
+    )
 
 
 def stats(answer: Stats, now: datetime | None = None) -> None:

@@ -11,6 +11,7 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import (
     PRESETS,
+    Action,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -19,6 +20,7 @@ from totonoe_core.guard.policy import (
 )
 
 _THRESHOLDS = {
+    "judged_from": (-1.0, 1.0),
     "jaccard_above": (0.0, 1.0),
     "cosine_distance_below": (0.0, 2.0),
     "cosine_at_least": (-1.0, 1.0),
@@ -75,4 +77,6 @@ def _guard(policy: GuardPolicy, name: str, value: Any) -> GuardPolicy:
         value = getattr(PRESETS[policy.preset], name)
     if name == "tokenizer":
         value = Tokenizer(value)
+    elif name.startswith("on_"):
+        value = Action(value)
     return replace(policy, **{name: value})

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from totonoe_core.records import Verdict
+
 
 class Preset(StrEnum):
     """Named sets of guard thresholds."""
@@ -23,6 +25,14 @@ class Tokenizer(StrEnum):
 
     SCRIPT_AWARE = "script_aware"
     WHITESPACE = "whitespace"
+
+
+class Action(StrEnum):
+    """What a save does with a memory that a verdict names."""
+
+    REFUSE = "refuse"
+    LINK = "link"
+    SUPERSEDE = "supersede"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +51,15 @@ class GuardPolicy:
         Refuse from this cosine similarity on, -1..1.
     session_cosine_at_least : float or None
         The same among memories of the same non-empty session.
-    cosine_needs_same_words : bool
-        A cosine layer refuses only what has the same words in the same order
-        (`text.normalize.canonical_form`).
+    judged_from : float or None
+        From this cosine similarity on, and where the words are the same in the same order
+        (`text.normalize.canonical_form`), the texts are compared and the verdict decides, -1..1.
     similar_above : float
         Show as similar above this similarity, cosine or Jaccard.
     link_distance_below : float
         After a save, link to memories nearer than this cosine distance; 0: no links.
+    on_duplicate, on_update, on_contradiction, on_refinement : Action
+        What a verdict does. RELATED and NEW always link.
     """
 
     preset: Preset
@@ -56,10 +68,23 @@ class GuardPolicy:
     cosine_distance_below: float | None
     cosine_at_least: float | None
     session_cosine_at_least: float | None
-    cosine_needs_same_words: bool
+    judged_from: float | None
     similar_above: float
     link_distance_below: float
     tokenizer: Tokenizer
+    on_duplicate: Action = Action.REFUSE
+    on_update: Action = Action.LINK
+    on_contradiction: Action = Action.LINK
+    on_refinement: Action = Action.LINK
+
+    def action(self, verdict: Verdict) -> Action:
+        """What a verdict does."""
+        return {
+            Verdict.DUPLICATE: self.on_duplicate,
+            Verdict.UPDATE: self.on_update,
+            Verdict.CONTRADICTION: self.on_contradiction,
+            Verdict.REFINEMENT: self.on_refinement,
+        }.get(verdict, Action.LINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +115,10 @@ _STANDARD = GuardPolicy(
     preset=Preset.STANDARD,
     exact=True,
     jaccard_above=None,
-    cosine_distance_below=0.05,
+    cosine_distance_below=None,
     cosine_at_least=None,
     session_cosine_at_least=None,
-    cosine_needs_same_words=True,
+    judged_from=0.7,
     similar_above=0.6,
     link_distance_below=0.3,
     tokenizer=Tokenizer.SCRIPT_AWARE,
@@ -102,7 +127,8 @@ _EGO = replace(
     _STANDARD,
     preset=Preset.EGO,
     exact=False,
-    cosine_needs_same_words=False,
+    cosine_distance_below=0.05,
+    judged_from=None,
     similar_above=0.7,
 )
 _ROBOTMEM = GuardPolicy(
@@ -112,7 +138,7 @@ _ROBOTMEM = GuardPolicy(
     cosine_distance_below=None,
     cosine_at_least=0.85,
     session_cosine_at_least=0.85,
-    cosine_needs_same_words=False,
+    judged_from=None,
     similar_above=0.40,
     link_distance_below=0.3,
     tokenizer=Tokenizer.WHITESPACE,

@@ -14,7 +14,6 @@ in, a judgement out. Symmetric: swapping the texts swaps ADDED with MISSING and 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,60 +21,12 @@ from enum import StrEnum
 from totonoe_core import limits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.sentences import unshared
+from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import Evidence, Finding, Judgement, Verdict
-from totonoe_core.text.normalize import canonical_form, refusing_form
+from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 from totonoe_core.text.reading.read import read
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """How far a wording may differ, as a logistic regression; `bench/quality` makes them again.
-
-    p(duplicate) = 1 / (1 + exp(-(bias + cosine * c + near * n + light * l + soft * s + moved * m)))
-    with the shares of `Features`. `at_least` is the least p that refuses.
-    """
-
-    bias: float = -8.0
-    cosine: float = 14.0
-    near: float = -6.0
-    light: float = -8.0
-    soft: float = -3.0
-    moved: float = -1.0
-    at_least: float = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """How two texts without a named difference are worded differently.
-
-    Attributes
-    ----------
-    cosine : float
-        Similarity of the vectors, -1..1.
-    near, light, soft, moved : float
-        Shares, 0..1, of the weight of all pieces: loose synonyms; left over light pieces; pairs
-        whose parts agree only roughly; pairs in another order.
-    """
-
-    cosine: float
-    near: float = 0.0
-    light: float = 0.0
-    soft: float = 0.0
-    moved: float = 0.0
-
-    def probability(self, weights: Weights) -> float:
-        """p(duplicate)."""
-        sum_ = (
-            weights.bias
-            + weights.cosine * self.cosine
-            + weights.near * self.near
-            + weights.light * self.light
-            + weights.soft * self.soft
-            + weights.moved * self.moved
-        )
-        return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, sum_))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,28 +121,31 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
     readings = read(own_rest, language), read(other_rest, language)
     shares_sentences = len(own_rest) < len(own.strip())
     compared = _compare_readings(*readings, cosine, weights, shares_sentences)
-    if own_at[0] == other_at[0] == 0:
-        return compared
-    return _shifted(compared, own_at[0], other_at[0])
+    found = compared.judgement
+    evidence = tuple(
+        _quoted(one, own, own_at[0], other, other_at[0])
+        for one in found.evidence[: limits.EVIDENCE_MAX]
+    )
+    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
 
 
 def _same(finding: Finding, own: str, other: str) -> Comparison:
-    whole = Evidence(finding, (0, len(own)), (0, len(other)))
+    whole = _quoted(Evidence(finding, (0, len(own)), (0, len(other))), own, 0, other, 0)
     return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (whole,)))
 
 
-def _shifted(compared: Comparison, own: int, other: int) -> Comparison:
-    """With offsets into the whole texts."""
+def _quoted(one: Evidence, own: str, own_at: int, other: str, other_at: int) -> Evidence:
+    """Evidence with offsets into the whole texts, and what stands there."""
 
-    def moved(span: tuple[int, int], by: int) -> tuple[int, int]:
-        return span if span == (0, 0) else (span[0] + by, span[1] + by)
+    def place(span: tuple[int, int], by: int, text: str) -> tuple[tuple[int, int], str]:
+        if span == (0, 0):
+            return span, ""
+        start, end = span[0] + by, span[1] + by
+        return (start, end), snippet(text[start:end], limits.EVIDENCE_CHARS)
 
-    found = compared.judgement
-    evidence = tuple(
-        Evidence(one.finding, moved(one.own, own), moved(one.other, other))
-        for one in found.evidence
-    )
-    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+    own_span, own_text = place(one.own, own_at, own)
+    other_span, other_text = place(one.other, other_at, other)
+    return Evidence(one.finding, own_span, other_span, own_text, other_text)
 
 
 def _compare_readings(
@@ -225,7 +179,7 @@ def _compare_readings(
 
 def _judged(verdict: Verdict, confidence: float, evidence: Sequence[Evidence]) -> Comparison:
     confidence = max(0.0, min(1.0, confidence))
-    return Comparison(Judgement(verdict, confidence, tuple(evidence[: limits.EVIDENCE_MAX])))
+    return Comparison(Judgement(verdict, confidence, tuple(evidence)))
 
 
 def _unread(cosine: float, shares_sentences: bool) -> Comparison:
