@@ -242,7 +242,7 @@ def decode_judgement(holder: Any) -> models.Judgement | None:
 
 def _span(evidence: types_pb2.Evidence, side: str) -> tuple[int, int] | None:
     span: types_pb2.Span = getattr(evidence, side)
-    return (span.start, span.end) if evidence.HasField(side) else None  # type: ignore[arg-type]
+    return (span.start, span.end) if evidence.HasField(side) else None
 
 
 def _decode_duplicate(answer: Any) -> models.Duplicate | None:

@@ -11,6 +11,7 @@ from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import (
     ANY_TIME,
     GuardReport,
+    Judgement,
     Kind,
     Memory,
     ModelIdentity,
@@ -156,7 +157,10 @@ class PresetOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two texts as the guard sees them. No cosine without an embedder."""
+    """Two texts as the guard sees them. No cosine without an embedder.
+
+    `judgement` is what the second text is to the first, by the preset standard.
+    """
 
     same_text: bool
     same_words: bool
@@ -164,6 +168,7 @@ class Comparison:
     jaccard_similarity: float
     presets: tuple[PresetOutcome, ...]
     model: ModelIdentity | None
+    judgement: Judgement
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,6 +216,7 @@ class Collection:
         """What Remember would answer now."""
         vector = self._checked("", [command])[0]
         text = GuardedText(
+            policy=self._state.published.guard,
             agent_id=command.agent_id,
             content=command.content,
             content_hash=refusing_hash(command.content),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.guard import verdict
+from totonoe_core.guard.calibration import CAREFUL, weights_for
 from totonoe_core.guard.candidates import cosine_refuses
-from totonoe_core.guard.policy import PRESETS, GuardPolicy, Tokenizer
+from totonoe_core.guard.policy import PRESETS, Action, GuardPolicy, Tokenizer
 from totonoe_core.index.collection_index import guard_tokens
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.queries import Comparison, PresetOutcome
-from totonoe_core.records import Method, ModelIdentity
+from totonoe_core.records import Judgement, Method, ModelIdentity
 from totonoe_core.text.normalize import canonical_form, refusing_form
 
 
@@ -31,9 +33,11 @@ def compare(
     same_text = refusing_form(text_a) == refusing_form(text_b)
     same_words = canonical_form(text_a) == canonical_form(text_b)
     cosine = None if vectors is None else similarity64(vectors[0], vectors[1])
+    weights = CAREFUL if model is None else weights_for(None, model)
+    judgement = verdict.judged(text_b, text_a, 0.0 if cosine is None else cosine, weights)
     outcomes = []
     for preset, policy in PRESETS.items():
-        method = verdict(text_a, text_b, policy, same_text, same_words, cosine)
+        method = refused_by(text_a, text_b, policy, judgement, cosine)
         outcomes.append(PresetOutcome(preset.value, method is not Method.NONE, method.value))
     return Comparison(
         same_text=same_text,
@@ -42,6 +46,7 @@ def compare(
         jaccard_similarity=token_jaccard(text_a, text_b, Tokenizer.SCRIPT_AWARE),
         presets=tuple(outcomes),
         model=model,
+        judgement=judgement,
     )
 
 
@@ -50,25 +55,27 @@ def token_jaccard(text_a: str, text_b: str, tokenizer: Tokenizer) -> float:
     return jaccard_pair(guard_tokens(text_a, tokenizer), guard_tokens(text_b, tokenizer))
 
 
-def verdict(
+def refused_by(
     text_a: str,
     text_b: str,
     policy: GuardPolicy,
-    same_text: bool,
-    same_words: bool,
+    judgement: Judgement,
     cosine: float | None,
 ) -> Method:
     """Layer by which a policy refuses the second text while the first is stored."""
-    if policy.exact and same_text:
+    if policy.exact and refusing_form(text_a) == refusing_form(text_b):
         return Method.EXACT
+    if policy.judged_from is not None:
+        if policy.action(judgement.verdict) is not Action.REFUSE:
+            return Method.NONE
+        if canonical_form(text_a) == canonical_form(text_b):
+            return Method.JACCARD
+        near = cosine is not None and cosine >= policy.judged_from
+        return Method.COSINE if near else Method.NONE
     if policy.jaccard_above is not None and (
         token_jaccard(text_a, text_b, policy.tokenizer) > policy.jaccard_above
     ):
         return Method.JACCARD
-    if (
-        cosine is not None
-        and cosine_refuses(policy, cosine)
-        and (same_words or not policy.cosine_needs_same_words)
-    ):
+    if cosine is not None and cosine_refuses(policy, cosine):
         return Method.COSINE
     return Method.NONE

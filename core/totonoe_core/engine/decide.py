@@ -6,7 +6,7 @@ its operation to be rolled back whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from totonoe_core.commands import (
     Update,
     Updated,
 )
-from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.settings import changed
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import (
@@ -40,9 +40,19 @@ from totonoe_core.errors import (
     Quota,
     StaleRevision,
 )
-from totonoe_core.guard.candidates import Candidate
+from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, StateKind, Status
+from totonoe_core.records import (
+    Fields,
+    Finding,
+    Kind,
+    Link,
+    LinkType,
+    Memory,
+    StateKind,
+    Status,
+    Verdict,
+)
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.text.normalize import refusing_hash
 
@@ -120,6 +130,7 @@ class Decider:
                 f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
             )
         text = GuardedText(
+            policy=self._state.info.guard.with_actions(command.actions),
             agent_id=command.agent_id,
             content=command.content,
             content_hash=refusing_hash(command.content),
@@ -131,9 +142,12 @@ class Decider:
             if vector is None:
                 raise NeedsVector
             features = Features.of(command.content, vector, self._index.tokenizer)
-            report, near = self._guarding.by_all(text, features, operation.now_us)
+            report, neighbours = self._guarding.by_all(text, features, operation.now_us)
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        holder = self._guarding.holder(text)
+        if holder >= 0:
+            report = replace(report, verdict=Verdict.UPDATE)
         self._check_external_id(fields.external_id, row=0)
         self._state.fix_dimension(len(features.vector))
         created_us = operation.now_us if fields.created_us is None else fields.created_us
@@ -154,36 +168,94 @@ class Decider:
         self._file.put_memory(memory, before=None)
         self._index.add(memory, features)
         operation.touched.memories.append(memory.row)
-        links = self._auto_links(operation, memory, near)
-        return Remembered(saved=True, memory_id=memory.id, guard=report, links=links)
+        if holder < 0:
+            holder = self._superseded_slot(neighbours, text.policy)
+        links = self._auto_links(operation, memory, neighbours, holder)
+        superseded = self._supersede(operation, holder, memory) if holder >= 0 else ()
+        return Remembered(
+            saved=True,
+            memory_id=memory.id,
+            guard=report,
+            links=links,
+            superseded_ids=superseded,
+        )
+
+    @staticmethod
+    def _superseded_slot(neighbours: Neighbours, policy: GuardPolicy) -> int:
+        """The nearest memory whose verdict says that its place is taken, or -1.
+
+        One at most: whoever holds several values of one kind wants to choose.
+        """
+        for one in neighbours.judged:
+            if policy.action(one.judgement.verdict) is Action.SUPERSEDE:
+                return one.slot
+        return -1
+
+    def _supersede(self, operation: Operation, slot: int, by: Memory) -> tuple[str, ...]:
+        row = int(self._index.arrays.writer_view().value("row", slot))
+        before = self._file.rows.memories([row])[row]
+        after = replace(
+            before,
+            status=Status.SUPERSEDED,
+            superseded_by=by.id,
+            updated_us=operation.now_us,
+            revision=operation.revision,
+        )
+        self._file.put_memory(after, before)
+        self._index.set_status(slot, Status.SUPERSEDED)
+        operation.touched.memories.append(row)
+        return (before.id,)
 
     def _auto_links(
-        self, operation: Operation, memory: Memory, near: Sequence[Candidate]
+        self, operation: Operation, memory: Memory, neighbours: Neighbours, superseded: int
     ) -> tuple[Link, ...]:
-        """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more."""
-        policy = self._state.info.guard
+        """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more.
+
+        What the verdict names, and what is superseded, comes first and whatever the distance.
+        """
         view = self._index.arrays.writer_view()
-        similarity_by_row: dict[int, float] = {}
-        for one in near:
-            if len(similarity_by_row) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
+        links: dict[int, tuple[LinkType, float]] = {}
+        for slot, type_, confidence in self._linkable(neighbours, superseded):
+            if len(links) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
                 break
-            row = int(view.value("row", one.slot))
+            row = int(view.value("row", slot))
             if (
-                1.0 - one.cosine < policy.link_distance_below
+                row not in links
                 and self._file.rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX
             ):
-                similarity_by_row[row] = min(1.0, max(0.0, one.cosine))
-        targets = self._file.rows.excerpts(list(similarity_by_row))
+                links[row] = type_, min(1.0, max(0.0, confidence))
+        targets = self._file.rows.excerpts(list(links))
         made, rows = [], []
-        for row, similarity in similarity_by_row.items():
-            link = Link(targets[row].id, LinkType.RELATED, similarity)
+        for row, (type_, confidence) in links.items():
+            link = Link(targets[row].id, type_, confidence)
             rows.append((memory.row, row, link))
-            rows.append((row, memory.row, Link(memory.id, LinkType.RELATED, similarity)))
-            operation.touched.links.append((memory.row, row, link.type.value))
+            rows.append((row, memory.row, Link(memory.id, type_.inverse, confidence)))
+            operation.touched.links.append((memory.row, row, type_.value))
             made.append(link)
         if rows:
             self._file.put_new_links(rows, operation.revision)
         return tuple(made)
+
+    def _linkable(
+        self, neighbours: Neighbours, superseded: int
+    ) -> Iterator[tuple[int, LinkType, float]]:
+        """Slots to link to with type and confidence, the weightiest first."""
+        if superseded >= 0:
+            yield superseded, LinkType.UPDATES, 1.0
+        below = self._state.info.guard.link_distance_below
+        if below == 0.0:
+            return
+        for one in neighbours.judged:
+            type_ = _LINK_TYPES.get(one.judgement.verdict)
+            if type_ is LinkType.REFINES and not any(
+                found.finding is Finding.ADDED for found in one.judgement.evidence
+            ):
+                type_ = LinkType.REFINED_BY
+            if type_ is not None:
+                yield one.slot, type_, one.judgement.confidence
+        for near in neighbours.near:
+            if 1.0 - near.cosine < below:
+                yield near.slot, LinkType.RELATED, near.cosine
 
     def _update(
         self, operation: Operation, command: Update, vector: NDArray[np.float32] | None
@@ -203,6 +275,7 @@ class Decider:
         if content == before.content and "vector" not in command.mask:
             vector = np.frombuffer(before.vector, np.float32)
         text = GuardedText(
+            policy=self._state.info.guard,
             # The caller's: what only the owner may read is not quoted to whoever updates.
             agent_id=command.agent_id,
             content=content,
@@ -424,4 +497,9 @@ class Decider:
         raise RuntimeError("16 random ids in a row were taken")
 
 
+_LINK_TYPES = {
+    Verdict.UPDATE: LinkType.UPDATES,
+    Verdict.CONTRADICTION: LinkType.CONTRADICTS,
+    Verdict.REFINEMENT: LinkType.REFINES,
+}
 _FIELDS = frozenset(Fields.__dataclass_fields__)

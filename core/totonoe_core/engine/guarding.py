@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from totonoe_core import limits
 from totonoe_core.clock import age_text
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.guard import candidates
+from totonoe_core.guard import candidates, verdict
+from totonoe_core.guard.calibration import CAREFUL, weights_for
 from totonoe_core.guard.candidates import Candidate, Probe
+from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.index.arrays import RETIRED, View
-from totonoe_core.index.collection_index import Features, payload_hash
+from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import (
     Duplicate,
     Fields,
     GuardReport,
+    Judgement,
     Kind,
     Method,
     SimilarMemory,
+    Verdict,
 )
 from totonoe_core.store.rows import Excerpt
-from totonoe_core.text.normalize import canonical_form, snippet
+from totonoe_core.text.normalize import snippet
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedText:
-    """A text that wants in. `own_slot` is the one an Update replaces; it refuses nothing."""
+    """A text that wants in. `own_slot` is the one an Update replaces; it refuses nothing.
 
+    `policy` is the collection's, with the actions that the call asked for.
+    """
+
+    policy: GuardPolicy
     agent_id: str
     content: str
     content_hash: bytes
     fields: Fields
     force: bool
     own_slot: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A memory whose text was read."""
+
+    slot: int
+    similarity: float
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What a save may link to or take the place of, nearest first."""
+
+    near: tuple[Candidate, ...]
+    judged: tuple[Judged, ...]
 
 
 class Guarding:
@@ -48,30 +73,32 @@ class Guarding:
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """The report if equal text alone refuses; `None` if a vector is needed to say more."""
-        index, policy = self._state.index, self._state.info.guard
+        index, policy = self._state.index, text.policy
         nominees = index.slots_with_text(text.content_hash)
         if not policy.exact or not nominees or self._why_not(text):
             return None
         view = index.arrays.writer_view()
-        probe = self._probe(view, text, _NO_FEATURES)
+        probe = self._probe(view, text, _NO_FEATURES, {})
         _, comparable = self._asked(view, text)
         refusing = comparable.narrowed(equal("payload_hash", probe.payload))
         report, slot, _ = candidates.exact(probe, policy, refusing)
         if slot < 0:
             return None
         layers = (report, *candidates.skipped("an earlier layer refused")[1:])
-        duplicate = self._duplicate(view, slot, 1.0, Method.EXACT, now_us)
-        return GuardReport(duplicate, Method.EXACT, 1.0, (), layers)
+        judgement = verdict.judged(text.content, text.content, 1.0, CAREFUL)
+        duplicate = self._duplicate(view, slot, 1.0, Method.EXACT, judgement, now_us)
+        return GuardReport(duplicate, Method.EXACT, 1.0, (), layers, Verdict.DUPLICATE)
 
     def by_all(
         self, text: GuardedText, features: Features, now_us: int
-    ) -> tuple[GuardReport, Sequence[Candidate]]:
-        """The report of all layers, and the nearest visible memories for links."""
-        policy = self._state.info.guard
+    ) -> tuple[GuardReport, Neighbours]:
+        """The report of all layers, and the neighbours for links and for what is superseded."""
+        policy = text.policy
         view = self._state.index.arrays.writer_view()
         visible, comparable = self._asked(view, text)
         why_not = self._why_not(text)
-        probe = self._probe(view, text, features)
+        judged: dict[int, Judged] = {}
+        probe = self._probe(view, text, features, judged)
         found = candidates.search(
             view,
             probe,
@@ -79,23 +106,66 @@ class Guarding:
             comparable,
             visible,
             refuse=not why_not,
-            token_index=self._token_index(),
+            token_index=self._token_index(policy),
             prefix=self._state.index.prefix,
             graph=self._state.index.graph,
         )
+        others = [one for one in found.near if one.comparable and one.slot != found.slot]
+        shown = self._shown(others, policy.similar_above)
+        if policy.judged_from is not None and found.slot < 0 and not why_not:
+            for one in shown:
+                probe.judge(one.slot, one.cosine)
         duplicate = None
         if found.slot >= 0:
-            duplicate = self._duplicate(view, found.slot, found.similarity, found.method, now_us)
-        others = [one for one in found.near if one.comparable and one.slot != found.slot]
-        similar = self._similar(view, text, others, now_us)
-        layers = found.layers or candidates.skipped(why_not)
-        report = GuardReport(duplicate, found.method, found.similarity, similar, layers)
-        return report, found.near
+            duplicate = self._duplicate(
+                view,
+                found.slot,
+                found.similarity,
+                found.method,
+                judged[found.slot].judgement if found.slot in judged else None,
+                now_us,
+            )
+        report = GuardReport(
+            duplicate,
+            found.method,
+            found.similarity,
+            self._similar(view, text, shown, judged, now_us),
+            found.layers or candidates.skipped(why_not),
+            None if why_not else _verdict(found.slot, judged, bool(shown)),
+        )
+        read = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
+        return report, Neighbours(found.near, tuple(read))
 
-    def _token_index(self) -> TokenIndex:
+    def holder(self, text: GuardedText) -> int:
+        """The slot of the live memory that holds the value of the text's key, or -1."""
+        key = text.fields.key
+        if key is None:
+            return -1
+        view = self._state.index.arrays.writer_view()
+        slots = np.array(self._state.index.slots_with_key(key), np.int64)
+        visible, _ = self._asked(view, text)
+        for slot in slots[visible.at(slots)].tolist():
+            row = int(view.value("row", slot))
+            if same_key(key, self._state.file.rows.memories([row])[row].fields.key):
+                return int(slot)
+        return -1
+
+    def _judgement(
+        self, view: View, text: GuardedText, payload: int, slot: int, similarity: float
+    ) -> Judgement:
+        """The verdict on one memory. Equal content with another payload or key is an update."""
+        info = self._state.info
+        weights = weights_for(info.calibration, info.model)
+        other = self._excerpts(view, [slot])[slot].content
+        found = verdict.judged(text.content, other, similarity, weights)
+        if found.verdict is Verdict.DUPLICATE and view.value("payload_hash", slot) != payload:
+            return replace(found, verdict=Verdict.UPDATE)
+        return found
+
+    def _token_index(self, policy: GuardPolicy) -> TokenIndex:
         """The index of tokens, brought up to date only where a layer asks it."""
         index = self._state.index
-        if self._state.info.guard.jaccard_above is not None:
+        if policy.jaccard_above is not None:
             index.token_index.catch_up(index.view())
         return index.token_index
 
@@ -103,6 +173,8 @@ class Guarding:
         """Why no layer runs; empty if they do."""
         if text.fields.kind is not Kind.STATE:
             return f"kind {text.fields.kind.value} is a log"
+        if text.fields.key is not None:
+            return "typed key"
         return "force" if text.force else ""
 
     def _asked(self, view: View, text: GuardedText) -> tuple[Selection, Selection]:
@@ -115,8 +187,18 @@ class Guarding:
         visible = Selection(view, readable(agent), pending=pending)
         return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
 
-    def _probe(self, view: View, text: GuardedText, features: Features) -> Probe:
+    def _probe(
+        self, view: View, text: GuardedText, features: Features, judged: dict[int, Judged]
+    ) -> Probe:
+        """What the layers ask with; `judged` takes what is read on the way, each memory once."""
         index = self._state.index
+        payload = payload_hash(text.fields)
+
+        def judge(slot: int, similarity: float) -> Judgement:
+            if slot not in judged:
+                found = self._judgement(view, text, payload, slot, similarity)
+                judged[slot] = Judged(slot, similarity, found)
+            return judged[slot].judgement
 
         def excerpt(slot: int) -> Excerpt:
             return self._excerpts(view, [slot])[slot]
@@ -124,14 +206,12 @@ class Guarding:
         return Probe(
             vector=features.vector,
             tokens=features.tokens,
-            payload=payload_hash(text.fields.payload),
+            payload=payload,
             session=index.arrays.sessions.find(text.fields.session_id),
             text_nominees=index.slots_with_text(text.content_hash),
             words_nominees=index.slots_with_words(features.canonical),
             confirm_text=lambda slot: excerpt(slot).content_hash == text.content_hash,
-            confirm_words=lambda slot: (
-                canonical_form(excerpt(slot).content) == canonical_form(text.content)
-            ),
+            judge=judge,
         )
 
     def _excerpts(self, view: View, slots: Sequence[int]) -> dict[int, Excerpt]:
@@ -140,7 +220,13 @@ class Guarding:
         return {rows[row]: excerpt for row, excerpt in found.items()}
 
     def _duplicate(
-        self, view: View, slot: int, similarity: float, method: Method, now_us: int
+        self,
+        view: View,
+        slot: int,
+        similarity: float,
+        method: Method,
+        judgement: Judgement | None,
+        now_us: int,
     ) -> Duplicate:
         found = self._excerpts(view, [slot])[slot]
         return Duplicate(
@@ -149,20 +235,24 @@ class Guarding:
             snippet=snippet(found.content, limits.SNIPPET_CHARS),
             similarity=min(1.0, similarity),
             method=method,
+            judgement=judgement,
         )
+
+    @staticmethod
+    def _shown(near: Sequence[Candidate], above: float) -> list[Candidate]:
+        """At most 5 of the nearest of the same kind that are near enough to be told."""
+        chosen = [one for one in near if max(one.cosine, one.jaccard) > above]
+        chosen.sort(key=lambda one: (-max(one.cosine, one.jaccard), one.slot))
+        return chosen[: limits.SIMILAR_SHOWN_MAX]
 
     def _similar(
         self,
         view: View,
         text: GuardedText,
-        near: Sequence[Candidate],
+        chosen: Sequence[Candidate],
+        judged: Mapping[int, Judged],
         now_us: int,
     ) -> tuple[SimilarMemory, ...]:
-        """At most 5 of the nearest of the same kind that are near enough to be told."""
-        above = self._state.info.guard.similar_above
-        chosen = [one for one in near if max(one.cosine, one.jaccard) > above]
-        chosen.sort(key=lambda one: (-max(one.cosine, one.jaccard), one.slot))
-        chosen = chosen[: limits.SIMILAR_SHOWN_MAX]
         excerpts = self._excerpts(view, [one.slot for one in chosen])
         return tuple(
             SimilarMemory(
@@ -172,9 +262,31 @@ class Guarding:
                 snippet=snippet(excerpts[one.slot].content, limits.SNIPPET_CHARS),
                 age=age_text(excerpts[one.slot].created_us, now_us),
                 same_text=excerpts[one.slot].content_hash == text.content_hash,
+                judgement=judged[one.slot].judgement if one.slot in judged else None,
             )
             for one in chosen
         )
+
+
+def _verdict(refused_by: int, judged: Mapping[int, Judged], near: bool) -> Verdict:
+    """The gravest verdict on any memory that was read."""
+    if refused_by >= 0:
+        found = judged.get(refused_by)
+        return Verdict.DUPLICATE if found is None else found.judgement.verdict
+    verdicts = {one.judgement.verdict for one in judged.values()}
+    verdicts.add(Verdict.RELATED if near else Verdict.NEW)
+    return next(one for one in _GRAVEST_FIRST if one in verdicts)
+
+
+_GRAVEST_FIRST = (
+    Verdict.CONTRADICTION,
+    Verdict.UPDATE,
+    Verdict.REFINEMENT,
+    # Where a policy keeps duplicates.
+    Verdict.DUPLICATE,
+    Verdict.RELATED,
+    Verdict.NEW,
+)
 
 
 _NO_FEATURES = Features(np.zeros(0, np.float32), np.zeros(0, np.uint64), 0)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits
 from totonoe_core.guard.cosines import Cosines, similarities64_at
-from totonoe_core.guard.policy import GuardPolicy
+from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.selection import Selection, equal
 from totonoe_core.index.token_index import TokenIndex, jaccard_at
-from totonoe_core.records import LayerReport, Method
+from totonoe_core.records import Judgement, LayerReport, Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Probe:
 
     `text_nominees` and `words_nominees` are slots whose text, or words in their order
     (`canonical_form`), have the same 64-bit hash; ascending. The hash nominates, and
-    `confirm_text` and `confirm_words` decide on the texts themselves.
+    `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves.
     """
 
     vector: NDArray[np.float32]
@@ -42,7 +42,7 @@ class Probe:
     text_nominees: tuple[int, ...]
     words_nominees: tuple[int, ...]
     confirm_text: Callable[[int], bool]
-    confirm_words: Callable[[int], bool]
+    judge: Callable[[int, float], Judgement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def search(
             by_words = token_index.above(view, probe.tokens, seen_above, comparable.all())
     reports: list[LayerReport] = []
     if refuse:
-        layers = _layers(view, probe, policy, comparable, cosines, by_words)
+        layers = _layers(probe, policy, comparable, cosines, by_words)
         for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
@@ -142,7 +142,6 @@ _NO_MATCHES: _Matches = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 
 def _layers(
-    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
@@ -152,9 +151,9 @@ def _layers(
     """The layers one after the other; a later one is worked out only if it is asked for."""
     refusing = comparable.narrowed(equal("payload_hash", probe.payload))
     yield exact(probe, policy, refusing)
-    yield _jaccard(probe, policy, refusing, by_words)
-    yield _cosine(view, probe, policy, comparable, refusing, cosines)
-    yield _session(view, probe, policy, comparable, refusing, cosines)
+    yield _jaccard(probe, policy, comparable, refusing, by_words)
+    yield _cosine(probe, policy, comparable, refusing, cosines)
+    yield _session(probe, policy, comparable, refusing, cosines)
 
 
 def _off(layer: Method, why: str = "off in policy") -> _Outcome:
@@ -173,11 +172,17 @@ def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
 
 
 def _jaccard(
-    probe: Probe, policy: GuardPolicy, refusing: Selection, by_words: _Matches
+    probe: Probe,
+    policy: GuardPolicy,
+    comparable: Selection,
+    refusing: Selection,
+    by_words: _Matches,
 ) -> _Outcome:
     threshold = policy.jaccard_above
     if threshold is None:
-        return _off(Method.JACCARD)
+        if policy.judged_from is None:
+            return _off(Method.JACCARD)
+        return _same_words(probe, policy, comparable)
     if not len(probe.tokens):
         return _off(Method.JACCARD, "no tokens")
     slots, values = by_words
@@ -191,37 +196,51 @@ def _jaccard(
     return report, int(slots[at]), float(values[at])
 
 
+def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Outcome:
+    """The same words in the same order refuse whatever the cosine: some models move by half
+    for a full stop or capitals."""
+    nominees = np.array(probe.words_nominees[: limits.VERDICT_CANDIDATES_MAX], np.int64)
+    for slot in nominees[comparable.at(nominees)].tolist():
+        if policy.action(probe.judge(slot, 1.0).verdict) is Action.REFUSE:
+            return LayerReport(Method.JACCARD, ran=True, best_similarity=1.0), slot, 1.0
+    return LayerReport(Method.JACCARD, ran=True), -1, 0.0
+
+
 def _cosine(
-    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
     refusing: Selection,
     cosines: Cosines,
 ) -> _Outcome:
+    if policy.judged_from is not None:
+        return _judged(probe, policy, policy.judged_from, comparable, cosines)
     if policy.cosine_distance_below is None and policy.cosine_at_least is None:
         return _off(Method.COSINE)
     at_least = _lowest_refused(policy)
-    slot, similarity = _best_refusing(view, probe, policy, refusing, cosines, at_least)
-    _, best = cosines.best(comparable, _asked_from(policy, at_least))
+    slot, similarity = cosines.best(refusing, at_least)
+    _, best = cosines.best(comparable, at_least)
     report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
     if similarity is None or not cosine_refuses(policy, similarity):
         return report, -1, 0.0
     return report, slot, similarity
 
 
-def _best_with_same_words(
-    view: View, probe: Probe, refusing: Selection
-) -> tuple[int, float | None]:
-    slots = np.array(probe.words_nominees, np.int64)
-    slots = slots[refusing.at(slots)]
-    if not len(slots):
-        return -1, None
-    exactly = similarities64_at(view, probe.vector, slots)
-    for at in np.argsort(-exactly, kind="stable"):
-        if probe.confirm_words(int(slots[at])):
-            return int(slots[at]), float(exactly[at])
-    return -1, None
+def _judged(
+    probe: Probe,
+    policy: GuardPolicy,
+    judged_from: float,
+    comparable: Selection,
+    cosines: Cosines,
+) -> _Outcome:
+    """The nearest that reach a similarity are read; the first that the verdict refuses decides."""
+    slots, exactly = cosines.reaching(comparable, judged_from, limits.VERDICT_CANDIDATES_MAX)
+    best = float(exactly[0]) if len(exactly) else None
+    report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
+    for slot, similarity in zip(slots.tolist(), exactly.tolist(), strict=True):
+        if policy.action(probe.judge(slot, similarity).verdict) is Action.REFUSE:
+            return report, slot, similarity
+    return report, -1, 0.0
 
 
 def _shown(similarity: float | None) -> float | None:
@@ -238,7 +257,6 @@ def cosine_refuses(policy: GuardPolicy, similarity: float) -> bool:
 
 
 def _session(
-    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
@@ -252,8 +270,8 @@ def _session(
         return _off(layer, "no session id")
     same = equal("session", probe.session)
     asked = refusing.narrowed(same)
-    slot, similarity = _best_refusing(view, probe, policy, asked, cosines, threshold)
-    _, best = cosines.best(comparable.narrowed(same), _asked_from(policy, threshold))
+    slot, similarity = cosines.best(asked, threshold)
+    _, best = cosines.best(comparable.narrowed(same), threshold)
     report = LayerReport(layer, ran=True, best_similarity=_shown(best))
     if similarity is None or similarity < threshold:
         return report, -1, 0.0
@@ -266,25 +284,6 @@ def _lowest_refused(policy: GuardPolicy) -> float:
     refused = math.inf if at_least is None else at_least
     # 1 - distance is rounded: a little lower, so that nothing which refuses is below it.
     return refused if below is None else min(refused, 1.0 - below - 1e-12)
-
-
-def _asked_from(policy: GuardPolicy, at_least: float) -> float:
-    """From where on a layer has to know its best: nowhere if only nominees refuse."""
-    return math.inf if policy.cosine_needs_same_words else at_least
-
-
-def _best_refusing(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    refusing: Selection,
-    cosines: Cosines,
-    at_least: float,
-) -> tuple[int, float | None]:
-    """The nearest that may refuse by cosine; (-1, None) if there is none."""
-    if policy.cosine_needs_same_words:
-        return _best_with_same_words(view, probe, refusing)
-    return cosines.best(refusing, at_least)
 
 
 def nearest(

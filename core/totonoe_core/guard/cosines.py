@@ -112,6 +112,25 @@ class Cosines:
             return -1, None
         return int(slots[at]), float(exactly[at])
 
+    def reaching(
+        self, mask: Selection, at_least: float, limit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The nearest slots of a mask that reach a similarity, nearest first, ties by slot.
+
+        Exact, however large the collection: at most `limit`, with float64 similarities.
+        """
+        pruned = self._sparse and at_least >= _PRUNES_FROM
+        slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
+        least = np.float32(at_least - SLACK)
+        if len(slots) > limit:
+            # Whoever is among the nearest by float64 lies within the slack of them by float32.
+            least = max(least, np.partition(rough, -limit)[-limit] - np.float32(2 * SLACK))
+        slots = slots[rough >= least]
+        exactly = similarities64_at(self._view, self._query, slots)
+        order = np.lexsort((slots, -exactly))[:limit]
+        order = order[exactly[order] >= at_least]
+        return slots[order], exactly[order]
+
     def _pruned(self, mask: Selection, at_least: float) -> Reaching:
         """Slots of a mask that may reach a similarity, and their float32 similarities."""
         if self._reaching is None or self._reaching[0] > at_least:

@@ -6,8 +6,10 @@ Presets `ego` and `robotmem` reproduce the designs of those names (cosine distan
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from totonoe_core.records import Verdict
 
@@ -77,6 +79,11 @@ class GuardPolicy:
     on_contradiction: Action = Action.LINK
     on_refinement: Action = Action.LINK
 
+    def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
+        """The policy with other actions for some verdicts."""
+        named: dict[str, Any] = {f"on_{verdict.value}": action for verdict, action in actions}
+        return replace(self, **named)
+
     def action(self, verdict: Verdict) -> Action:
         """What a verdict does."""
         return {
@@ -118,7 +125,7 @@ _STANDARD = GuardPolicy(
     cosine_distance_below=None,
     cosine_at_least=None,
     session_cosine_at_least=None,
-    judged_from=0.7,
+    judged_from=0.8,
     similar_above=0.6,
     link_distance_below=0.3,
     tokenizer=Tokenizer.SCRIPT_AWARE,

@@ -54,6 +54,7 @@ _OPPOSITE_ROLES = {
         ("prep:with", "prep:without"),
         ("prep:above", "prep:below"),
         ("prep:over", "prep:under"),
+        ("prep:into", "prep:out of"),
         ("prep:for", "prep:against"),
         ("prep:から", "prep:まで"),
         ("prep:から", "prep:へ"),
@@ -99,8 +100,13 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 }
 
 
+def judged(own: str, other: str, cosine: float, weights: Weights) -> Judgement:
+    """What `own` is to `other`. See `compare`."""
+    return compare(own, other, cosine, weights).judgement
+
+
 def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
-    """What `own` is to `other`.
+    """What `own` is to `other`, with the features that decided.
 
     Parameters
     ----------

@@ -60,6 +60,7 @@ COLUMNS: dict[str, Any] = {
     "replaced_by": np.int64,
     "confidence": np.float64,
     "payload_hash": np.uint64,
+    "key_hash": np.uint64,
     "text_hash": np.uint64,
     "canonical_hash": np.uint64,
     "term_count": np.int32,

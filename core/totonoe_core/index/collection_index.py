@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -25,8 +26,8 @@ from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.lexical import InvertedIndex, label_terms
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Memory, Status
-from totonoe_core.text.normalize import canonical_hash
+from totonoe_core.records import Fields, Memory, Status, TypedKey
+from totonoe_core.text.normalize import canonical_hash, fold_space
 from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
 
 
@@ -35,12 +36,31 @@ def text_hash(content_hash: bytes) -> int:
     return int.from_bytes(content_hash[:8], "little")
 
 
-def payload_hash(payload: dict[str, Any]) -> int:
-    """64-bit hash of a payload; 0 for an empty one."""
-    if not payload:
+def payload_hash(fields: Fields) -> int:
+    """64-bit hash of a payload and typed key, which make equal texts different; 0 for neither."""
+    if not fields.payload and fields.key is None:
         return 0
-    data = plain.dumps(payload).encode()
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little") or 1
+    return _hash64(plain.dumps(fields.payload) + ("" if fields.key is None else _key(fields.key)))
+
+
+def key_hash(key: TypedKey | None) -> int:
+    """64-bit hash of a typed key, case and white space folded; 0 for none. It nominates."""
+    return 0 if key is None else _hash64(_key(key))
+
+
+def same_key(one: TypedKey | None, other: TypedKey | None) -> bool:
+    """Whether both name the same value."""
+    return one is not None and other is not None and _key(one) == _key(other)
+
+
+def _key(key: TypedKey) -> str:
+    # U+001F parts them: in no label, since a label is text with white space folded.
+    folded = (fold_space(part).casefold() for part in (key.subject, key.attribute))
+    return "\x1f".join(folded)
+
+
+def _hash64(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little") or 1
 
 
 def guard_tokens(content: str, tokenizer: Tokenizer) -> NDArray[np.uint64]:
@@ -83,6 +103,7 @@ class CollectionIndex:
         self.slot_by_row: dict[int, int] = {}
         self._slots_by_text: dict[int, tuple[int, ...]] = {}
         self._slots_by_words: dict[int, tuple[int, ...]] = {}
+        self._slots_by_key: dict[int, tuple[int, ...]] = {}
         self._unpublished: list[Memory] = []
 
     def add(self, memory: Memory, features: Features, replaces: int | None = None) -> int:
@@ -113,7 +134,8 @@ class CollectionIndex:
             "last_access": _time(memory.last_access_us),
             "access_count": memory.access_count,
             "confidence": fields.confidence,
-            "payload_hash": payload_hash(fields.payload),
+            "payload_hash": payload_hash(fields),
+            "key_hash": key_hash(fields.key),
             "text_hash": text_hash(memory.content_hash),
             "canonical_hash": features.canonical,
             "term_count": 0,
@@ -129,7 +151,7 @@ class CollectionIndex:
             arrays.set_replaced_by(replaces, slot)
         self.slot_by_id[memory.id] = slot
         self.slot_by_row[memory.row] = slot
-        for slots, key in self._hash_maps(values["text_hash"], features.canonical):
+        for slots, key in self._hash_maps(slot):
             slots[key] = (*slots.get(key, ()), slot)
         self._unpublished.append(memory)
         return slot
@@ -146,10 +168,17 @@ class CollectionIndex:
         """Slots whose words may be the same in the same order: equal hash."""
         return self._slots_by_words.get(canonical, ())
 
-    def _hash_maps(
-        self, text: int, words: int
-    ) -> tuple[tuple[dict[int, tuple[int, ...]], int], ...]:
-        return (self._slots_by_text, text), (self._slots_by_words, words)
+    def slots_with_key(self, key: TypedKey) -> tuple[int, ...]:
+        """Slots that may hold the value of a typed key: equal hash."""
+        return self._slots_by_key.get(key_hash(key), ())
+
+    def _hash_maps(self, slot: int) -> Iterator[tuple[dict[int, tuple[int, ...]], int]]:
+        """The maps that a slot stands in, each with its key there."""
+        chunk, at = self.arrays.writer_view().chunk_of(slot)
+        yield self._slots_by_text, int(chunk.columns["text_hash"][at])
+        yield self._slots_by_words, int(chunk.columns["canonical_hash"][at])
+        if key := int(chunk.columns["key_hash"][at]):
+            yield self._slots_by_key, key
 
     def mark(self) -> tuple[int, dict[int, int]]:
         """Where the writer stands, for `rollback`."""
@@ -158,11 +187,9 @@ class CollectionIndex:
     def rollback(self, mark: tuple[int, dict[int, int]]) -> None:
         """Takes back every slot and status change since the mark."""
         end, pending = mark
-        view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
             memory = self._unpublished.pop()
-            hashes = (int(view.value(name, slot)) for name in ("text_hash", "canonical_hash"))
-            for slots, key in self._hash_maps(*hashes):
+            for slots, key in self._hash_maps(slot):
                 slots[key] = slots[key][:-1]
                 if not slots[key]:
                     del slots[key]

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.engine.comparing import token_jaccard, verdict
+from totonoe_core.engine.comparing import refused_by, token_jaccard
+from totonoe_core.guard.calibration import weights_for
 from totonoe_core.guard.policy import GuardPolicy
+from totonoe_core.guard.verdict import judged
+from totonoe_core.guard.weights import Weights
 from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.records import Method
-from totonoe_core.text.normalize import canonical_form, refusing_form
+from totonoe_core.records import Judgement, Method
 from totonoe_server.quality.figures import auc, share
 from totonoe_server.quality.files import Pair
 from totonoe_server.quality.rig import Advance, Rig
@@ -25,6 +27,7 @@ class Judged:
 
     pair: Pair
     method: Method
+    judgement: Judgement
     cosine: float
     jaccard: float
 
@@ -34,24 +37,23 @@ class Judged:
         return self.method is not Method.NONE
 
 
-def judge(pair: Pair, vectors: NDArray[np.float32], policy: GuardPolicy) -> Judged:
+def judge(
+    pair: Pair, vectors: NDArray[np.float32], policy: GuardPolicy, weights: Weights
+) -> Judged:
     """One pair as `Engine.compare` judges it, for any policy.
 
     Parameters
     ----------
     vectors : float32[2, dim]
         Unit vectors of both texts.
+    weights : Weights
+        Of the model that made them.
     """
     cosine = similarity64(vectors[0], vectors[1])
-    method = verdict(
-        pair.a,
-        pair.b,
-        policy,
-        refusing_form(pair.a) == refusing_form(pair.b),
-        canonical_form(pair.a) == canonical_form(pair.b),
-        cosine,
-    )
-    return Judged(pair, method, cosine, token_jaccard(pair.a, pair.b, policy.tokenizer))
+    judgement = judged(pair.b, pair.a, cosine, weights)
+    method = refused_by(pair.a, pair.b, policy, judgement, cosine)
+    jaccard = token_jaccard(pair.a, pair.b, policy.tokenizer)
+    return Judged(pair, method, judgement, cosine, jaccard)
 
 
 def measure(
@@ -62,11 +64,12 @@ def measure(
     advance(2 * (len(pairs) - len(labelled)))
     texts = [text for pair in labelled for text in (pair.a, pair.b)]
     vectors = rig.vectors(texts, advance).reshape(len(labelled), 2, -1)
-    judged = [judge(pair, two, policy) for pair, two in zip(labelled, vectors, strict=True)]
-    found = figures(judged) | {"n_unlabelled": len(pairs) - len(labelled)}
-    found["by_lang"] = _by(judged, lambda one: one.pair.lang)
-    if any(one.pair.kind for one in judged):
-        found["by_kind"] = _by(judged, lambda one: one.pair.kind)
+    weights = weights_for(None, rig.model)
+    rows = [judge(pair, two, policy, weights) for pair, two in zip(labelled, vectors, strict=True)]
+    found = figures(rows) | {"n_unlabelled": len(pairs) - len(labelled)}
+    found["by_lang"] = _by(rows, lambda one: one.pair.lang)
+    if any(one.pair.kind for one in rows):
+        found["by_kind"] = _by(rows, lambda one: one.pair.kind)
     return found
 
 
