@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
 from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
 from totonoe_core.index.selection import Selection
 from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Memory, Status
+from totonoe_core.records import Fields, Memory, Status, TypedKey
 from totonoe_core.text.normalize import refusing_hash
 
 
@@ -182,9 +183,14 @@ def test_names_keep_their_codes_and_the_empty_one_is_zero() -> None:
 
 
 def test_payload_hash_is_of_content_and_not_of_order() -> None:
-    assert payload_hash({}) == 0
-    assert payload_hash({"a": 1, "b": [2]}) == payload_hash({"b": [2], "a": 1}) != 0
-    assert payload_hash({"a": 1}) != payload_hash({"a": 2})
+    def of(payload: dict[str, Any], key: TypedKey | None = None) -> int:
+        return payload_hash(Fields(payload=payload, key=key))
+
+    assert of({}) == 0
+    assert of({"a": 1, "b": [2]}) == of({"b": [2], "a": 1}) != 0
+    assert of({"a": 1}) != of({"a": 2})
+    assert of({}, TypedKey("user", "drink")) != of({}, TypedKey("user", "food")) != 0
+    assert of({}, TypedKey("user", "drink")) == of({}, TypedKey(" User", "Drink"))
 
 
 def test_private_slots_are_readable_by_their_agent_only(index: CollectionIndex) -> None:

@@ -22,7 +22,7 @@ from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import SLACK, WIDTH, Prefix, leading_directions
 from totonoe_core.index.selection import Selection, equal
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Method, Status
+from totonoe_core.records import Judgement, Method, Status, Verdict
 
 SEED = 30
 NEVER_STOPS = threading.Event()
@@ -273,7 +273,7 @@ def test_guard_with_prefix_and_graph_decides_as_without(name: str) -> None:
             text_nominees=(),
             words_nominees=words,
             confirm_text=lambda _: False,
-            confirm_words=lambda slot: slot % 2 == 0,
+            judge=lambda slot, _: SAYS_THE_SAME if slot % 2 == 0 else RELATED,
         )
         view.chunks[0].columns["importance"][:count] = rng.random(count) < 0.7
         comparable = Selection(view, equal("importance", 1))
@@ -290,10 +290,14 @@ def test_guard_with_prefix_and_graph_decides_as_without(name: str) -> None:
         for one, other in zip(fast.layers, plain.layers, strict=True):
             assert (one.ran, one.skipped_because) == (other.ran, other.skipped_because)
             assert one.best_similarity in (None, other.best_similarity), where
-            if one.layer is fast.method and not policy.cosine_needs_same_words:
+            if one.layer is fast.method:
                 assert one.best_similarity is not None, "who refuses knows the best"
     assert refused >= 5, f"{refused}: the store is worth something"
     assert refused <= 55 or name == "far", f"{refused}: the store is worth something"
+
+
+SAYS_THE_SAME = Judgement(Verdict.DUPLICATE, 1.0, ())
+RELATED = Judgement(Verdict.RELATED, 1.0, ())
 
 
 @pytest.fixture

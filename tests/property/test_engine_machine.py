@@ -55,13 +55,12 @@ KINDS = [
 ]
 PRESETS = {
     "standard": Thresholds(),
-    "ego": Thresholds(exact=False, needs_same_words=False, similar_above=0.7),
+    "ego": Thresholds(exact=False, cosine_distance_below=0.05, judged=False, similar_above=0.7),
     "robotmem": Thresholds(
         jaccard_above=0.70,
-        cosine_distance_below=None,
         cosine_at_least=0.85,
         session_cosine_at_least=0.85,
-        needs_same_words=False,
+        judged=False,
         similar_above=0.40,
         tokenizer="whitespace",
     ),

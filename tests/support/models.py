@@ -20,10 +20,10 @@ class Thresholds:
 
     exact: bool = True
     jaccard_above: float | None = None
-    cosine_distance_below: float | None = 0.05
+    cosine_distance_below: float | None = None
     cosine_at_least: float | None = None
     session_cosine_at_least: float | None = None
-    needs_same_words: bool = True
+    judged: bool = True
     similar_above: float = 0.6
     link_distance_below: float = 0.3
     tokenizer: str = "script_aware"
@@ -92,8 +92,8 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
     refusing = [one for one in comparable if one.payload == new.payload]
     cosine = {one.id: ordered_similarity(one.vector, new.vector) for one in readable}
     shared = {one.id: token_jaccard(one.content, new.content, policy.tokenizer) for one in readable}
+    # Of these texts a verdict refuses only the same words in the same order.
     same_words = [one for one in refusing if words_of(one.content) == words_of(new.content)]
-    near_enough = same_words if policy.needs_same_words else refusing
 
     def cosine_refuses(value: float) -> bool:
         below, at_least = policy.cosine_distance_below, policy.cosine_at_least
@@ -112,19 +112,24 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
     )
 
     threshold = policy.jaccard_above
-    why = "off in policy" if threshold is None else ""
+    why = "off in policy" if threshold is None and not policy.judged else ""
     over = [one for one in refusing if threshold is not None and shared[one.id] > threshold]
-    found.append(("jaccard", why, best(over, shared), shared))
+    if policy.judged and same_words:
+        ones = sorted(same_words, key=lambda one: one.order)[:1]
+        found.append(("jaccard", why, ones, dict.fromkeys(shared, 1.0)))
+    else:
+        found.append(("jaccard", why, best(over, shared), shared))
 
     off = policy.cosine_distance_below is None and policy.cosine_at_least is None
-    over = [one for one in near_enough if cosine_refuses(cosine[one.id])]
+    off = off and not policy.judged
+    over = [one for one in refusing if cosine_refuses(cosine[one.id])]
     found.append(("cosine", "off in policy" if off else "", best(over, cosine), cosine))
 
     threshold = policy.session_cosine_at_least
     why = "off in policy" if threshold is None else "" if new.session else "no session id"
     over = [
         one
-        for one in near_enough
+        for one in refusing
         if threshold is not None and one.session == new.session and cosine[one.id] >= threshold
     ]
     found.append(("session_cosine", why, best(over, cosine), cosine))
@@ -156,5 +161,5 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
         similarity,
         layers,
         [name for _, _, name in sorted(similar)[:5]],
-        [] if duplicate else links[:5],
+        [] if duplicate else links,
     )

@@ -179,10 +179,12 @@ def _jaccard(
     by_words: _Matches,
 ) -> _Outcome:
     threshold = policy.jaccard_above
+    if policy.judged_from is not None:
+        outcome = _same_words(probe, policy, comparable)
+        if outcome[1] >= 0 or threshold is None:
+            return outcome
     if threshold is None:
-        if policy.judged_from is None:
-            return _off(Method.JACCARD)
-        return _same_words(probe, policy, comparable)
+        return _off(Method.JACCARD)
     if not len(probe.tokens):
         return _off(Method.JACCARD, "no tokens")
     slots, values = by_words
@@ -213,9 +215,12 @@ def _cosine(
     refusing: Selection,
     cosines: Cosines,
 ) -> _Outcome:
+    by_threshold = policy.cosine_distance_below is not None or policy.cosine_at_least is not None
     if policy.judged_from is not None:
-        return _judged(probe, policy, policy.judged_from, comparable, cosines)
-    if policy.cosine_distance_below is None and policy.cosine_at_least is None:
+        outcome = _judged(probe, policy, policy.judged_from, comparable, cosines)
+        if outcome[1] >= 0 or not by_threshold:
+            return outcome
+    if not by_threshold:
         return _off(Method.COSINE)
     at_least = _lowest_refused(policy)
     slot, similarity = cosines.best(refusing, at_least)
