@@ -17,6 +17,7 @@ from totonoe_core import errors
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService, make_embedder
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.use import UseEmbedder
+from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import directory_sha256, files_sha256
 from totonoe_core.embedding.worker import embed_each
 
@@ -122,8 +123,8 @@ def test_use_network_is_the_reference_whatever_is_kept(
     tokens += [[1, 2], [1, 0, 2], [1, 127_999, 2]]
     network.forget(tokens_kept)
     expected = backend.encode(tokens)
-    together = network.encode(tokens)
-    alone = np.concatenate([network.encode([ids]) for ids in reversed(tokens)])[::-1]
+    together = unit_rows(network.encode(tokens), [""] * len(tokens))
+    alone = [unit_rows(network.encode([ids]), [""])[0] for ids in reversed(tokens)][::-1]
     np.testing.assert_allclose(together, expected, atol=1e-6)
     np.testing.assert_allclose(alone, expected, atol=1e-6)
     assert network.encode([]).shape == (0, 512)

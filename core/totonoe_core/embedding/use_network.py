@@ -119,7 +119,7 @@ class UseNetwork:
         Returns
         -------
         float32[n, 512]
-            C-contiguous, of about unit norm.
+            C-contiguous, in (-1, 1), of any norm: scaling them is the caller's.
         """
         out = np.empty((len(texts), DIMENSION), np.float32)
         for first, end in _batches([len(text) for text in texts]):
@@ -178,10 +178,7 @@ class UseNetwork:
         last_two = inner @ self._d2_p3
         np.maximum(last_two[:, :DIMENSION], 0.0, out=last_two[:, :DIMENSION])
         last = last_two[:, DIMENSION:] + last_two[:, :DIMENSION] @ self._d3
-        np.tanh(last, out=last)
-        squares = np.einsum("ij,ij->i", last, last)
-        last /= np.sqrt(np.maximum(squares, self._epsilon))[:, None]
-        out[:] = last[:count]
+        np.tanh(last[:count], out=out)
 
     def _known(self, tokens: _Ints) -> tuple[_Terms, _Ints]:
         """Terms that hold all of these tokens, and the row of each."""

@@ -9,13 +9,14 @@ while the model loads, prints go to standard error; afterwards, when there are m
 quote, nowhere.
 
 It ends when its input ends. A thread watches for that, so it also ends in the middle of a
-computation when the daemon was killed; nothing can be lost, it holds no state.
+computation when the daemon was killed; nothing can be lost, it holds no state. The watcher only
+sleeps: were it to read, each batch would cost a change of threads more.
 """
 
 from __future__ import annotations
 
 import os
-import queue
+import select
 import sys
 import threading
 import time
@@ -29,19 +30,17 @@ from totonoe_core.embedding import frames
 from totonoe_core.embedding.protocol import Embedder, Vectors, text_refused
 from totonoe_core.embedding.settings import make_embedder
 
-_REQUESTS_MAX = 2  # the service has one batch under way; one more is room to spare
-
 
 def main() -> NoReturn:
     """Load what the first frame asks for, then answer batches until the input ends."""
     requests, answers = _take_streams()
-    inbox: queue.Queue[tuple[bytes, bytes]] = queue.Queue(_REQUESTS_MAX)
-    threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
+    threading.Thread(target=_watch, args=(requests.fileno(),), daemon=True).start()
     try:
-        _serve(inbox, answers)
+        _serve(requests, answers)
     except BrokenPipeError:
-        os._exit(0)
-    raise AssertionError("unreachable: the watcher ends this process")
+        pass
+    # Not by sys.exit: there is nothing to save, and native code may be slow to end.
+    os._exit(0)
 
 
 def embed_each(
@@ -111,16 +110,19 @@ def _silence() -> None:
     os.close(nothing)
 
 
-def _watch(requests: BinaryIO, inbox: queue.Queue[tuple[bytes, bytes]]) -> None:
-    try:
-        while received := frames.read_frame(requests):
-            inbox.put(received)
-    finally:
-        os._exit(0)
+def _watch(descriptor: int) -> None:
+    """End the process when the other end of its input is closed."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # nothing to read is of interest, only the end
+    poll.poll()
+    os._exit(0)
 
 
-def _serve(inbox: queue.Queue[tuple[bytes, bytes]], answers: BinaryIO) -> None:
-    kind, body = inbox.get()
+def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    received = frames.read_frame(requests)
+    if received is None:
+        return
+    kind, body = received
     if kind != frames.SETTINGS:
         raise frames.FrameError(f"kind {kind!r} before the settings")
     try:
@@ -136,8 +138,8 @@ def _serve(inbox: queue.Queue[tuple[bytes, bytes]], answers: BinaryIO) -> None:
         return _await_end()
     _silence()
     _send(answers, frames.IDENTITY, frames.identity_to_wire(identity))
-    while True:
-        _, body = inbox.get()
+    while received := frames.read_frame(requests):
+        _, body = received
         try:
             vectors, refused = embed_each(embedder, frames.texts_from_wire(body))
         except (errors.Unavailable, errors.ModelMismatch) as error:
