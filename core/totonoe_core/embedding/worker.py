@@ -15,6 +15,7 @@ sleeps: were it to read, each batch would cost a change of threads more.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -35,10 +36,8 @@ def main() -> NoReturn:
     """Load what the first frame asks for, then answer batches until the input ends."""
     requests, answers = _take_streams()
     threading.Thread(target=_watch, args=(requests.fileno(),), daemon=True).start()
-    try:
+    with contextlib.suppress(BrokenPipeError):
         _serve(requests, answers)
-    except BrokenPipeError:
-        pass
     # Not by sys.exit: there is nothing to save, and native code may be slow to end.
     os._exit(0)
 
@@ -119,23 +118,20 @@ def _watch(descriptor: int) -> None:
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    received = frames.read_frame(requests)
-    if received is None:
-        return
-    kind, body = received
+    kind, body = frames.read_frame(requests) or (b"", b"")
     if kind != frames.SETTINGS:
         raise frames.FrameError(f"kind {kind!r} before the settings")
     try:
         embedder = make_embedder(frames.settings_from_wire(body))
         identity = embedder.identity
     except errors.TotonoeError as error:
-        _send(answers, frames.ERROR, frames.error_to_wire(error))
-        return _await_end()
+        _failed_to_load(answers, error)
+        return
     # Nothing of the outside has been embedded yet, so this message quotes no memory.
     except Exception as error:
         failed = _unavailable(f"the model does not load: {type(error).__name__}: {error}")
-        _send(answers, frames.ERROR, frames.error_to_wire(failed))
-        return _await_end()
+        _failed_to_load(answers, failed)
+        return
     _silence()
     _send(answers, frames.IDENTITY, frames.identity_to_wire(identity))
     while received := frames.read_frame(requests):
@@ -149,8 +145,9 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
             _send(answers, frames.VECTORS, answer)
 
 
-def _await_end() -> None:
+def _failed_to_load(answers: BinaryIO, error: errors.TotonoeError) -> None:
     """The service reads the error, then closes the input, which ends the process."""
+    _send(answers, frames.ERROR, frames.error_to_wire(error))
     threading.Event().wait()
 
 
