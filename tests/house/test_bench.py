@@ -39,6 +39,11 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
         {"phase", "n", "settled_rss_bytes"},
     ),
+    "embedding": (
+        ["--texts-count", "8", "--batches", "4", "--callers", "2", "--workers", "1"]
+        + ["--limit-s", "0.2"],
+        {"part", "method", "batch", "workers", "callers", "cpu_ms_per_text"},
+    ),
 }
 
 

@@ -37,7 +37,7 @@ _SAYS_NOTHING = frozenset({_BEGIN, _END, _WORD_MARK})
 
 
 class UseEmbedder:
-    """The bundled model on one BLAS thread.
+    """The bundled model, in the calling thread and those that BLAS may use.
 
     The same text in another batch differs by float32 rounding only (measured: at most 3e-7 a
     component), because rows of a matrix product are summed in an order that depends on its size.
