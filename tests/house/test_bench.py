@@ -40,8 +40,7 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         {"phase", "n", "settled_rss_bytes"},
     ),
     "embedding": (
-        ["--texts-count", "8", "--batches", "4", "--callers", "2", "--workers", "1"]
-        + ["--limit-s", "0.2"],
+        [*("--texts-count", "8", "--batches", "4", "--callers", "2"), "--limit-s", "0.2"],
         {"part", "method", "batch", "workers", "callers", "cpu_ms_per_text"},
     ),
 }
