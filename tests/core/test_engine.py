@@ -683,28 +683,6 @@ def test_text_that_cannot_be_embedded_fails_its_own_item_only(
     assert [answer.results[0].saved for answer in answers] == [True, True, False, True]
 
 
-def test_long_message_is_decided_in_order_while_its_end_is_still_embedded(tmp_path: Path) -> None:
-    embedding = HeldEmbedding()
-    part = limits.EMBED_BATCH_TEXTS_MAX
-    with opened(tmp_path, embedding=embedding) as store:
-        futures = store.engine.apply_all(
-            "default",
-            [("", (remember(f"n{i} m{i} k{i}", text_only=True),)) for i in range(part + 2)],
-        )
-        poll(lambda: len(embedding.held) == part + 2)
-        held, embedding.held = embedding.held, []
-        # Most of the second part is ready first, and waits for the first one.
-        for texts, future in [held[part], *held[1:part]]:
-            future.set_result(embedding.vectors(texts))
-        assert not any(future.done() for future in futures)
-        # The first part is decided without the second.
-        for last, at_work in ((held[0], futures[:part]), (held[part + 1], futures[part:])):
-            assert not any(future.done() for future in at_work)
-            last[1].set_result(embedding.vectors(last[0]))
-            assert all(future.result(WAIT_S).results[0].saved for future in at_work)
-    assert [future.result().revision for future in futures] == list(range(1, part + 3))
-
-
 def test_presets_carry_the_thresholds_of_their_sources(store: Store) -> None:
     ego, robotmem = PRESETS[Preset.EGO], PRESETS[Preset.ROBOTMEM]
     assert (ego.cosine_distance_below, ego.exact, ego.jaccard_above) == (0.05, False, None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -144,60 +143,62 @@ class Collection:
         return own or min(len(given) // 4, limits.VECTOR_DIMENSION_MAX)
 
     def _embed(self, group: Group) -> None:
-        """Gets the missing vectors and gives the jobs back to the writer, in their order.
+        """Gets the missing vectors and gives the group back to the writer.
 
-        Jobs whose texts cannot be embedded fail; the others go on. A long group comes back in
-        parts as large as the embedder's batches: one is decided while the next is embedded.
+        Jobs whose texts cannot be embedded fail; the others go on, in their order.
         """
-        futures: list[Future[NDArray[np.float32]] | None] = []
+        wanting: list[tuple[Job, list[int], Future[NDArray[np.float32]]]] = []
         for job in group.jobs:
-            texts = list(_wanting(job).values())
+            texts = {
+                position: command.content
+                for position, command in enumerate(job.commands)
+                if job.vectors[position] is None
+                and (
+                    isinstance(command, Remember)
+                    or (isinstance(command, Update) and "content" in command.mask)
+                )
+            }
+            if not texts:
+                continue
             try:
                 # A request for each job, for each to fail alone; they share batches all the same.
-                futures.append(self._embedder().submit(texts) if texts else None)
+                future = self._embedder().submit(list(texts.values()))
             except BaseException as error:
-                failed: Future[NDArray[np.float32]] = Future()
-                failed.set_exception(error)
-                futures.append(failed)
-        parts = [
-            range(start, min(start + limits.EMBED_BATCH_TEXTS_MAX, len(group.jobs)))
-            for start in range(0, len(group.jobs), limits.EMBED_BATCH_TEXTS_MAX)
-        ]
-        left = [1 + sum(futures[at] is not None for at in part) for part in parts]
-        # The embedder answers from a thread for each of its processes; submitted under the
-        # lock, for no part to overtake another.
-        lock, following = threading.Lock(), 0
+                future = Future()
+                future.set_exception(error)
+            wanting.append((job, list(texts), future))
+        # Counted under a lock: the embedder answers from a thread for each of its processes.
+        lock, left = threading.Lock(), len(wanting)
 
-        def done(number: int, _: object = None) -> None:
-            nonlocal following
+        def done(_: Future[NDArray[np.float32]]) -> None:
+            nonlocal left
             with lock:
-                left[number] -= 1
-                while following < len(parts) and not left[following]:
-                    part = parts[following]
-                    self._embedded_jobs([(group.jobs[at], futures[at]) for at in part])
-                    following += 1
+                left -= 1
+                last = left == 0
+            if last:
+                self._embedded_group(group, wanting)
 
-        for number, part in enumerate(parts):
-            for at in part:
-                if (future := futures[at]) is not None:
-                    future.add_done_callback(partial(done, number))
-            done(number)  # for the one more, so that a part without texts goes on, too
+        for _, _, future in wanting:
+            future.add_done_callback(done)
 
-    def _embedded_jobs(
-        self, jobs: Sequence[tuple[Job, Future[NDArray[np.float32]] | None]]
+    def _embedded_group(
+        self,
+        group: Group,
+        wanting: Sequence[tuple[Job, Sequence[int], Future[NDArray[np.float32]]]],
     ) -> None:
-        going_on = []
-        for job, future in jobs:
+        failed = set()
+        for job, positions, future in wanting:
             try:
-                if future is not None:
-                    for position, vector in zip(_wanting(job), future.result(), strict=True):
-                        job.vectors[position] = vector
+                found = future.result()
             except BaseException as error:
                 fail(job.future, error)
+                failed.add(id(job))
                 continue
-            going_on.append(job)
-        if going_on:
-            self._writer.submit(Group(going_on))
+            for position, vector in zip(positions, found, strict=True):
+                job.vectors[position] = vector
+        rest = [job for job in group.jobs if id(job) not in failed]
+        if rest:
+            self._writer.submit(Group(rest))
 
     def _embedder(self) -> EmbeddingService:
         """The embedder, if it is the one that made this collection's vectors.
@@ -395,19 +396,6 @@ class Collection:
             self._indexer.submit(work)
         except RuntimeError:  # the engine is closing
             self._indexing.release()
-
-
-def _wanting(job: Job) -> dict[int, str]:
-    """Texts still to be embedded, by the places of their commands."""
-    return {
-        position: command.content
-        for position, command in enumerate(job.commands)
-        if job.vectors[position] is None
-        and (
-            isinstance(command, Remember)
-            or (isinstance(command, Update) and "content" in command.mask)
-        )
-    }
 
 
 def _size(path: Path) -> int:
