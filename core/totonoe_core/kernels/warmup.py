@@ -111,16 +111,18 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
 def _warm_up_joins(
     joins: ModuleType, block: Float32, indptr: Int64, ranks: Int32, mask: UInt8
 ) -> None:
-    rows, columns, overlap, candidates = np.zeros((4, 8), dtype=np.int32)
+    rows, columns, seen = np.zeros((3, 8), dtype=np.int32)
     out = np.empty(8)
     joins.pairs_at_least(block, 0.5, 1, rows, columns)
     joins.keep_below(block, block, rows[:1], columns[:1], 0.5, 0.5, out)
     bits, starts = np.zeros((2, 1), dtype=np.uint64), np.zeros(3, dtype=np.int64)
+    words = np.zeros(joins.prefix_total(indptr, mask, 0.5), dtype=np.uint64)
     joins.fold_bits(indptr, ranks, bits)
-    joins.index_prefixes(indptr, ranks, mask, 0.5, starts, rows, columns)
+    joins.index_prefixes(indptr, ranks, bits[:, 0], mask, 0.5, starts, rows, words)
     state = np.array([0, 0, 8], dtype=np.int64)
-    lists = (starts[:-1].copy(), starts, rows, columns)
+    lists = (starts, rows, words, np.stack([starts[:-1], starts[:-1]]))
+    scratch = np.empty(2 * joins.STRETCH, np.int32)
     found = (np.empty(8, np.int32), np.empty(8, np.int32), out)
     joins.probe_rows(
-        indptr, ranks, bits, mask, 0.5, *lists, *lists, overlap, candidates, state, *found
+        indptr, ranks, bits[:, 0], bits, mask, 0.5, lists, lists, seen, scratch, state, *found
     )
