@@ -32,7 +32,7 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         {"call", "ops", "ops_per_s", "p50_ms", "p99_ms", "errors"},
     ),
     "peers": (
-        ["--items", "60", "--peers", "hnswlib,chroma"],
+        ["--stored", "20", "--items", "60", "--peers", "hnswlib,chroma,pgvector"],
         {"peer", "version", "note", "duplicates_let_in"},
     ),
     "startup": (
