@@ -53,7 +53,6 @@ def warm_up() -> float:
         cosine.unit(query)
         _warm_up_prefix(prefix, block, mask, query, out_rows, out32)
         jaccard.jaccard_pair(values, values)
-        jaccard.scan_above(indptr, values, mask, values, 0.5, out_rows, out64)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
         _warm_up_joins(joins, block, indptr, rows, mask)
