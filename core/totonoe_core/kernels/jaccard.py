@@ -102,7 +102,7 @@ def rows_above(
     out_rows: Int32,
     out_similarity: Float64,
 ) -> int:
-    """Rows, of some of which something is known, that are more similar to a query than a threshold.
+    """Those of chosen rows whose Jaccard similarity to a query is greater than a threshold.
 
     Document 002, Layer 2 compares with `>`.
 

@@ -41,12 +41,9 @@ def warm_up() -> float:
         out_rows = np.empty(2, dtype=np.int32)
         out32 = np.empty(2, dtype=np.float32)
         out64 = np.empty(2, dtype=np.float64)
-        slots = np.empty(2, dtype=np.int64)
 
         cosine.dot_rows(block, rows, query, out32)
         cosine.scan_at_least(block, mask, query, 0.5, out_rows, out32)
-        size = cosine.top_k_merge(block, mask, query, 0, out32, slots, 0)
-        cosine.top_k_sort(out32, slots, size)
         cosine.similarity64(block[0], query)
         cosine.similarity64_rows(block, rows, query, out64)
         cosine.normalize_rows(block)
