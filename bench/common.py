@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -135,6 +136,8 @@ class Report:
         print(json.dumps(row | load, ensure_ascii=False), flush=True)
 
     def __enter__(self) -> Self:
+        # Else what the bench has started would outlive a SIGTERM, as `timeout` sends it.
+        signal.signal(signal.SIGTERM, _leave)
         return self
 
     def __exit__(
@@ -145,6 +148,10 @@ class Report:
     ) -> None:
         self._file.close()
         print(self.path, flush=True)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _short(value: Any) -> Any:
