@@ -134,7 +134,7 @@ def vector_rows(
     yield from kernels_scan.top_rows(arrays, stored, flat, asked, limit_s, with_graph)
     if sentences:
         yield from kernels_guard.rows(arrays, asked, sentences[n:], QUERIES, limit_s)
-        yield from kernels_joins.cosine_rows(arrays, stored, flat, JOIN_LIMIT_S)
+        yield from kernels_joins.cosine_rows(arrays, stored, JOIN_LIMIT_S)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
                 sentences = source.texts(n + QUERIES) if n < LARGE else []
                 said = {"n": n, "dimension": drawn.shape[1], "texts": source.name}
                 for row in vector_rows(stored, sentences, asked, options):
-                    report.add(**said, **row)
+                    report.add(**said | row)
                 del stored, drawn
             for n in source.jaccard_sizes:
                 said = {"n": n, "dimension": 0, "texts": source.name}

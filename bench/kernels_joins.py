@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bench import material
+from bench.kernels_scan import flat_index
 from totonoe_core.index.arrays import Arrays
 from totonoe_core.joins.cosine import cosine_pairs
 from totonoe_core.joins.jaccard import jaccard_pairs
@@ -26,15 +27,24 @@ Join = Callable[[threading.Event], Iterator[int]]
 """Finds pairs, gives how many it found in each step, and ends when it is told to stop."""
 
 
-def cosine_rows(
-    arrays: Arrays, stored: material.Vectors, flat: Any | None, limit_s: float
-) -> Iterator[Row]:
+def cosine_rows(arrays: Arrays, stored: material.Vectors, limit_s: float) -> Iterator[Row]:
     """All pairs below a distance: one run each, it takes long enough to tell.
 
-    A join that is not through after `limit_s` is stopped, and its row says so.
+    The first `PEER_ROWS_MAX` rows are joined by everybody, all rows by ours alone. A join that is
+    not through after `limit_s` is stopped, and its row says so.
     """
+    few = stored[:PEER_ROWS_MAX]
+    yield from _cosine_rows(arrays, few, limit_s, with_peers=True)
+    if len(stored) > len(few):
+        yield from _cosine_rows(arrays, stored, limit_s, with_peers=False)
+
+
+def _cosine_rows(
+    arrays: Arrays, stored: material.Vectors, limit_s: float, *, with_peers: bool
+) -> Iterator[Row]:
     view = arrays.view()
-    slots = np.arange(view.count, dtype=np.int64)
+    slots = np.arange(len(stored), dtype=np.int64)
+    flat = flat_index(stored) if with_peers else None
     least = np.float32(1.0 - COSINE_BELOW)
 
     def ours(stop: threading.Event) -> Iterator[int]:
@@ -58,9 +68,9 @@ def cosine_rows(
             rows = np.repeat(np.arange(begin, begin + len(block)), np.diff(limits.astype(np.int64)))
             yield int(np.count_nonzero(labels > rows))
 
-    said = {"kernel": "cosine_join", "distance": COSINE_BELOW}
+    said = {"kernel": "cosine_join", "n": len(stored), "distance": COSINE_BELOW}
     yield said | _timed("totonoe", ours, limit_s)
-    if len(stored) > PEER_ROWS_MAX:
+    if not with_peers:
         return
     yield said | _timed("numpy", blas, limit_s)
     if flat is not None:
