@@ -12,7 +12,7 @@ import totonoe
 from bench import material
 from bench.processes import heard, say
 
-SHARES = {"Recall": 0.7, "Remember": 0.2, "Get": 0.04, "List": 0.03, "Forget": 0.03}
+SHARES = {"Recall": 0.7, "Remember": 0.2, "Forget": 0.05, "Get": 0.05}
 TEXTS = 20_000
 FIRST_TICKET = 1_000_000
 REPEATED_SHARE = 0.2
@@ -43,9 +43,8 @@ class Agent:
         calls = {
             "Recall": self._recall,
             "Remember": self._remember,
-            "Get": self._get,
-            "List": self._list,
             "Forget": self._forget,
+            "Get": self._get,
         }
         begin_s = time.time()
         while time.time() < begin_s + self._limit_s:
@@ -85,9 +84,6 @@ class Agent:
 
     def _get(self) -> None:
         self._client.get(self._ids[self._any_place()])
-
-    def _list(self) -> None:
-        self._client.list(page_size=20)
 
     def _forget(self) -> None:
         # Each memory is forgotten once, and only by the agent that saved it.

@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +26,17 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 SEED = 20_261_122
-PACKAGES = ("totonoe", "grpcio", "protobuf", "numpy", "numba", "hnswlib", "apsw")
+PACKAGES = (
+    "totonoe",
+    "grpcio",
+    "protobuf",
+    "numpy",
+    "numba",
+    "hnswlib",
+    "apsw",
+    "faiss-cpu",
+    "semhash",
+)
 
 Row = dict[str, Any]
 
@@ -125,6 +136,8 @@ class Report:
         print(json.dumps(row | load, ensure_ascii=False), flush=True)
 
     def __enter__(self) -> Self:
+        # Else what the bench has started would outlive a SIGTERM, as `timeout` sends it.
+        signal.signal(signal.SIGTERM, _leave)
         return self
 
     def __exit__(
@@ -135,6 +148,10 @@ class Report:
     ) -> None:
         self._file.close()
         print(self.path, flush=True)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _short(value: Any) -> Any:
@@ -159,9 +176,12 @@ class Times:
     wall_s: tuple[float, ...]
     cpu_s: tuple[float, ...]
 
-    def row(self) -> Row:
-        """Fields of a row: CPU is the median, because a busy machine disturbs wall time more."""
-        cpu_ms = float(np.median(self.cpu_s)) * 1e3
+    def row(self, queries: int = 1) -> Row:
+        """Fields of a row: CPU is the median, because a busy machine disturbs wall time more.
+
+        CPU is that of one of the `queries` that a repeat answers; percentiles are of repeats.
+        """
+        cpu_ms = float(np.median(self.cpu_s)) * 1e3 / queries
         return {"repeats": len(self.wall_s), "cpu_ms": cpu_ms, **percentiles_ms(self.wall_s)}
 
 

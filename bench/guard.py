@@ -1,10 +1,13 @@
 """Guarded, durable Remembers over the wire, beside a bare echo of the same payload.
 
-    python -m bench.guard [--stored 1000,10000] [--clients 1,8,64] [--texts FILE]
+    python -m bench.guard [--stored 1000,10000] [--clients 1,8,64] [--no-near-duplicates]
+                          [--texts FILE]
 
 For each number of memories stored, clients in other processes remember as fast as they are
 answered, one call each at a time; one item in ten restates another. Then the same bytes go to the
-echo. Server CPU is that of the daemon's own process, background work included, by `Stats`.
+echo. Rows whose `store` is `near_duplicates` ask a store of which half are forced copies of
+five things, and half of what they ask says one of these again. Server CPU is that of the daemon's
+own process, background work included, by `Stats`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,7 @@ OPERATIONS_MAX = 2000
 FRESH_MAX = 2000
 IN_FLIGHT_MAX = 1024
 STORE_BATCH = 5000
+COPY_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Work:
     mode: str
     limit_s: float
     texts: list[str]
+    near_duplicates: bool = False
 
     @property
     def items_per_message(self) -> int:
@@ -67,6 +73,7 @@ class Work:
                     "count": count,
                     "dimension": 0 if self.mode == "text" else DIMENSION,
                     "double_share": DOUBLE_SHARE,
+                    "copy_share": COPY_SHARE if self.near_duplicates else 0.0,
                     "texts": texts,
                 }
             )
@@ -94,16 +101,33 @@ def push(orders: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def store(client: totonoe.Client, seed: int, have: int, want: int, dimension: int) -> None:
-    """Fills a collection from `have` to `want` memories that do not repeat each other."""
+def store(
+    client: totonoe.Client,
+    seed: int,
+    have: int,
+    want: int,
+    dimension: int,
+    near_duplicates: bool = False,
+) -> None:
+    """Fills a collection from `have` to `want` memories that do not repeat each other.
+
+    With `near_duplicates`, half of them are forced copies of a few things.
+    """
     space = material.Space(seed, dimension or 8)
     for first in range(have, want, STORE_BATCH):
         size = min(STORE_BATCH, want - first)
         generator = np.random.default_rng([seed, 0, first])
-        sentences = material.texts(generator, size, first)
-        items = material.items(generator, sentences, space, 0.0)
+        copied = int(size * COPY_SHARE) if near_duplicates else 0
+        sentences = material.texts(generator, size - copied, first)
+        items = chain(
+            material.items(generator, sentences, space, 0.0),
+            material.copies(generator, seed, space, copied, first),
+        )
         drafts = (
-            totonoe.Draft(item.text, vector=item.vector if dimension else None) for item in items
+            totonoe.Draft(
+                item.text, vector=item.vector if dimension else None, force=near_duplicates
+            )
+            for item in items
         )
         for result in client.remember_many(drafts):
             if result.error is not None:
@@ -157,7 +181,7 @@ def run(options: argparse.Namespace) -> None:
     texts = material.read_texts(options.texts) if options.texts else []
     source = options.texts.name if options.texts else "synthetic"
     vector_modes = [mode for mode in options.modes if mode != "text"]
-    rows = len(options.clients) * (len(vector_modes) * len(options.stored) + 1)
+    rows = len(options.clients) * (len(vector_modes) * len(options.stored) + 2)
     # Each row has texts of its own: what an earlier row saved would only be refused.
     share = min(OPERATIONS_MAX, len(texts) // rows)
     turn = 0
@@ -168,14 +192,19 @@ def run(options: argparse.Namespace) -> None:
         echoes: dict[tuple[str, int], dict[str, Any]] = {}
 
         def measure(
-            daemon: Daemon, collection: str, n: int, modes: list[str], crowds: list[int]
+            daemon: Daemon,
+            collection: str,
+            n: int,
+            modes: list[str],
+            crowds: list[int],
+            near_duplicates: bool = False,
         ) -> None:
             nonlocal turn
             for mode in modes:
                 for clients in crowds:
                     turn += 1
                     own = texts[(turn - 1) * share : turn * share]
-                    work = Work(options.seed, clients, mode, options.limit_s, own)
+                    work = Work(options.seed, clients, mode, options.limit_s, own, near_duplicates)
                     figures = measure_daemon(daemon, work, collection, turn)
                     # The echo does not know how much is stored: once for each payload will do.
                     if (mode, clients) not in echoes:
@@ -186,6 +215,7 @@ def run(options: argparse.Namespace) -> None:
                         n=n,
                         clients=clients,
                         mode=mode,
+                        store="near_duplicates" if near_duplicates else "distinct",
                         items_per_message=work.items_per_message,
                         dimension=0 if mode == "text" else DIMENSION,
                         texts=source,
@@ -203,6 +233,12 @@ def run(options: argparse.Namespace) -> None:
                             store(client, options.seed, 0, n, DIMENSION)
                             measure(daemon, name, n, *part)
                             client.delete_collection(name)
+                n = max(options.stored)
+                if options.near_duplicates and "unary" in vector_modes:
+                    with daemon.client("copies") as client:
+                        client.create_collection("copies", client_vector_dimension=DIMENSION)
+                        store(client, options.seed, 0, n, DIMENSION, near_duplicates=True)
+                    measure(daemon, "copies", n, ["unary"], options.clients, near_duplicates=True)
         if "text" in options.modes:
             n = min(options.stored)
             with Daemon(Path(directory) / "texts", embedder=options.embedder) as daemon:
@@ -219,6 +255,12 @@ def main() -> None:
     parser.add_argument("--stored", type=common.numbers, default=[1_000, 10_000])
     parser.add_argument("--clients", type=common.numbers, default=[1, 8, 64])
     parser.add_argument("--modes", type=lambda text: text.split(","), default="unary,stream,text")
+    parser.add_argument(
+        "--near-duplicates",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="rows for a store full of forced copies, of the largest size",
+    )
     parser.add_argument("--limit-s", type=float, default=5.0, help="time for each row")
     parser.add_argument("--embedder", default="use", help="of the mode text")
     parser.add_argument(

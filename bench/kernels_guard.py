@@ -21,7 +21,7 @@ from totonoe_core.text.tokens import token_hashes, tokens
 
 
 def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
-    """Arrays with live facts of one agent."""
+    """Arrays with live facts of one agent; without sentences they have no tokens."""
     arrays = Arrays(stored.shape[1])
     values = {
         "status": STATUSES[Status.ACTIVE],
@@ -29,8 +29,10 @@ def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
         "state_kind": STATE_KINDS[StateKind.FACT],
         "replaced_by": NEVER,
     }
-    for vector, sentence in zip(stored, sentences, strict=True):
-        arrays.append(values, vector, token_hashes(tokens(sentence)))
+    none = token_hashes([])
+    for place, vector in enumerate(stored):
+        own = token_hashes(tokens(sentences[place])) if sentences else none
+        arrays.append(values, vector, own)
     arrays.publish()
     return arrays
 

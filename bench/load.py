@@ -1,9 +1,9 @@
 """Many agent processes at once, each with a mix of calls and no pause between them.
 
-    python -m bench.load [--agents 16] [--limit-s 60] [--texts FILE]
+    python -m bench.load [--agents 16] [--limit-s 120] [--texts FILE]
 
-70 % Recall, 20 % Remember (one in five says again what its agent said before), 4 % Get, 3 % List,
-3 % Forget. The daemon embeds, as it does for users. Without pauses the machine is saturated: the
+70 % Recall, 20 % Remember (one in five says again what its agent said before), 5 % Forget, 5 %
+Get. The daemon embeds, as it does for users. Without pauses the machine is saturated: the
 latencies are those of a queue that as many callers make, not of one call.
 """
 
@@ -97,7 +97,7 @@ def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
     parser.add_argument("--agents", type=int, default=16)
-    parser.add_argument("--limit-s", type=float, default=60.0)
+    parser.add_argument("--limit-s", type=float, default=120.0)
     parser.add_argument("--stored", type=int, default=1_000, help="memories there before")
     parser.add_argument("--embedder", default="use")
     parser.add_argument("--texts", type=Path, help="what agents say and ask, a text a line")

@@ -20,6 +20,7 @@ Vectors = NDArray[np.float32]
 DOUBLE_DISTANCE = 0.02
 _RANK = 96
 _TOPICS = 300
+CLUSTERS = 5
 _NOISE = 0.5
 """Length of a vector's own noise beside its topic's 1: originals lie over 0.1 apart."""
 
@@ -126,6 +127,24 @@ def near(
 def reworded(text: str) -> str:
     """The same words in the same order with other marks and capitals: says nothing new."""
     return text.lower().rstrip(".") + " !"
+
+
+def copies(
+    generator: np.random.Generator, seed: int, space: Space, count: int, first: int
+) -> Iterator[Item]:
+    """Items that all say one of `CLUSTERS` things, each with other marks at its end.
+
+    The same words in the same order, a vector at a cosine distance of 0.02 from what is said: a
+    store that took thousands of them is as full of near-duplicates as it can be. The things are
+    the same for the same seed; `first` keeps the marks of several calls apart.
+    """
+    own = np.random.default_rng([seed, CLUSTERS])
+    said, centres = texts(own, CLUSTERS), space.draw(own, CLUSTERS)
+    groups = generator.integers(CLUSTERS, size=count)
+    vectors = near(generator, centres[groups], DOUBLE_DISTANCE)
+    for number, (group, vector) in enumerate(zip(groups.tolist(), vectors, strict=True), first):
+        marks = f"{number:b}".replace("0", "!").replace("1", ".")
+        yield Item(group, f"{said[group].rstrip('.')} {marks}", vector.tobytes())
 
 
 def items(

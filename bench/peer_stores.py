@@ -14,19 +14,24 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
 import hnswlib
 import numpy as np
+from numpy.typing import NDArray
 
 import totonoe
 from bench.material import Item
 from bench.processes import START_LIMIT_S, BenchError, Daemon, cpu_of, end, spawn
 
 REFUSED_BELOW = 0.05
+
+
+FILL_BATCH = 1_000
 
 
 class MissingPackageError(Exception):
@@ -42,6 +47,13 @@ class Job:
     count_max: int
 
 
+def rows_of(items: Sequence[Item]) -> NDArray[np.float32]:
+    """Vectors of items, float32[n, dim]."""
+    return np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(
+        len(items), -1
+    )
+
+
 class Store(ABC):
     """One peer. Safe to call from several threads.
 
@@ -49,6 +61,8 @@ class Store(ABC):
     ----------
     package : str
         Its name on PyPI.
+    version : str
+        Of what was measured: the package's, unless a store says another.
     note : str
         What it does for the job and what it does not.
     cpu_of : str
@@ -56,12 +70,17 @@ class Store(ABC):
     """
 
     package: ClassVar[str]
+    version = ""
     note: ClassVar[str]
     cpu_of: ClassVar[str]
 
     @abstractmethod
     def __init__(self, job: Job) -> None:
         """Starts it, empty. Raises `MissingPackageError`."""
+
+    @abstractmethod
+    def fill(self, items: Sequence[Item]) -> None:
+        """Stores items that do not repeat each other, by whatever way is the fastest."""
 
     @abstractmethod
     def remember(self, item: Item) -> bool:
@@ -92,6 +111,13 @@ class Totonoe(Store):
             guard=totonoe.GuardPolicy(preset=totonoe.Preset.EGO),
         )
 
+    def fill(self, items: Sequence[Item]) -> None:
+        drafts = (totonoe.Draft(item.text, vector=item.vector) for item in items)
+        for result in self._client.remember_many(drafts):
+            if result.error is not None:
+                raise result.error
+        self._daemon.idle()
+
     def remember(self, item: Item) -> bool:
         return self._client.remember(item.text, vector=item.vector).saved
 
@@ -117,6 +143,10 @@ class HnswMutex(Store):
         self._index.set_ef(50)
         self._index.set_num_threads(1)
         self._count = 0
+
+    def fill(self, items: Sequence[Item]) -> None:
+        self._index.add_items(rows_of(items), np.arange(len(items)))
+        self._count = len(items)
 
     def remember(self, item: Item) -> bool:
         vector = np.frombuffer(item.vector, np.float32)
@@ -186,6 +216,15 @@ class Chroma(Store):
                 time.sleep(0.1)
         raise BenchError(f"chroma did not answer within {START_LIMIT_S:.0f} s")
 
+    def fill(self, items: Sequence[Item]) -> None:
+        for start in range(0, len(items), FILL_BATCH):
+            part = items[start : start + FILL_BATCH]
+            self._collection.add(
+                ids=[f"item-{next(self._ids)}" for _ in part],
+                embeddings=rows_of(part),
+                documents=[item.text for item in part],
+            )
+
     def remember(self, item: Item) -> bool:
         vector = np.frombuffer(item.vector, np.float32)[np.newaxis]
         found = self._collection.query(query_embeddings=vector, n_results=1, include=["distances"])[
@@ -227,6 +266,17 @@ class QdrantEdge(Store):
         self._lock = threading.Lock()
         self._count = 0
 
+    def fill(self, items: Sequence[Item]) -> None:
+        for start in range(0, len(items), FILL_BATCH):
+            points = [self._point(item) for item in items[start : start + FILL_BATCH]]
+            self._shard.update(self._edge.UpdateOperation.upsert_points(points))
+        self._shard.optimize()
+
+    def _point(self, item: Item) -> Any:
+        vector = np.frombuffer(item.vector, np.float32).tolist()
+        self._count += 1
+        return self._edge.Point(self._count, {"v": vector}, {"text": item.text})
+
     def remember(self, item: Item) -> bool:
         edge = self._edge
         vector = np.frombuffer(item.vector, np.float32).tolist()
@@ -236,9 +286,7 @@ class QdrantEdge(Store):
             # Its score of a cosine collection is the similarity.
             if found and 1.0 - found[0].score < REFUSED_BELOW:
                 return False
-            point = edge.Point(self._count, {"v": vector}, {"text": item.text})
-            self._shard.update(edge.UpdateOperation.upsert_points([point]))
-            self._count += 1
+            self._shard.update(edge.UpdateOperation.upsert_points([self._point(item)]))
         return True
 
     def cpu_s(self) -> float | None:
@@ -246,19 +294,3 @@ class QdrantEdge(Store):
 
     def close(self) -> None:
         self._shard.close()
-
-
-STORES: dict[str, type[Store]] = {
-    "totonoe": Totonoe,
-    "hnswlib": HnswMutex,
-    "chroma": Chroma,
-    "qdrant-edge": QdrantEdge,
-}
-
-
-def version(package: str) -> str:
-    """Installed version of a package; empty if there is none."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""

@@ -1,11 +1,12 @@
 """The same job on other stores: remember what is new, refuse what lies near something stored.
 
-    python -m bench.peers [--items 2000] [--peers totonoe,hnswlib,chroma,qdrant-edge]
+    python -m bench.peers [--stored 10000] [--items 2000] [--peers totonoe,pgvector,chroma,...]
 
-Threads of this process hand in items of which some restate earlier ones, then sixteen hand in one
-and the same at once. `duplicates_let_in` counts, over both, what was saved although its like was
-there: right is 0. A peer whose package is not installed gives a row that says so; the extra `bench`
-brings them. The stores do different amounts of work for it: each row's `note` says which.
+Each store is filled first. Then threads of this process hand in items of which some restate earlier
+ones, then sixteen hand in one and the same at once. `duplicates_let_in` counts, over both, what
+was saved although its like was there: right is 0. A peer whose package is not installed gives a row
+that says so; the extra `bench` brings them. The stores do different amounts of work for it: each
+row's `note` says which.
 """
 
 from __future__ import annotations
@@ -23,8 +24,24 @@ import numpy as np
 
 from bench import common, material
 from bench.material import Item
-from bench.peer_stores import STORES, Job, MissingPackageError, Store, version
+from bench.peer_postgres import Postgres
+from bench.peer_stores import (
+    Chroma,
+    HnswMutex,
+    Job,
+    MissingPackageError,
+    QdrantEdge,
+    Store,
+    Totonoe,
+)
 
+STORES: dict[str, type[Store]] = {
+    "totonoe": Totonoe,
+    "pgvector": Postgres,
+    "chroma": Chroma,
+    "qdrant-edge": QdrantEdge,
+    "hnswlib": HnswMutex,
+}
 DIMENSION = 384
 DOUBLE_SHARE = 0.2
 RACERS = 16
@@ -125,31 +142,46 @@ def run(options: argparse.Namespace) -> None:
     """A row for each peer, one after the other on the same items."""
     generator = np.random.default_rng(options.seed)
     space = material.Space(options.seed, DIMENSION)
-    sentences = material.texts(generator, options.items)
+    sentences = material.texts(generator, options.stored)
+    stored = list(material.items(generator, sentences, space, 0.0))
+    sentences = material.texts(generator, options.items, options.stored)
     items = list(material.items(generator, sentences, space, DOUBLE_SHARE))
     vector = space.draw(generator, 1)[0].tobytes()
     raced = Item(options.items, "Sixteen say this at the same moment.", vector)
-    said = {"n": options.items, "clients": CALLERS, "racers": RACERS, "texts": "synthetic"}
+    said = {
+        "n": options.stored,
+        "items": options.items,
+        "clients": CALLERS,
+        "racers": RACERS,
+        "texts": "synthetic",
+    }
     with common.Report("peers", options.seed, options.out) as report:
         for peer in options.peers:
             kind = STORES[peer]
-            head = said | {"peer": peer, "version": version(kind.package), "note": kind.note}
+            version = common.versions([kind.package]).get(kind.package, "")
+            head = said | {"peer": peer, "version": version, "note": kind.note}
             with tempfile.TemporaryDirectory(prefix="totonoe-bench-") as directory:
                 try:
-                    store = kind(Job(Path(directory), DIMENSION, options.items + RACERS))
+                    count_max = options.stored + options.items + RACERS
+                    store = kind(Job(Path(directory), DIMENSION, count_max))
                 except MissingPackageError as missing:
                     report.add(**head, skipped=str(missing), duplicates_let_in=None)
                     continue
                 try:
+                    begin_s = time.perf_counter()
+                    store.fill(stored)
+                    fill_s = time.perf_counter() - begin_s
                     row = measure(store, items, raced, options.limit_s)
                 finally:
                     store.close()
-            report.add(**head, cpu_of=kind.cpu_of, **row)
+            head["version"] = store.version or version
+            report.add(**head, cpu_of=kind.cpu_of, fill_s=fill_s, **row)
 
 
 def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
+    parser.add_argument("--stored", type=int, default=10_000, help="items there before")
     parser.add_argument("--items", type=int, default=2_000)
     parser.add_argument("--limit-s", type=float, default=90.0, help="time for each peer")
     parser.add_argument("--peers", type=lambda text: text.split(","), default=list(STORES))

@@ -209,9 +209,19 @@ def echo_server() -> Iterator[str]:
 
 
 def cpu_of(pid: int) -> float | None:
-    """CPU seconds of a process that has no call for it. `None`: only Linux can tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """CPU seconds of a process that has no call for it, and of the children it has or had.
+
+    `None`: only Linux can tell.
+    """
+    ticks, found = 0, False
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has just ended
+        if path.parent.name == str(pid):
+            found = True
+            ticks += sum(map(int, fields[11:15]))
+        elif fields[1] == str(pid):
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK") if found else None

@@ -39,7 +39,14 @@ def requests(order: Order) -> list[pb.RememberRequest]:
     space = material.Space(order["seed"], order["dimension"] or 8)
     made = []
     share = order["double_share"]
-    for number, item in enumerate(material.items(generator, sentences, space, share)):
+    items = list(material.items(generator, sentences, space, share))
+    if order["copy_share"]:
+        # Marks that no store and no other worker has come to.
+        copies = material.copies(generator, order["seed"], space, len(items), first)
+        of_copies = generator.random(len(items)) < order["copy_share"]
+        pairs = zip(copies, items, of_copies, strict=True)
+        items = [copy if chosen else item for copy, item, chosen in pairs]
+    for number, item in enumerate(items):
         request = pb.RememberRequest(
             collection=order["collection"],
             agent_id=f"agent-{order['worker']}",

@@ -309,9 +309,10 @@ class GuardReport:
     verdict: Verdict | None = None
 
 
-RECIPE = 1
+RECIPE = 2
 """Raised whenever the same model gives other vectors than before because of us: the size of a
-chunk, how chunks are averaged, what stands in for a text without a vector. Part of the stamp."""
+chunk, how chunks are averaged, what stands in for a text without a vector. Part of the stamp.
+2: the bundled model reads "<s>", "</s>" and "<unk>" in a text as what they are, not as marks."""
 
 
 @dataclass(frozen=True, slots=True)

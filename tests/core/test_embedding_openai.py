@@ -116,7 +116,7 @@ def test_first_call_finds_dimension_and_rows_keep_their_order(
     server: Server, client: Client
 ) -> None:
     embedder = client()
-    assert embedder.identity.key == "tiny@-/3/-/r1"
+    assert embedder.identity.key == "tiny@-/3/-/r2"
     vectors = embedder.embed(["", "a" * 9, "b"])
     assert_unit_rows(vectors, 3, 3)
     assert vectors[1, 0] > vectors[2, 0] > vectors[0, 0]

@@ -128,7 +128,7 @@ def test_mean_of_chunks_weighs_by_length_and_keeps_a_single_one() -> None:
 
 def test_identity_key_is_one_line_that_tells_models_apart() -> None:
     one = ModelIdentity(name="a", version="1", weights_sha256="f" * 64, dimension=3)
-    assert one.key == f"a@1/3/{'f' * 64}/r1"
+    assert one.key == f"a@1/3/{'f' * 64}/r2"
     others = [
         ModelIdentity(name="b", version="1", weights_sha256="f" * 64, dimension=3),
         ModelIdentity(name="a", version="2", weights_sha256="f" * 64, dimension=3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.embedding import poll
 from support.engines import (
     EVERY_STATUS,
     NOON,
@@ -645,6 +647,40 @@ def test_given_vector_wins_over_the_texts(tmp_path: Path) -> None:
         other = store.save("other", text_only=True)
         expected = embedding.vectors(["other"])[0]
         np.testing.assert_array_equal(np.frombuffer(store.one(other).vector, "<f4"), expected)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_text_that_cannot_be_embedded_fails_its_own_item_only(
+    tmp_path: Path, at_once: bool
+) -> None:
+    embedding = HeldEmbedding()
+    error = errors.Precondition("EMBEDDER_MISCONFIGURED", "a text is refused", field="content")
+    ordinary = embedding.submit
+
+    def submit(texts: Sequence[str]) -> Future[np.ndarray]:
+        if at_once and texts == ["refused"]:
+            raise error
+        return ordinary(texts)
+
+    embedding.submit = submit
+    contents = ["red apples", "refused", "blue pears", "red apples", "green plums"]
+    with opened(tmp_path, embedding=embedding) as store:
+        futures = store.engine.apply_all(
+            "default", [("", (remember(content, text_only=True),)) for content in contents]
+        )
+        poll(lambda: len(embedding.held) == 5 - at_once)
+        # Answered from the last to the first: the items are still decided in their order.
+        held, embedding.held = embedding.held, []
+        for texts, future in reversed(held):
+            if texts == ["refused"]:
+                future.set_exception(error)
+            else:
+                future.set_result(embedding.vectors(texts))
+        with pytest.raises(errors.Precondition):
+            futures[1].result(WAIT_S)
+        answers = [futures[i].result(WAIT_S) for i in (0, 2, 3, 4)]
+    assert [answer.revision for answer in answers] == [1, 2, 2, 3]
+    assert [answer.results[0].saved for answer in answers] == [True, True, False, True]
 
 
 def test_presets_carry_the_thresholds_of_their_sources(store: Store) -> None:

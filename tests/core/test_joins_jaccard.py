@@ -14,6 +14,7 @@ from totonoe_core.index.arrays import CHUNK, Arrays
 from totonoe_core.joins import jaccard
 from totonoe_core.joins.grouping import complete_link
 from totonoe_core.joins.jaccard import jaccard_pairs, jaccard_pairs_of_sets
+from totonoe_core.kernels.joins import STRETCH
 
 THRESHOLDS = (0.0, 0.2, 0.25, 1 / 3, 0.4, 0.5, 0.6, 2 / 3, 0.7, 0.75, 0.9, 0.999)
 
@@ -88,6 +89,18 @@ def test_join_in_small_steps_gives_the_same_pairs(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(jaccard, "_FIRST_WORK", 1)
     monkeypatch.setattr(jaccard, "_WORK", 7)
     assert joined(sets, 0.4) == whole == oracles_joins.jaccard_pairs(sets, 0.4)
+
+
+def test_join_with_lists_longer_than_a_stretch_finds_what_is_at_both_ends() -> None:
+    # All share one token, so its list holds every row; two and two share another.
+    size = STRETCH + 70
+    sets = [{0, 10 + row, 10_000 + row // 2} for row in range(size)]
+    changed = {0, size - 1}
+    expected = {(0, 1): 0.5, (size - 2, size - 1): 0.5}
+    assert joined(sets, 0.2, changed=changed) == expected
+    everything = joined(sets, 0.1, changed=changed)
+    assert len(everything) == 2 * (size - 2) + 1
+    assert {pair for pair, similarity in everything.items() if similarity != 0.2} == set(expected)
 
 
 def test_join_split_by_changes_gives_every_pair_once() -> None:

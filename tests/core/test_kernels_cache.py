@@ -197,5 +197,5 @@ def test_warm_up_whole_package_leaves_nothing_to_compile():
     from totonoe_core.kernels.warmup import warm_up
 
     assert 0 < warm_up() < 60
-    for function in (cosine.scan_at_least, cosine.top_k_merge, jaccard.scan_above):
+    for function in (cosine.scan_at_least, cosine.dot_rows, jaccard.rows_above):
         assert len(function.signatures) == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numba import config
 
 from support import oracles
@@ -31,15 +29,6 @@ def run_scan(block, mask, query, threshold):
     count = cosine.scan_at_least(block, mask, query, threshold, rows, similarity)
     assert (rows[count:] == -1).all(), "places past the count are untouched"
     return rows[:count].tolist(), similarity[:count]
-
-
-def run_top_k(blocks, query, k):
-    similarity, slots = np.empty(k, np.float32), np.empty(k, np.int64)
-    size = 0
-    for base, rows, mask in blocks:
-        size = cosine.top_k_merge(rows, mask, query, base, similarity, slots, size)
-    cosine.top_k_sort(similarity, slots, size)
-    return [(float(similarity[at]), int(slots[at])) for at in range(size)]
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -101,51 +90,6 @@ def test_scan_nan_row_is_never_found():
     assert run_scan(block, np.ones(4, np.uint8), block[0].copy(), -1.0)[0] == [0, 1, 2]
 
 
-small_ints = st.integers(-2, 2)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    rows=st.lists(st.tuples(small_ints, small_ints, small_ints), min_size=1, max_size=25),
-    mask_bits=st.integers(0, 2**25 - 1),
-    cut=st.integers(0, 25),
-    k=st.integers(0, 8),
-)
-def test_top_k_many_ties_over_two_blocks_equals_twin(rows, mask_bits, cut, k):
-    # Whole numbers: float32 sums are exact, so ties are real and the answer has one form.
-    block = np.array(rows, np.float32)
-    mask = np.array([mask_bits >> row & 1 for row in range(len(rows))], np.uint8)
-    query = np.array([1, -2, 1], np.float32)
-    cut = min(cut, len(rows))
-    blocks = [(100, block[:cut], mask[:cut]), (100 + cut, block[cut:], mask[cut:])]
-    expected = oracles.top_k(blocks, query, k)
-    assert run_top_k(blocks, query, k) == expected
-    assert run_top_k(blocks[::-1], query, k) == expected, "order of blocks does not matter"
-
-
-@pytest.mark.parametrize("dim", DIMS)
-def test_top_k_any_dim_ranks_as_twin(dim):
-    block = random_block(50, dim)
-    blocks = [(0, block, np.ones(50, np.uint8))]
-    query = block[0].copy()
-    found = run_top_k(blocks, query, 10)
-    expected = oracles.top_k(blocks, query, 10)
-    np.testing.assert_allclose(
-        [similarity for similarity, _ in found],
-        [similarity for similarity, _ in expected],
-        rtol=0,
-        atol=ERROR,
-    )
-    if dim > 1:  # in one dimension all rows are parallel
-        assert [slot for _, slot in found] == [slot for _, slot in expected]
-        assert [slot for _, slot in found][:2] == [0, 2], "the duplicate follows by slot"
-
-
-def test_top_k_all_masked_is_empty():
-    block = random_block(5, 3)
-    assert run_top_k([(0, block, np.zeros(5, np.uint8))], block[0].copy(), 3) == []
-
-
 @pytest.mark.parametrize("dim", DIMS)
 def test_similarity64_any_dim_equals_twin_bit_for_bit(dim):
     block = random_block(12, dim)
@@ -202,9 +146,6 @@ def test_kernels_read_only_arrays_give_the_same():
     mask = np.frombuffer(b"\x01" * 10, np.uint8)
     rows = np.frombuffer(np.arange(10, dtype=np.int32).tobytes(), np.int32)
     assert run_scan(frozen, mask, frozen[0], 0.1)[0] == run_scan(block, mask, block[0], 0.1)[0]
-    assert run_top_k([(0, frozen, mask)], frozen[0], 4) == run_top_k(
-        [(0, block, mask)], block[0], 4
-    )
     frozen_out, out = np.empty(10), np.empty(10)
     cosine.similarity64_rows(frozen, rows, frozen[3], frozen_out)
     cosine.similarity64_rows(block, rows, block[3], out)
@@ -225,5 +166,5 @@ def test_kernels_wrong_type_or_layout_raises():
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
 def test_kernels_after_all_calls_have_one_signature_each():
-    for name in ("dot_rows", "scan_at_least", "top_k_merge", "top_k_sort", "similarity64"):
+    for name in ("dot_rows", "scan_at_least", "similarity64"):
         assert len(getattr(cosine, name).signatures) == 1, name

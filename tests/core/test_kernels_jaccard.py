@@ -24,9 +24,14 @@ def as_csr(rows):
 
 def run_scan(rows, mask, query, threshold):
     indptr, values = as_csr(rows)
-    out_rows = np.full(len(rows), -1, np.int32)
-    out = np.full(len(rows), np.nan)
-    count = jaccard.scan_above(indptr, values, mask, as_set(query), threshold, out_rows, out)
+    chosen = np.flatnonzero(mask).astype(np.int32)
+    # Nothing is known of them: each may hold the whole query.
+    shared = np.full(len(chosen), len(query), np.int32)
+    out_rows = np.full(len(chosen), -1, np.int32)
+    out = np.full(len(chosen), np.nan)
+    count = jaccard.rows_above(
+        indptr, values, chosen, shared, 0, as_set(query), threshold, out_rows, out
+    )
     assert (out_rows[count:] == -1).all(), "places past the count are untouched"
     return list(zip(out_rows[:count].tolist(), out[:count].tolist(), strict=True))
 
@@ -55,14 +60,14 @@ def test_jaccard_pair_both_empty_is_no_evidence():
     query=sets,
     threshold=st.sampled_from((0.0, 0.25, 1 / 3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.9)),
 )
-def test_scan_above_any_rows_equals_twin(rows, mask_bits, query, threshold):
+def test_rows_above_any_rows_equals_twin(rows, mask_bits, query, threshold):
     mask = np.array([mask_bits >> row & 1 for row in range(len(rows))], np.uint8)
     expected = oracles.jaccard_above(rows, mask, query, threshold)
     assert run_scan(rows, mask, query, threshold) == expected
 
 
 @pytest.mark.parametrize("size", [7, 10, 20, 30, 70])
-def test_scan_above_similarity_equal_to_threshold_is_left_out(size):
+def test_rows_above_similarity_equal_to_threshold_is_left_out(size):
     shared = size * 7 // 10
     rows = [range(shared), range(shared + 1)]
     threshold = shared / size
@@ -71,7 +76,7 @@ def test_scan_above_similarity_equal_to_threshold_is_left_out(size):
     ]
 
 
-def test_scan_above_long_rows_equals_twin():
+def test_rows_above_long_rows_equals_twin():
     generator = np.random.default_rng(97)
     rows = [frozenset(generator.integers(0, 60, 40).tolist()) for _ in range(60)]
     query = rows[11] | {1000}
@@ -82,25 +87,26 @@ def test_scan_above_long_rows_equals_twin():
         assert run_scan(rows, mask, query, threshold) == expected
 
 
-def test_scan_above_all_masked_finds_nothing():
+def test_rows_above_all_masked_finds_nothing():
     assert run_scan([{1, 2}], np.zeros(1, np.uint8), {1, 2}, 0.0) == []
 
 
-def test_scan_above_empty_query_or_row_finds_nothing():
+def test_rows_above_empty_query_or_row_finds_nothing():
     assert run_scan([set(), {1}], np.ones(2, np.uint8), set(), 0.0) == []
     assert run_scan([set(), {1}], np.ones(2, np.uint8), {1}, 0.0) == [(1, 1.0)]
 
 
-def test_scan_above_read_only_arrays_give_the_same():
+def test_rows_above_read_only_arrays_give_the_same():
     rows = [{1, 2, 3}, {2, 3}, {9}]
     indptr, values = as_csr(rows)
     query = as_set({1, 2, 3, 4})
-    mask = np.ones(3, np.uint8)
-    for array in (indptr, values, query, mask):
+    chosen, shared = np.array([2, 1, 0], np.int32), np.array([0, 1, 2], np.int32)
+    for array in (indptr, values, query, chosen, shared):
         array.flags.writeable = False
     out_rows, out = np.empty(3, np.int32), np.empty(3)
-    assert jaccard.scan_above(indptr, values, mask, query, 0.4, out_rows, out) == 2
-    assert out[:2].tolist() == [0.75, 0.5]
+    assert jaccard.rows_above(indptr, values, chosen, shared, 1, query, 0.4, out_rows, out) == 2
+    assert out_rows[:2].tolist() == [1, 0], "in the order of the rows asked about"
+    assert out[:2].tolist() == [0.5, 0.75]
     assert jaccard.jaccard_pair(query, values[:3]) == 0.75
 
 

@@ -80,16 +80,17 @@ def test_index_prefixes_lists_rows_that_can_be_found() -> None:
     # Sizes 1, 2, 4; above 0.5 a set of 4 needs 3 common tokens with one at least as large.
     indptr = np.array([0, 1, 3, 7], np.int64)
     ranks = np.array([4, 0, 4, 1, 2, 3, 4], np.int32)
-    starts = np.zeros(6, np.int64)
-    rows, places = np.full(7, -1, np.int32), np.full(7, -1, np.int32)
-    chosen = np.array([1, 1, 1], np.uint8)
-    joins.index_prefixes(indptr, ranks, chosen, 0.5, starts, rows, places)
-    lists = [
-        list(zip(rows[begin:end].tolist(), places[begin:end].tolist(), strict=True))
-        for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
-    ]
-    assert lists == [[(1, 0)], [(2, 0)], [(2, 1)], [], [(0, 0)]]
-    starts[:] = 0
-    chosen[2] = 0
-    joins.index_prefixes(indptr, ranks, chosen, 0.5, starts, rows, places)
-    assert starts.tolist() == [0, 1, 1, 1, 1, 2]
+    folded = np.array([70, 71, 72], np.uint64)
+    for chosen, expected in (
+        ([1, 1, 1], [[1], [2], [2], [], [0]]),
+        ([1, 1, 0], [[1], [], [], [], [0]]),
+        ([0, 0, 0], [[], [], [], [], []]),
+    ):
+        some = np.array(chosen, np.uint8)
+        size = joins.prefix_total(indptr, some, 0.5)
+        assert size == sum(map(len, expected))
+        starts, rows, words = np.zeros(6, np.int64), np.empty(size, np.int32), np.empty(size, "u8")
+        joins.index_prefixes(indptr, ranks, folded, some, 0.5, starts, rows, words)
+        bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+        assert [rows[begin:end].tolist() for begin, end in bounds] == expected
+        assert words.tolist() == folded[rows].tolist()

@@ -32,12 +32,16 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         {"call", "ops", "ops_per_s", "p50_ms", "p99_ms", "errors"},
     ),
     "peers": (
-        ["--items", "60", "--peers", "hnswlib,chroma"],
+        ["--stored", "20", "--items", "60", "--peers", "hnswlib,chroma,pgvector"],
         {"peer", "version", "note", "duplicates_let_in"},
     ),
     "startup": (
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
         {"phase", "n", "settled_rss_bytes"},
+    ),
+    "embedding": (
+        [*("--texts-count", "8", "--batches", "4", "--callers", "2"), "--limit-s", "0.2"],
+        {"part", "method", "batch", "workers", "callers", "cpu_ms_per_text"},
     ),
 }
 
@@ -76,6 +80,31 @@ def test_smallest_run_gives_rows_with_the_promised_fields(
     for row in rows:
         assert set(row) >= EVERY | fields
         assert row["bench"] == name
+
+
+def test_tables_put_methods_of_the_same_scan_side_by_side(tmp_path: Path) -> None:
+    same = {"kernel": "scan", "n": 2000, "dimension": 8, "texts": "synthetic", "distance": 0.05}
+    rows = [
+        same | {"method": "totonoe", "batch": 1, "cpu_ms": 0.5},
+        same | {"method": "totonoe", "batch": 32, "cpu_ms": 0.25},
+        {"kernel": "decay", "method": "totonoe", "n": 10, "cpu_ms": 12.345},
+    ]
+    (tmp_path / "kernels.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+    command = [sys.executable, "-m", "bench.tables", "--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip().splitlines() == [
+        "make bench-kernels",
+        "",
+        "| n | dim | texts | distance | totonoe | totonoe, 32 at once |",
+        "|---|---|---|---|---|---|",
+        "| 2,000 | 8 | synthetic | 0.05 | 0.5 | 0.25 |",
+        "",
+        "| kernel | n | method | CPU ms |",
+        "|---|---|---|---|",
+        "| decay | 10 | totonoe | 12.3 |",
+    ]
 
 
 def test_every_bench_has_a_target_and_a_place_in_the_docs() -> None:

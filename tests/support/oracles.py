@@ -37,17 +37,6 @@ def rows_at_least(block: Any, mask: Any, query: Any, threshold: float) -> list[i
     ]
 
 
-def top_k(blocks: Sequence[tuple[int, Any, Any]], query: Any, k: int) -> list[tuple[float, int]]:
-    """The k best (similarity, slot) of blocks (base slot, rows, mask); ties by lower slot."""
-    found = [
-        (exact_similarity(rows[row], query), base + row)
-        for base, rows, mask in blocks
-        for row in range(len(rows))
-        if mask[row]
-    ]
-    return sorted(found, key=lambda pair: (-pair[0], pair[1]))[:k]
-
-
 def unit(vector: Any) -> list[float]:
     """The vector over its norm, in float64; zeros stay zeros."""
     values = _floats(vector)

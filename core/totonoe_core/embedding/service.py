@@ -40,6 +40,8 @@ class EmbeddingStats:
         Texts that wait or are under way now.
     chunks_count, batches_count : int
         What was sent to the children.
+    ready_count : int
+        Children that are loaded now.
     restarts_count : int
         Children that failed.
     cpu_s : float
@@ -51,6 +53,7 @@ class EmbeddingStats:
     waiting_count: int
     chunks_count: int
     batches_count: int
+    ready_count: int
     restarts_count: int
     cpu_s: float
 
@@ -188,6 +191,7 @@ class EmbeddingService:
                 waiting_count=self._pending.waiting_count,
                 chunks_count=self._shared.chunks_count,
                 batches_count=self._shared.batches_count,
+                ready_count=sum(slot.phase == "ready" for slot in self._shared.slots),
                 restarts_count=self._shared.restarts_count,
                 cpu_s=sum(slot.past_cpu_s + slot.cpu_s for slot in self._shared.slots),
             )

@@ -9,13 +9,15 @@ while the model loads, prints go to standard error; afterwards, when there are m
 quote, nowhere.
 
 It ends when its input ends. A thread watches for that, so it also ends in the middle of a
-computation when the daemon was killed; nothing can be lost, it holds no state.
+computation when the daemon was killed; nothing can be lost, it holds no state. The watcher only
+sleeps: were it to read, each batch would cost a change of threads more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import queue
+import select
 import sys
 import threading
 import time
@@ -29,19 +31,15 @@ from totonoe_core.embedding import frames
 from totonoe_core.embedding.protocol import Embedder, Vectors, text_refused
 from totonoe_core.embedding.settings import make_embedder
 
-_REQUESTS_MAX = 2  # the service has one batch under way; one more is room to spare
-
 
 def main() -> NoReturn:
     """Load what the first frame asks for, then answer batches until the input ends."""
     requests, answers = _take_streams()
-    inbox: queue.Queue[tuple[bytes, bytes]] = queue.Queue(_REQUESTS_MAX)
-    threading.Thread(target=_watch, args=(requests, inbox), daemon=True).start()
-    try:
-        _serve(inbox, answers)
-    except BrokenPipeError:
-        os._exit(0)
-    raise AssertionError("unreachable: the watcher ends this process")
+    threading.Thread(target=_watch, args=(requests.fileno(),), daemon=True).start()
+    with contextlib.suppress(BrokenPipeError):
+        _serve(requests, answers)
+    # Not by sys.exit: there is nothing to save, and native code may be slow to end.
+    os._exit(0)
 
 
 def embed_each(
@@ -111,33 +109,33 @@ def _silence() -> None:
     os.close(nothing)
 
 
-def _watch(requests: BinaryIO, inbox: queue.Queue[tuple[bytes, bytes]]) -> None:
-    try:
-        while received := frames.read_frame(requests):
-            inbox.put(received)
-    finally:
-        os._exit(0)
+def _watch(descriptor: int) -> None:
+    """End the process when the other end of its input is closed."""
+    poll = select.poll()
+    poll.register(descriptor, 0)  # nothing to read is of interest, only the end
+    poll.poll()
+    os._exit(0)
 
 
-def _serve(inbox: queue.Queue[tuple[bytes, bytes]], answers: BinaryIO) -> None:
-    kind, body = inbox.get()
+def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    kind, body = frames.read_frame(requests) or (b"", b"")
     if kind != frames.SETTINGS:
         raise frames.FrameError(f"kind {kind!r} before the settings")
     try:
         embedder = make_embedder(frames.settings_from_wire(body))
         identity = embedder.identity
     except errors.TotonoeError as error:
-        _send(answers, frames.ERROR, frames.error_to_wire(error))
-        return _await_end()
+        _failed_to_load(answers, error)
+        return
     # Nothing of the outside has been embedded yet, so this message quotes no memory.
     except Exception as error:
         failed = _unavailable(f"the model does not load: {type(error).__name__}: {error}")
-        _send(answers, frames.ERROR, frames.error_to_wire(failed))
-        return _await_end()
+        _failed_to_load(answers, failed)
+        return
     _silence()
     _send(answers, frames.IDENTITY, frames.identity_to_wire(identity))
-    while True:
-        _, body = inbox.get()
+    while received := frames.read_frame(requests):
+        _, body = received
         try:
             vectors, refused = embed_each(embedder, frames.texts_from_wire(body))
         except (errors.Unavailable, errors.ModelMismatch) as error:
@@ -147,8 +145,9 @@ def _serve(inbox: queue.Queue[tuple[bytes, bytes]], answers: BinaryIO) -> None:
             _send(answers, frames.VECTORS, answer)
 
 
-def _await_end() -> None:
+def _failed_to_load(answers: BinaryIO, error: errors.TotonoeError) -> None:
     """The service reads the error, then closes the input, which ends the process."""
+    _send(answers, frames.ERROR, frames.error_to_wire(error))
     threading.Event().wait()
 
 

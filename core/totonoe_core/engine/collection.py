@@ -148,42 +148,57 @@ class Collection:
     def _embed(self, group: Group) -> None:
         """Gets the missing vectors and gives the group back to the writer.
 
-        Jobs whose texts cannot be embedded fail; the others go on.
+        Jobs whose texts cannot be embedded fail; the others go on, in their order.
         """
-        wanting = [
-            (job, position, command.content)
-            for job in group.jobs
-            for position, command in enumerate(job.commands)
-            if job.vectors[position] is None
-            and (
-                isinstance(command, Remember)
-                or (isinstance(command, Update) and "content" in command.mask)
-            )
-        ]
+        wanting: list[tuple[Job, list[int], Future[NDArray[np.float32]]]] = []
+        for job in group.jobs:
+            texts = {
+                position: command.content
+                for position, command in enumerate(job.commands)
+                if job.vectors[position] is None
+                and (
+                    isinstance(command, Remember)
+                    or (isinstance(command, Update) and "content" in command.mask)
+                )
+            }
+            if not texts:
+                continue
+            try:
+                # A request for each job, for each to fail alone; they share batches all the same.
+                future = self._embedder().submit(list(texts.values()))
+            except BaseException as error:
+                future = Future()
+                future.set_exception(error)
+            wanting.append((job, list(texts), future))
+        # Counted under a lock: the embedder answers from a thread for each of its processes.
+        lock, left = threading.Lock(), len(wanting)
 
-        def done(future: Future[NDArray[np.float32]]) -> None:
+        def done(_: Future[NDArray[np.float32]]) -> None:
+            nonlocal left
+            with lock:
+                left -= 1
+                last = left == 0
+            if last:
+                self._embedded_group(group, wanting)
+
+        for _, _, future in wanting:
+            future.add_done_callback(done)
+
+    def _embedded_group(
+        self,
+        group: Group,
+        wanting: Sequence[tuple[Job, Sequence[int], Future[NDArray[np.float32]]]],
+    ) -> None:
+        failed = set()
+        for job, positions, future in wanting:
             try:
                 found = future.result()
             except BaseException as error:
-                self._fail_without_vectors(group, wanting, error)
-                return
-            for (job, position, _), vector in zip(wanting, found, strict=True):
-                job.vectors[position] = vector
-            self._writer.submit(group)
-
-        try:
-            service = self._embedder()
-            service.submit([content for _, _, content in wanting]).add_done_callback(done)
-        except BaseException as error:
-            self._fail_without_vectors(group, wanting, error)
-
-    def _fail_without_vectors(
-        self, group: Group, wanting: Sequence[tuple[Job, int, str]], error: BaseException
-    ) -> None:
-        failed = {id(job) for job, _, _ in wanting}
-        for job in group.jobs:
-            if id(job) in failed:
                 fail(job.future, error)
+                failed.add(id(job))
+                continue
+            for position, vector in zip(positions, found, strict=True):
+                job.vectors[position] = vector
         rest = [job for job in group.jobs if id(job) not in failed]
         if rest:
             self._writer.submit(Group(rest))

@@ -4,10 +4,11 @@ Tokens are numbered from the rarest to the commonest of the run, an order that s
 the run, and sets are taken from the smallest to the largest. If a pair needs c common tokens,
 then the first |x| - c + 1 tokens of one and the first |y| - c + 1 of the other share one: only
 those prefixes, which hold the rare tokens, are indexed and looked up (Bayardo, Ma, Srikant,
-"Scaling Up All Pairs Similarity Search", 2007). What is left is dropped by size, by how many
-tokens follow the match (Xiao, Wang, Lin, Yu, "Efficient Similarity Joins for Near Duplicate
-Detection", 2008, §4) and by bitmaps (Sandes, Teodoro, Melo, "Bitmap Filter: Speeding up Exact
-Set Similarity Joins with Bitwise Operations", 2020), and then merged in full.
+"Scaling Up All Pairs Similarity Search", 2007; the shorter index prefix is that of Xiao, Wang,
+Lin, Yu, "Efficient Similarity Joins for Near Duplicate Detection", 2008). What is left is dropped
+by size and by bitmaps (Sandes, Teodoro, Melo, "Bitmap Filter: Speeding up Exact Set Similarity
+Joins with Bitwise Operations", 2020), of one word that lies in the index itself and then of
+several, and merged in full.
 
 Why it is exact: each filter is an upper bound on the common tokens, compared with a need that is
 at most one too low (`kernels.joins.overlap_needed`); the last comparison is that of
@@ -24,15 +25,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.index.arrays import View
-from totonoe_core.kernels.joins import fold_bits, index_prefixes, probe_rows
+from totonoe_core.kernels.joins import (
+    STRETCH,
+    Index,
+    fold_bits,
+    index_prefixes,
+    prefix_total,
+    probe_rows,
+)
 
-_WORDS = 2
-"""64-bit words of a bitmap."""
+_WORDS = 4
+"""64-bit words of the bitmap of a close look."""
 _PAIRS = 1 << 16
 """Pairs that one step may find, at least."""
-_FIRST_WORK = 1 << 16
-_WORK = 1 << 22
-"""Index entries that one step reads: a few milliseconds first, then some tens."""
+_FIRST_WORK = 1 << 18
+_WORK = 1 << 24
+"""Index entries that one step reads: about a millisecond first, then some tens."""
 
 
 class JaccardPairs(NamedTuple):
@@ -56,7 +64,8 @@ def jaccard_pairs(
     Parameters
     ----------
     view : View
-        Taken by the caller; its tokens are copied, 4 bytes each, before the first pair.
+        Taken by the caller. Before the first pair its tokens are copied, 4 bytes each, and those
+        of the prefixes indexed, 12 bytes each.
     slots : int64[n]
         Slots of the view, in any order; repeats are folded.
     similarity_above, changed, stop
@@ -119,21 +128,23 @@ def jaccard_pairs_of_sets(
     ranks, tokens = _ranks(indptr, values, order)
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[order])])
     is_changed = is_changed[order]
-    bits = np.zeros((len(order), _WORDS), np.uint64)
+    folded, bits = (np.zeros((len(order), words), np.uint64) for words in (1, _WORDS))
+    fold_bits(bounds, ranks, folded)
     fold_bits(bounds, ranks, bits)
-    every = _Index(bounds, ranks, np.ones(len(order), np.uint8), similarity_above, tokens)
-    some = _Index(bounds, ranks, is_changed * (not is_changed.all()), similarity_above, tokens)
-    overlap, candidates = np.zeros(len(order), np.int32), np.empty(len(order), np.int32)
+    of_one_word = folded[:, 0]
+    every, some = (
+        _index(bounds, ranks, of_one_word, chosen, similarity_above, tokens)
+        for chosen in (np.ones_like(is_changed), is_changed * (not is_changed.all()))
+    )
+    seen, scratch = np.full(len(order), -1, np.int32), np.empty(2 * STRETCH, np.int32)
     capacity = max(len(order), _PAIRS)
     a, b = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     similarity = np.empty(capacity, np.float64)
     state = np.array([0, 0, _FIRST_WORK], np.int64)
     while state[0] < len(order) and not (stop is not None and stop.is_set()):
         probe_rows(
-            bounds, ranks, bits, is_changed, similarity_above,
-            every.begin, every.starts, every.rows, every.places,
-            some.begin, some.starts, some.rows, some.places,
-            overlap, candidates, state, a, b, similarity,
+            bounds, ranks, of_one_word, bits, is_changed, similarity_above, every, some,
+            seen, scratch, state, a, b, similarity,
         )  # fmt: skip
         state[2] = min(_WORK, 2 * int(state[2]))
         count = int(state[1])
@@ -144,22 +155,20 @@ def jaccard_pairs_of_sets(
             )
 
 
-class _Index:
-    """Index prefixes of chosen rows: lists by token, and where each list still matters."""
-
-    def __init__(
-        self,
-        bounds: NDArray[np.int64],
-        ranks: NDArray[np.int32],
-        chosen: NDArray[np.uint8],
-        similarity_above: float,
-        tokens: int,
-    ) -> None:
-        size = int(np.dot(np.diff(bounds), chosen))
-        self.starts = np.zeros(tokens + 1, np.int64)
-        self.rows, self.places = np.empty(size, np.int32), np.empty(size, np.int32)
-        index_prefixes(bounds, ranks, chosen, similarity_above, self.starts, self.rows, self.places)
-        self.begin = self.starts[:-1].copy()
+def _index(
+    bounds: NDArray[np.int64],
+    ranks: NDArray[np.int32],
+    folded: NDArray[np.uint64],
+    chosen: NDArray[np.uint8],
+    similarity_above: float,
+    tokens: int,
+) -> Index:
+    """Index prefixes of chosen rows, and the part of each list that is in reach: none yet."""
+    size = prefix_total(bounds, chosen, similarity_above)
+    starts = np.zeros(tokens + 1, np.int64)
+    rows, words = np.empty(size, np.int32), np.empty(size, np.uint64)
+    index_prefixes(bounds, ranks, folded, chosen, similarity_above, starts, rows, words)
+    return starts, rows, words, np.stack([starts[:-1], starts[:-1]])
 
 
 def _ranks(

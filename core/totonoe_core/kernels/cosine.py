@@ -5,8 +5,8 @@ rounding; a zero vector has similarity 0 to everything. The float32 kernels sum 
 the compiler chooses (error below 1e-6 at 512 dimensions) and only find candidates; whatever
 lies near a threshold is decided by `similarity64`, whose order is fixed (FACTS 8).
 
-A scan of 100,000 rows of 512 dimensions costs 8 ms of one thread, a top 10 10 ms; BLAS and a
-selection in numpy cost 10 ms each, so there is no second path. Oracles: `tests/support/oracles.py`.
+A scan of 100,000 rows of 512 dimensions costs 8 ms of one thread, and BLAS with a selection in
+numpy 10 ms. Oracles: `tests/support/oracles.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from totonoe_core.kernels.flags import (
     float64_out,
     int32_in,
     int32_out,
-    int64_out,
     kernel,
     uint8_in,
 )
@@ -32,7 +31,6 @@ Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 UInt8 = npt.NDArray[np.uint8]
 Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 _UNIT_TOLERANCE = 2.5e-7
 """Deviation of a squared norm from 1 that float32 rounding of a unit vector explains."""
@@ -107,102 +105,6 @@ def scan_at_least(
                 out_similarity[count] = similarity
                 count += 1
     return count
-
-
-@kernel(types.boolean(types.float32, types.int64, types.float32, types.int64))
-def _ranks_below(a: np.float32, a_slot: int, b: np.float32, b_slot: int) -> bool:
-    return bool(a < b or (a == b and a_slot > b_slot))
-
-
-@kernel(types.void(float32_out, int64_out, types.int64))
-def _sink_root(heap_similarity: Float32, heap_slot: Int64, size: int) -> None:
-    """Move the root down until no child ranks below its parent."""
-    similarity, slot = heap_similarity[0], heap_slot[0]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        other = child + 1
-        if other < size and _ranks_below(
-            heap_similarity[other], heap_slot[other], heap_similarity[child], heap_slot[child]
-        ):
-            child = other
-        if not _ranks_below(heap_similarity[child], heap_slot[child], similarity, slot):
-            break
-        heap_similarity[at], heap_slot[at] = heap_similarity[child], heap_slot[child]
-        at = child
-    heap_similarity[at], heap_slot[at] = similarity, slot
-
-
-@kernel(
-    types.int64(block_in, uint8_in, float32_in, types.int64, float32_out, int64_out, types.int64)
-)
-def top_k_merge(
-    block: Float32,
-    mask: UInt8,
-    query: Float32,
-    base_slot: int,
-    heap_similarity: Float32,
-    heap_slot: Int64,
-    size: int,
-) -> int:
-    """Merge the rows of one block into a running top k. k is the length of the heap.
-
-    Start with size 0, call once for each block, in any order, and end with `top_k_sort`. Ties
-    go to the lower slot, so the result does not depend on the order of the blocks.
-
-    Parameters
-    ----------
-    block : float32[n, dim]
-        C order, finite, rows of unit norm or zero.
-    mask : uint8[n]
-        Rows with 0 are left out.
-    query : float32[dim]
-        Finite, unit norm.
-    base_slot : int64
-        Slot of the block's row 0; the slot of row i is base_slot + i.
-    heap_similarity, heap_slot : float32[k], int64[k]
-        A heap with the lowest of the kept rows at its root; changed in place.
-    size : int64
-        How many places of the heap are filled.
-
-    Returns
-    -------
-    int
-        The new size, at most k.
-    """
-    k = heap_slot.shape[0]
-    if k == 0:
-        return 0
-    for row in range(mask.shape[0]):
-        if mask[row] == 0:
-            continue
-        similarity = _dot(block, row, query)
-        slot = base_slot + row
-        if size < k:
-            at = size
-            size += 1
-            while at > 0:
-                parent = (at - 1) // 2
-                if not _ranks_below(similarity, slot, heap_similarity[parent], heap_slot[parent]):
-                    break
-                heap_similarity[at], heap_slot[at] = heap_similarity[parent], heap_slot[parent]
-                at = parent
-            heap_similarity[at], heap_slot[at] = similarity, slot
-        elif _ranks_below(heap_similarity[0], heap_slot[0], similarity, slot):
-            heap_similarity[0], heap_slot[0] = similarity, slot
-            _sink_root(heap_similarity, heap_slot, size)
-    return size
-
-
-@kernel(types.void(float32_out, int64_out, types.int64))
-def top_k_sort(heap_similarity: Float32, heap_slot: Int64, size: int) -> None:
-    """Order a heap of `top_k_merge` in place: highest similarity first, ties by lower slot."""
-    for last in range(size - 1, 0, -1):
-        heap_similarity[0], heap_similarity[last] = heap_similarity[last], heap_similarity[0]
-        heap_slot[0], heap_slot[last] = heap_slot[last], heap_slot[0]
-        _sink_root(heap_similarity, heap_slot, last)
 
 
 @kernel(types.float64(float32_in, float32_in), exact=True)

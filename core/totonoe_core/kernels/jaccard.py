@@ -19,12 +19,10 @@ from totonoe_core.kernels.flags import (
     int32_out,
     int64_in,
     kernel,
-    uint8_in,
     uint64_in,
 )
 
 Float64 = npt.NDArray[np.float64]
-UInt8 = npt.NDArray[np.uint8]
 UInt64 = npt.NDArray[np.uint64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -80,72 +78,6 @@ def jaccard_pair(a: UInt64, b: UInt64) -> float:
 
 
 @kernel(
-    types.int64(int64_in, uint64_in, uint8_in, uint64_in, types.float64, int32_out, float64_out),
-    exact=True,
-)
-def scan_above(
-    indptr: Int64,
-    values: UInt64,
-    mask: UInt8,
-    query: UInt64,
-    threshold: float,
-    out_rows: Int32,
-    out_similarity: Float64,
-) -> int:
-    """Rows whose Jaccard similarity to the query is strictly greater than `threshold`.
-
-    Document 002, Layer 2 compares with `>`. Rows whose size alone rules them out are not read:
-    the intersection is at most the smaller set and the union at least the larger, and rounding
-    keeps that order, so nothing is missed.
-
-    Parameters
-    ----------
-    indptr : int64[n + 1]
-        Row bounds into `values`; ascending.
-    values : uint64[nnz]
-        Ascending and unique inside each row.
-    mask : uint8[n]
-        Rows with 0 are left out.
-    query : uint64[q]
-        Ascending, unique; an empty one finds nothing.
-    threshold : float64
-        In [0, 1).
-    out_rows : int32[n]
-        Receives row numbers, ascending, in its first `count` places.
-    out_similarity : float64[n]
-        Receives their similarities, the same bits as `jaccard_pair`.
-
-    Returns
-    -------
-    int
-        count, how many places were filled.
-    """
-    count = 0
-    query_size = query.shape[0]
-    if query_size == 0:
-        return 0
-    share = threshold / (1.0 + threshold)
-    for row in range(mask.shape[0]):
-        if mask[row] == 0:
-            continue
-        start, end = indptr[row], indptr[row + 1]
-        size = end - start
-        if size == 0 or min(size, query_size) / max(size, query_size) <= threshold:
-            continue
-        # One less than the bound J > t gives, so that its rounding cannot lose a row.
-        needed = int(share * (size + query_size)) - 1
-        common = _common(values, start, end, query, needed)
-        if common < 0:
-            continue
-        similarity = common / (size + query_size - common)
-        if similarity > threshold:
-            out_rows[count] = row
-            out_similarity[count] = similarity
-            count += 1
-    return count
-
-
-@kernel(
     types.int64(
         int64_in,
         uint64_in,
@@ -170,18 +102,27 @@ def rows_above(
     out_rows: Int32,
     out_similarity: Float64,
 ) -> int:
-    """`scan_above` for selected rows of which something is known: the same bits for those.
+    """Those of chosen rows whose Jaccard similarity to a query is greater than a threshold.
+
+    Document 002, Layer 2 compares with `>`.
 
     Parameters
     ----------
-    indptr, values, query, threshold
-        As `scan_above` takes them.
+    indptr : int64[n + 1]
+        Row bounds into `values`; ascending.
+    values : uint64[nnz]
+        Ascending and unique inside each row.
     rows : int32[m]
         Row numbers in [0, n), in any order. Not checked.
     shared, more : int32[m], int64
         A row has at most `shared` + `more` tokens in common with the query.
+    query : uint64[q]
+        Ascending, unique; an empty one finds nothing.
+    threshold : float64
+        In [0, 1).
     out_rows, out_similarity : int32[m], float64[m]
-        Receive the rows above the threshold, in the order of `rows`, and their similarities.
+        Receive the rows above the threshold, in the order of `rows`, and their similarities, the
+        same bits as `jaccard_pair`.
 
     Returns
     -------

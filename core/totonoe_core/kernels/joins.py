@@ -19,6 +19,7 @@ from totonoe_core.kernels.flags import (
     int64_out,
     kernel,
     uint8_in,
+    uint64_in,
 )
 from totonoe_core.kernels.jaccard import ROUNDING, overlap_needed
 
@@ -28,11 +29,18 @@ UInt8 = npt.NDArray[np.uint8]
 UInt64 = npt.NDArray[np.uint64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Index = tuple[Int64, Int32, UInt64, Int64]
 
 bits_in = types.Array(types.uint64, 2, "C", readonly=True)
 bits_out = types.Array(types.uint64, 2, "C")
+uint64_out = types.Array(types.uint64, 1, "C")
+window_out = types.Array(types.int64, 2, "C")
 
 _STRIDE = 64
+STRETCH = 1024
+"""List entries that are compared before those that pass are looked at."""
+_CLOSE_LOOK = 32
+"""What a close look at a pair costs, in list entries."""
 
 
 @kernel(types.int64(block_in, types.float32, types.int64, int32_out, int32_out))
@@ -169,17 +177,20 @@ def _ones(word: np.uint64) -> int:
 
 
 @kernel(
-    types.void(int64_in, int32_in, uint8_in, types.float64, int64_out, int32_out, int32_out),
+    types.void(
+        int64_in, int32_in, uint64_in, uint8_in, types.float64, int64_out, int32_out, uint64_out
+    ),
     exact=True,
 )
 def index_prefixes(
     indptr: Int64,
     ranks: Int32,
+    folded: UInt64,
     chosen: UInt8,
     similarity_above: float,
     starts: Int64,
     rows: Int32,
-    places: Int32,
+    words: UInt64,
 ) -> None:
     """Inverted index over the index prefixes of chosen sets, rows ascending in each list.
 
@@ -187,14 +198,17 @@ def index_prefixes(
     ----------
     indptr, ranks : int64[n + 1], int32[nnz]
         Sets in CSR form, ascending ranks inside a row, rows ascending by size.
+    folded : uint64[n]
+        Each set as one word, from `fold_bits`.
     chosen : uint8[n]
         Rows with 0 are left out.
     similarity_above : float64
         In [0, 1).
     starts : int64[tokens + 1]
         Zero; receives where each token's list begins.
-    rows, places : int32[nnz]
-        Receive the rows, and the token's place in its row.
+    rows, words : int32[size], uint64[size]
+        Receive the rows and, beside them, their words: what reads a list reads one stretch of
+        memory. `size` is that of `prefix_total`.
     """
     share = 2.0 * similarity_above / (1.0 + similarity_above)
     for pass_ in range(2):
@@ -207,7 +221,7 @@ def index_prefixes(
                 token = ranks[begin + at]
                 if pass_ == 1:
                     rows[starts[token]] = row
-                    places[starts[token]] = at
+                    words[starts[token]] = folded[row]
                 starts[token + 1 - pass_] += 1
         if pass_ == 0:
             for token in range(starts.shape[0] - 1):
@@ -218,21 +232,71 @@ def index_prefixes(
     starts[0] = 0
 
 
+@kernel(types.int64(int64_in, uint8_in, types.float64), exact=True)
+def prefix_total(indptr: Int64, chosen: UInt8, similarity_above: float) -> int:
+    """How many entries `index_prefixes` makes of the same arguments."""
+    share = 2.0 * similarity_above / (1.0 + similarity_above)
+    total = 0
+    for row in range(chosen.shape[0]):
+        size = indptr[row + 1] - indptr[row]
+        if chosen[row] != 0:
+            total += size - overlap_needed(size, share) + 1
+    return total
+
+
+@kernel(
+    types.int64(
+        uint64_in, int32_in, types.int64, types.int64, types.uint64, types.int64, int32_out
+    ),
+    exact=True,
+)
+def _nearly_equal(
+    words: UInt64, rows: Int32, first: int, last: int, word: np.uint64, most: int, out: Int32
+) -> int:
+    """Rows first..last of a list, at most `STRETCH`, whose word differs in at most so many bits.
+
+    `out` is int32[2 * STRETCH]: its first places receive the rows.
+    """
+    # Two loops without a branch: the first runs on many words at once, the second only counts.
+    for at in range(last - first):
+        out[STRETCH + at] = _ones(words[first + at] ^ word)
+    count = 0
+    for at in range(last - first):
+        out[count] = rows[first + at]
+        count += out[STRETCH + at] <= most
+    return count
+
+
+@kernel(
+    types.int64(int32_in, types.int64, types.int64, types.int64, types.int64, types.int64),
+    exact=True,
+)
+def _common(ranks: Int32, left: int, end: int, right: int, right_end: int, needed: int) -> int:
+    """Common tokens of two rows, or any lower number once `needed` is out of reach."""
+    common = 0
+    while left < end and right < right_end:
+        if common + min(end - left, right_end - right) < needed:
+            break
+        x, y = ranks[left], ranks[right]
+        common += x == y
+        left += x <= y
+        right += y <= x
+    return common
+
+
+_index = types.Tuple((int64_in, int32_in, uint64_in, window_out))  # type: ignore[no-untyped-call]
+
+
 @kernel(
     types.void(
         int64_in,
         int32_in,
+        uint64_in,
         bits_in,
         uint8_in,
         types.float64,
-        int64_out,
-        int64_in,
-        int32_in,
-        int32_in,
-        int64_out,
-        int64_in,
-        int32_in,
-        int32_in,
+        _index,
+        _index,
         int32_out,
         int32_out,
         int64_out,
@@ -245,19 +309,14 @@ def index_prefixes(
 def probe_rows(
     indptr: Int64,
     ranks: Int32,
+    folded: UInt64,
     bits: UInt64,
     changed: UInt8,
     similarity_above: float,
-    all_from: Int64,
-    all_starts: Int64,
-    all_rows: Int32,
-    all_places: Int32,
-    changed_from: Int64,
-    changed_starts: Int64,
-    changed_rows: Int32,
-    changed_places: Int32,
-    overlap: Int32,
-    candidates: Int32,
+    every: Index,
+    some: Index,
+    seen: Int32,
+    scratch: Int32,
     state: Int64,
     out_a: Int32,
     out_b: Int32,
@@ -265,104 +324,80 @@ def probe_rows(
 ) -> None:
     """Join the next rows with the rows before them; the probing half of PPJoin.
 
+    Nearly all of the time goes into reading lists, a few entries in a hundred thousand of which
+    become a pair: so an entry costs one word, and what is left is looked at closely.
+
     Parameters
     ----------
     indptr, ranks : int64[n + 1], int32[nnz]
         Sets in CSR form, none empty, ascending ranks inside a row, rows ascending by size.
-    bits : uint64[n, words]
-        From `fold_bits`.
+    folded, bits : uint64[n], uint64[n, words]
+        From `fold_bits`, as one word and as several.
     changed : uint8[n]
         A changed row probes the index of all rows, another one that of the changed rows.
     similarity_above : float64
         In [0, 1), exclusive.
-    all_from, changed_from : int64[tokens]
-        First entry of each list that is still long enough; equal to the starts at first. They
-        move on with the probing rows, whose sizes grow.
-    all_*, changed_*
-        From `index_prefixes`.
-    overlap : int32[n]
-        Zero, and zero again at return.
-    candidates : int32[n]
-        Scratch.
+    every, some : (int64[tokens + 1], int32[size], uint64[size], int64[2, tokens])
+        The index of all rows and that of the changed ones: three arrays from `index_prefixes`,
+        and the part of each list that is long enough and lies before the probing row: from its
+        start to its start at first, it moves on with the probing rows, whose sizes grow.
+    seen : int32[n]
+        -1 at first: the last row that looked at each row closely.
+    scratch : int32[2 * STRETCH]
     state : int64[3]
-        Next row to probe (moved on), places filled (set), and how many list entries may be
-        read before it returns.
+        Next row to probe (moved on), places filled (set), and how much work, in list entries,
+        may be done before it returns.
     out_a, out_b, out_similarity : int32[c], int32[c], float64[c]
         Receive rows a < b and their similarity; c >= n.
     """
     share = similarity_above / (1.0 + similarity_above)
-    words = bits.shape[1]
     count = 0
     work = 0
     row = state[0]
     total = indptr.shape[0] - 1
     while row < total and work < state[2] and count + row <= out_a.shape[0]:
+        starts, rows, words, window = every if changed[row] != 0 else some
         begin, end = indptr[row], indptr[row + 1]
         size = end - begin
-        found = 0
         least_size = similarity_above * size - ROUNDING
+        # Bits that differ are tokens that only one of two sets has: a + b - 2 * common, which is
+        # at most (a + b) * (1 - 2 * share) for a pair that counts, and b <= a.
+        most = int(np.floor(2 * size * (1.0 - 2.0 * share) + 2.0 * ROUNDING))
         for place in range(size - overlap_needed(size, similarity_above) + 1):
             token = ranks[begin + place]
-            if changed[row] != 0:
-                first, last = all_from[token], all_starts[token + 1]
-                rows, places = all_rows, all_places
-            else:
-                first, last = changed_from[token], changed_starts[token + 1]
-                rows, places = changed_rows, changed_places
+            stop = starts[token + 1]
+            first, last = window[0, token], window[1, token]
+            while last < stop and rows[last] < row:
+                last += 1
             while first < last and indptr[rows[first] + 1] - indptr[rows[first]] < least_size:
                 first += 1
-            if changed[row] != 0:
-                all_from[token] = first
-            else:
-                changed_from[token] = first
-            for at in range(first, last):
-                other = rows[at]
-                if other >= row:
-                    break
-                work += 1
-                common = overlap[other]
-                if common < 0:
-                    continue
-                other_size = indptr[other + 1] - indptr[other]
-                needed = overlap_needed(size + other_size, share)
-                if common == 0:
-                    # Bits that differ are tokens that only one of the two sets has.
-                    differing = np.int64(0)
-                    for word in range(words):
-                        differing += _ones(bits[row, word] ^ bits[other, word])
-                    if size + other_size - differing < 2 * needed:
-                        overlap[other] = -1
-                        candidates[found] = other
-                        found += 1
+            window[0, token], window[1, token] = first, last
+            work += last - first
+            while first < last:
+                upto = min(last, first + STRETCH)
+                near = _nearly_equal(words, rows, first, upto, folded[row], most, scratch)
+                first = upto
+                for at in range(near):
+                    other = scratch[at]
+                    if seen[other] == row:
                         continue
-                    candidates[found] = other
-                    found += 1
-                rest = min(size - place, other_size - places[at])
-                overlap[other] = common + 1 if common + rest >= needed else -1
-        for at in range(found):
-            other = candidates[at]
-            hopeless = overlap[other] < 0
-            overlap[other] = 0
-            if hopeless:
-                continue
-            other_end = indptr[other + 1]
-            other_size = other_end - indptr[other]
-            needed = overlap_needed(size + other_size, share)
-            left, right = begin, indptr[other]
-            common = 0
-            while left < end and right < other_end:
-                if common + min(end - left, other_end - right) < needed:
-                    break
-                x, y = ranks[left], ranks[right]
-                common += x == y
-                left += x <= y
-                right += y <= x
-            similarity = common / (size + other_size - common)
-            if similarity > similarity_above:
-                out_a[count] = other
-                out_b[count] = row
-                out_similarity[count] = similarity
-                count += 1
+                    seen[other] = row
+                    work += _CLOSE_LOOK
+                    other_begin, other_end = indptr[other], indptr[other + 1]
+                    sizes = size + other_end - other_begin
+                    needed = overlap_needed(sizes, share)
+                    differing = np.int64(0)
+                    for word in range(bits.shape[1]):
+                        differing += _ones(bits[row, word] ^ bits[other, word])
+                    if sizes - differing < 2 * needed:
+                        continue
+                    common = _common(ranks, begin, end, other_begin, other_end, needed)
+                    similarity = common / (sizes - common)
+                    if similarity > similarity_above:
+                        out_a[count] = other
+                        out_b[count] = row
+                        out_similarity[count] = similarity
+                        count += 1
         row += 1
     state[0] = row
     state[1] = count

@@ -41,19 +41,15 @@ def warm_up() -> float:
         out_rows = np.empty(2, dtype=np.int32)
         out32 = np.empty(2, dtype=np.float32)
         out64 = np.empty(2, dtype=np.float64)
-        slots = np.empty(2, dtype=np.int64)
 
         cosine.dot_rows(block, rows, query, out32)
         cosine.scan_at_least(block, mask, query, 0.5, out_rows, out32)
-        size = cosine.top_k_merge(block, mask, query, 0, out32, slots, 0)
-        cosine.top_k_sort(out32, slots, size)
         cosine.similarity64(block[0], query)
         cosine.similarity64_rows(block, rows, query, out64)
         cosine.normalize_rows(block)
         cosine.unit(query)
         _warm_up_prefix(prefix, block, mask, query, out_rows, out32)
         jaccard.jaccard_pair(values, values)
-        jaccard.scan_above(indptr, values, mask, values, 0.5, out_rows, out64)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
         _warm_up_joins(joins, block, indptr, rows, mask)
@@ -111,16 +107,18 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
 def _warm_up_joins(
     joins: ModuleType, block: Float32, indptr: Int64, ranks: Int32, mask: UInt8
 ) -> None:
-    rows, columns, overlap, candidates = np.zeros((4, 8), dtype=np.int32)
+    rows, columns, seen = np.zeros((3, 8), dtype=np.int32)
     out = np.empty(8)
     joins.pairs_at_least(block, 0.5, 1, rows, columns)
     joins.keep_below(block, block, rows[:1], columns[:1], 0.5, 0.5, out)
     bits, starts = np.zeros((2, 1), dtype=np.uint64), np.zeros(3, dtype=np.int64)
+    words = np.zeros(joins.prefix_total(indptr, mask, 0.5), dtype=np.uint64)
     joins.fold_bits(indptr, ranks, bits)
-    joins.index_prefixes(indptr, ranks, mask, 0.5, starts, rows, columns)
+    joins.index_prefixes(indptr, ranks, bits[:, 0], mask, 0.5, starts, rows, words)
     state = np.array([0, 0, 8], dtype=np.int64)
-    lists = (starts[:-1].copy(), starts, rows, columns)
+    lists = (starts, rows, words, np.stack([starts[:-1], starts[:-1]]))
+    scratch = np.empty(2 * joins.STRETCH, np.int32)
     found = (np.empty(8, np.int32), np.empty(8, np.int32), out)
     joins.probe_rows(
-        indptr, ranks, bits, mask, 0.5, *lists, *lists, overlap, candidates, state, *found
+        indptr, ranks, bits[:, 0], bits, mask, 0.5, lists, lists, seen, scratch, state, *found
     )
