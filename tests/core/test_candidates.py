@@ -159,7 +159,7 @@ def test_oracle_on_these_stores_sees_every_layer_refuse() -> None:
                 if not decision.duplicate:
                     new.id = f"{len(known)}"
                     known.append(new)
-    assert seen["standard"] == {"none", "exact", "cosine"}
+    assert seen["standard"] == {"none", "exact", "jaccard"}
     assert seen["ego"] == {"none", "cosine"}
     # Layer 3 of 002 leaves nothing to its session layer: the same threshold, over more.
     assert seen["robotmem"] == {"none", "exact", "jaccard", "cosine"}
