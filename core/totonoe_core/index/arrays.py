@@ -39,6 +39,7 @@ NEVER = np.iinfo(np.int64).max
 
 COLUMNS: dict[str, Any] = {
     "row": np.int64,
+    "id_bits": np.uint64,
     "status": np.uint8,
     "kind": np.uint8,
     "state_kind": np.uint8,
@@ -87,7 +88,7 @@ class Chunk:
         begin = int(self.indptr[at])
         end = begin + len(values)
         if end > len(self.tokens):
-            grown = np.zeros(max(end, 2 * len(self.tokens)), np.uint64)
+            grown = np.zeros(max(end, len(self.tokens) + len(self.tokens) // 4), np.uint64)
             grown[:begin] = self.tokens[:begin]
             self.tokens = grown
         self.tokens[begin:end] = values
