@@ -5,7 +5,7 @@ No file and no lock: what the writer does beside it is measured by `bench.guard`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,12 @@ from totonoe_core.guard import candidates
 from totonoe_core.guard.policy import PRESETS, GuardPolicy
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, NEVER, STATE_KINDS, STATUSES, Arrays
+from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Kind, StateKind, Status
 from totonoe_core.text.tokens import token_hashes, tokens
+
+BATCHES = (1, 8, 32)
 
 
 def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
@@ -76,3 +79,46 @@ def rows(
             "refused_share": float(np.mean(refused)),
             **times.row(),
         }
+
+
+def batch_rows(
+    prefix: Prefix,
+    asked: material.Vectors,
+    distances: Iterable[float],
+    count: int,
+    limit_s: float,
+) -> Iterator[dict[str, Any]]:
+    """The refusing scan for a group commit: a batch of queries in one pass.
+
+    Times are for each query, `found` is the mean number of rows for it; a batch of one is scanned
+    by rows.
+    """
+    view = prefix.arrays.view()
+    mask = np.ones(view.count, np.bool_)
+    for distance in distances:
+        for batch in BATCHES:
+            found: list[int] = []
+
+            def work(
+                number: int,
+                distance: float = distance,
+                batch: int = batch,
+                found: list[int] = found,
+            ) -> None:
+                start = number * batch % max(1, len(asked) - batch)
+                queries = asked[start : start + batch]
+                for slots, _ in prefix.reaching_many(view, queries, mask, 1.0 - distance):
+                    found.append(len(slots))
+
+            times = common.repeat(work, count, limit_s)
+            row = times.row()
+            yield {
+                "kernel": "scan_batch",
+                "method": "totonoe_prefix",
+                "distance": distance,
+                "batch": batch,
+                "found": float(np.mean(found)),
+                "repeats": row["repeats"],
+                "cpu_ms_per_query": row["cpu_ms"] / batch,
+                "p50_ms_per_query": row["p50_ms"] / batch,
+            }

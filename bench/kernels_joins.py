@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import common, material
+from bench import common, kernels_guard, material
 from totonoe_core.index.arrays import Arrays
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.joins.cosine import cosine_pairs
@@ -52,6 +52,7 @@ def prefix_rows(
             "build_cpu_s": build_cpu_s,
             **times.row(),
         }
+    yield from kernels_guard.batch_rows(prefix, asked, distances, count, limit_s)
 
 
 def cosine_rows(arrays: Arrays, limit_s: float) -> Iterator[dict[str, Any]]:

@@ -90,6 +90,23 @@ def _warm_up_prefix(
         out_rows,
         out_similarity,
     )
+    pairs = np.empty((2, 4), dtype=np.int32)
+    prefix.keep_reaching(
+        np.zeros((2, 2), dtype=np.float32),
+        lead_residual,
+        rest,
+        residual,
+        block,
+        mask,
+        lead_residual,
+        rest,
+        residual,
+        block,
+        0.5,
+        pairs[0],
+        pairs[1],
+        np.empty(4, dtype=np.float32),
+    )
 
 
 def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:
