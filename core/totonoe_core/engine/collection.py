@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits, validate
+from totonoe_core import heap, limits, validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
@@ -378,6 +378,7 @@ class Collection:
             try:
                 for one in due:
                     one.maintain(self._stop)
+                heap.trim()
             finally:
                 self._indexing.release()
             # What was written meanwhile may be enough again, and nobody writes after it.
