@@ -141,7 +141,8 @@ class Cosines:
         slots, first_unindexed = found
         slots = slots[slots < self._view.count]
         slots = slots[visible[slots]]
-        tail = np.flatnonzero(visible[first_unindexed:]).astype(np.int64) + first_unindexed
-        if len(slots) + len(tail) < min(limit, int(np.count_nonzero(visible))):
+        # The tail does not count: it says nothing of who is near among the others.
+        if len(slots) < min(limit, int(np.count_nonzero(visible[:first_unindexed]))):
             return None
+        tail = np.flatnonzero(visible[first_unindexed:]).astype(np.int64) + first_unindexed
         return np.union1d(slots, tail)
