@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
-from totonoe_core.guard.cosines import Cosines
+from totonoe_core.guard.cosines import Cosines, similarities64_at
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import Prefix
-from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.kernels.jaccard import jaccard_pair
+from totonoe_core.index.token_index import TokenIndex, jaccard_at
 from totonoe_core.records import LayerReport, Method
 
 
@@ -209,10 +207,11 @@ def _cosine(
 
 
 def _best_with_same_words(view: View, probe: Probe, refusing: Mask) -> tuple[int, float | None]:
-    slots = np.array([slot for slot in probe.words_nominees if refusing[slot]], np.int64)
+    slots = np.array(probe.words_nominees, np.int64)
+    slots = slots[refusing[slots]]
     if not len(slots):
         return -1, None
-    exactly = np.array([similarity64(vector, probe.vector) for vector in view.vectors(slots)])
+    exactly = similarities64_at(view, probe.vector, slots)
     for at in np.argsort(-exactly, kind="stable"):
         if probe.confirm_words(int(slots[at])):
             return int(slots[at]), float(exactly[at])
@@ -295,13 +294,10 @@ def nearest(
     limit = limits.NEIGHBOURS_SCORED_MAX
     slots = cosines.nearest(visible, limit)
     worded, shared = by_words
-    slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
-    found = [
-        Candidate(
-            int(slot),
-            similarity64(vector, probe.vector),
-            jaccard_pair(view.tokens(int(slot)), probe.tokens),
-        )
-        for slot, vector in zip(slots, view.vectors(slots), strict=True)
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.cosine, one.slot)))
+    if len(worded):
+        slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
+    exactly = similarities64_at(view, probe.vector, slots)
+    words = jaccard_at(view, probe.tokens, slots)
+    order = np.lexsort((slots, -exactly))
+    columns = (slots[order].tolist(), exactly[order].tolist(), words[order].tolist())
+    return tuple(map(Candidate, *columns))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.index.arrays import View
+from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK, Prefix, Reaching
@@ -18,8 +19,9 @@ from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
 _PRUNES_FROM = 0.75
 """Below this similarity too few rows are ruled out for the prefix scan to be the faster one."""
-_OVERFETCH = 64
-"""Asked of the graph beyond what is wanted: some of its slots are dead or not visible."""
+_OVERFETCH = (16, 112)
+"""Asked of the graph beyond what is wanted, and if that is not enough: some of its slots are dead
+or not visible. What it costs grows with what is asked."""
 
 
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -30,14 +32,26 @@ def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
+def similarities_from(
+    view: View, query: NDArray[np.float32], first: int
+) -> NDArray[np.float32]:
+    """float32 similarity of every slot from `first` on: float32[view.count - first]."""
+    out = np.empty(max(0, view.count - first), np.float32)
+    for base, size, chunk in view.parts():
+        begin = max(first - base, 0)
+        if begin < size:
+            where = slice(base + begin - first, base + size - first)
+            np.dot(chunk.vectors[begin:size], query, out=out[where])
+    return out
+
+
 def similarities_at(
     view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """float32 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float32)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        dot_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    for where, rows, chunk in by_chunk(view, slots):
+        dot_rows(chunk.vectors, rows, query, out[where])
     return out
 
 
@@ -46,9 +60,8 @@ def similarities64_at(
 ) -> NDArray[np.float64]:
     """float64 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float64)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        similarity64_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    for where, rows, chunk in by_chunk(view, slots):
+        similarity64_rows(chunk.vectors, rows, query, out[where])
     return out
 
 
@@ -123,25 +136,28 @@ class Cosines:
 
         By the graph where there is one and enough of what it names is visible; else by all.
         """
-        nominated = self._nominated(visible, limit) if self._sparse else None
-        if nominated is None:
-            slots, rough = self._plain(visible)
-        else:
-            slots, rough = nominated, similarities_at(self._view, self._query, nominated)
+        found = self._nominated(visible, limit) if self._sparse else None
+        slots, rough = self._plain(visible) if found is None else found
         if len(slots) > limit:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
 
-    def _nominated(self, visible: Mask, limit: int) -> NDArray[np.int64] | None:
-        """Visible slots that the graph names, and all that are not in it yet."""
+    def _nominated(self, visible: Mask, limit: int) -> Reaching | None:
+        """Visible slots that the graph names, and all that are not in it yet; ascending."""
         assert self._graph is not None
-        found = self._graph.search(self._query, limit + _OVERFETCH)
-        if found is None:
-            return None
-        slots, first_unindexed = found
-        slots = slots[slots < self._view.count]
-        slots = slots[visible[slots]]
-        tail = np.flatnonzero(visible[first_unindexed:]).astype(np.int64) + first_unindexed
-        if len(slots) + len(tail) < min(limit, int(np.count_nonzero(visible))):
-            return None
-        return np.union1d(slots, tail)
+        for more in _OVERFETCH:
+            found = self._graph.search(self._query, limit + more)
+            if found is None:
+                return None
+            slots, first_unindexed = found
+            slots = slots[slots < min(first_unindexed, self._view.count)]
+            slots = np.sort(slots[visible[slots]])
+            # Slots of the tail follow each other: one product, no gathering of rows.
+            tail = np.flatnonzero(visible[first_unindexed:])
+            enough = len(slots) + len(tail) >= limit
+            if enough or len(slots) + len(tail) >= int(np.count_nonzero(visible)):
+                rough = similarities_at(self._view, self._query, slots)
+                rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]
+                slots = np.concatenate([slots, tail + first_unindexed])
+                return slots, np.concatenate([rough, rough_tail])
+        return None
