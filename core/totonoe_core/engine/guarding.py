@@ -22,10 +22,10 @@ from totonoe_core.records import (
     Fields,
     GuardReport,
     Kind,
-    Memory,
     Method,
     SimilarMemory,
 )
+from totonoe_core.store.rows import Excerpt
 from totonoe_core.text.normalize import canonical_form, snippet
 
 
@@ -119,8 +119,8 @@ class Guarding:
     def _probe(self, view: View, text: GuardedText, features: Features) -> Probe:
         index = self._state.index
 
-        def memory(slot: int) -> Memory:
-            return self._memories(view, [slot])[slot]
+        def excerpt(slot: int) -> Excerpt:
+            return self._excerpts(view, [slot])[slot]
 
         return Probe(
             vector=features.vector,
@@ -129,25 +129,25 @@ class Guarding:
             session=index.arrays.sessions.find(text.fields.session_id),
             text_nominees=index.slots_with_text(text.content_hash),
             words_nominees=index.slots_with_words(features.canonical),
-            confirm_text=lambda slot: memory(slot).content_hash == text.content_hash,
+            confirm_text=lambda slot: excerpt(slot).content_hash == text.content_hash,
             confirm_words=lambda slot: (
-                canonical_form(memory(slot).content) == canonical_form(text.content)
+                canonical_form(excerpt(slot).content) == canonical_form(text.content)
             ),
         )
 
-    def _memories(self, view: View, slots: Sequence[int]) -> dict[int, Memory]:
+    def _excerpts(self, view: View, slots: Sequence[int]) -> dict[int, Excerpt]:
         rows = {int(view.value("row", slot)): slot for slot in slots}
-        found = self._state.file.rows.memories(list(rows))
-        return {rows[row]: memory for row, memory in found.items()}
+        found = self._state.file.rows.excerpts(list(rows))
+        return {rows[row]: excerpt for row, excerpt in found.items()}
 
     def _duplicate(
         self, view: View, slot: int, similarity: float, method: Method, now_us: int
     ) -> Duplicate:
-        memory = self._memories(view, [slot])[slot]
+        found = self._excerpts(view, [slot])[slot]
         return Duplicate(
-            memory_id=memory.id,
-            age=age_text(memory.created_us, now_us),
-            snippet=snippet(memory.content, limits.SNIPPET_CHARS),
+            memory_id=found.id,
+            age=age_text(found.created_us, now_us),
+            snippet=snippet(found.content, limits.SNIPPET_CHARS),
             similarity=min(1.0, similarity),
             method=method,
         )
@@ -164,15 +164,15 @@ class Guarding:
         chosen = [one for one in near if max(one.cosine, one.jaccard) > above]
         chosen.sort(key=lambda one: (-max(one.cosine, one.jaccard), one.slot))
         chosen = chosen[: limits.SIMILAR_SHOWN_MAX]
-        memories = self._memories(view, [one.slot for one in chosen])
+        excerpts = self._excerpts(view, [one.slot for one in chosen])
         return tuple(
             SimilarMemory(
-                memory_id=memories[one.slot].id,
+                memory_id=excerpts[one.slot].id,
                 cosine_similarity=max(-1.0, min(1.0, one.cosine)),
                 jaccard_similarity=one.jaccard,
-                snippet=snippet(memories[one.slot].content, limits.SNIPPET_CHARS),
-                age=age_text(memories[one.slot].created_us, now_us),
-                same_text=memories[one.slot].content_hash == text.content_hash,
+                snippet=snippet(excerpts[one.slot].content, limits.SNIPPET_CHARS),
+                age=age_text(excerpts[one.slot].created_us, now_us),
+                same_text=excerpts[one.slot].content_hash == text.content_hash,
             )
             for one in chosen
         )
