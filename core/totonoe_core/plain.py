@@ -33,11 +33,12 @@ def dumps(value: Any) -> str:
 
 def loads(kind: type[T], data: str) -> T:
     """The dataclass back from `dumps`. Raises `ValueError` or `KeyError` on other input."""
-    return typing.cast(T, _decoder(kind)(json.loads(data)))
+    wanted: Any = kind
+    return typing.cast(T, _decoder(wanted)(json.loads(data)))
 
 
 @lru_cache(maxsize=256)
-def _fields(kind: type) -> tuple[tuple[str, Any, type], ...] | None:
+def _fields(kind: Any) -> tuple[tuple[str, Any, type], ...] | None:
     """(name, default, type of the default) of a dataclass' fields; `None`: it is none."""
     if not dataclasses.is_dataclass(kind):
         return None
@@ -52,7 +53,7 @@ def _fields(kind: type) -> tuple[tuple[str, Any, type], ...] | None:
 
 def _encode(value: Any) -> Any:
     # Exact types first, the usual ones at the front: a Remember encodes a hundred values.
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _AS_THEY_ARE:
         return value
     fields = _fields(kind)
@@ -85,9 +86,7 @@ def _decoder(kind: Any) -> Callable[[Any], Any]:
         return lambda data: tuple(map(one, data))
     if origin is tuple:
         each = [_decoder(argument) for argument in arguments]
-        return lambda data: tuple(
-            decode(item) for decode, item in zip(each, data, strict=True)
-        )
+        return lambda data: tuple(decode(item) for decode, item in zip(each, data, strict=True))
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _dataclass_decoder(kind)
     if kind is bytes:
@@ -114,7 +113,9 @@ def _dataclass_decoder(kind: type) -> Callable[[Any], Any]:
 
 def _union_decoder(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
     kinds = tuple(kind for kind in kinds if kind is not types.NoneType)
-    by_name = {kind.__name__: _decoder(kind) for kind in kinds if dataclasses.is_dataclass(kind)}
+    by_name: dict[str, Callable[[Any], Any]] = {
+        kind.__name__: _decoder(kind) for kind in kinds if isinstance(kind, type)
+    }
     only = _decoder(kinds[0]) if len(kinds) == 1 else None
 
     def decode(data: Any) -> Any:

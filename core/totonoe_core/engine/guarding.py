@@ -12,10 +12,9 @@ from totonoe_core.clock import age_text
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.guard import candidates
 from totonoe_core.guard.candidates import Candidate, Probe
-from totonoe_core.index import masks
-from totonoe_core.index.arrays import View
+from totonoe_core.index.arrays import RETIRED, View
 from totonoe_core.index.collection_index import Features, payload_hash
-from totonoe_core.index.masks import Mask
+from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import (
     Duplicate,
@@ -55,8 +54,8 @@ class Guarding:
             return None
         view = index.arrays.writer_view()
         probe = self._probe(view, text, _NO_FEATURES)
-        _, comparable = self._masks(view, text)
-        refusing = comparable & (view.column("payload_hash") == probe.payload)
+        _, comparable = self._asked(view, text)
+        refusing = comparable.narrowed(equal("payload_hash", probe.payload))
         report, slot, _ = candidates.exact(probe, policy, refusing)
         if slot < 0:
             return None
@@ -70,7 +69,7 @@ class Guarding:
         """The report of all layers, and the nearest visible memories for links."""
         policy = self._state.info.guard
         view = self._state.index.arrays.writer_view()
-        visible, comparable = self._masks(view, text)
+        visible, comparable = self._asked(view, text)
         why_not = self._why_not(text)
         probe = self._probe(view, text, features)
         found = candidates.search(
@@ -87,7 +86,7 @@ class Guarding:
         duplicate = None
         if found.slot >= 0:
             duplicate = self._duplicate(view, found.slot, found.similarity, found.method, now_us)
-        others = [one for one in found.near if comparable[one.slot] and one.slot != found.slot]
+        others = [one for one in found.near if one.comparable and one.slot != found.slot]
         similar = self._similar(view, text, others, now_us)
         layers = found.layers or candidates.skipped(why_not)
         report = GuardReport(duplicate, found.method, found.similarity, similar, layers)
@@ -106,15 +105,15 @@ class Guarding:
             return f"kind {text.fields.kind.value} is a log"
         return "force" if text.force else ""
 
-    def _masks(self, view: View, text: GuardedText) -> tuple[Mask, Mask]:
+    def _asked(self, view: View, text: GuardedText) -> tuple[Selection, Selection]:
         """(visible, comparable): live and readable; and of the same kind and state kind."""
         arrays = self._state.index.arrays
-        visible = masks.live(view, arrays.pending_status)
-        visible &= masks.readable(view, arrays.agents.find(text.agent_id))
+        pending = arrays.pending_status
         if text.own_slot >= 0:
-            visible[text.own_slot] = False
-        fields = text.fields
-        return visible, visible & masks.of_kind(view, fields.kind, fields.state_kind)
+            pending = pending | {text.own_slot: RETIRED}
+        agent = arrays.agents.find(text.agent_id)
+        visible = Selection(view, readable(agent), pending=pending)
+        return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
 
     def _probe(self, view: View, text: GuardedText, features: Features) -> Probe:
         index = self._state.index

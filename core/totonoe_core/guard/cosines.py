@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from totonoe_core.index.arrays import View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK, Prefix, Reaching
+from totonoe_core.index.selection import Selection
 from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
 _PRUNES_FROM = 0.75
@@ -32,9 +32,7 @@ def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
-def similarities_from(
-    view: View, query: NDArray[np.float32], first: int
-) -> NDArray[np.float32]:
+def similarities_from(view: View, query: NDArray[np.float32], first: int) -> NDArray[np.float32]:
     """float32 similarity of every slot from `first` on: float32[view.count - first]."""
     out = np.empty(max(0, view.count - first), np.float32)
     for base, size, chunk in view.parts():
@@ -70,8 +68,8 @@ class Cosines:
 
     Parameters
     ----------
-    comparable : bool[n]
-        Every mask that `best` is asked about lies within this one.
+    comparable : Selection
+        Every other that `best` is asked about lies within this one.
     prefix, graph : Prefix, Graph or None
         Of the view's arrays. Without both, or while one of them is not made, all is scored.
     """
@@ -80,7 +78,7 @@ class Cosines:
         self,
         view: View,
         query: NDArray[np.float32],
-        comparable: Mask,
+        comparable: Selection,
         prefix: Prefix | None,
         graph: Graph | None,
     ) -> None:
@@ -92,7 +90,7 @@ class Cosines:
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
 
-    def best(self, mask: Mask, at_least: float) -> tuple[int, float | None]:
+    def best(self, mask: Selection, at_least: float) -> tuple[int, float | None]:
         """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
 
         (-1, None): the mask is empty, or a pruned scan proved that nothing in it reaches
@@ -114,24 +112,24 @@ class Cosines:
             return -1, None
         return int(slots[at]), float(exactly[at])
 
-    def _pruned(self, mask: Mask, at_least: float) -> Reaching:
+    def _pruned(self, mask: Selection, at_least: float) -> Reaching:
         """Slots of a mask that may reach a similarity, and their float32 similarities."""
         if self._reaching is None or self._reaching[0] > at_least:
             assert self._prefix is not None
-            found = self._prefix.reaching(self._view, self._query, self._comparable, at_least)
+            found = self._prefix.reaching(self._view, self._query, self._comparable.all(), at_least)
             self._reaching = at_least, found
         slots, rough = self._reaching[1]
-        asked = mask[slots]
+        asked = mask.at(slots)
         return slots[asked], rough[asked]
 
-    def _plain(self, mask: Mask) -> Reaching:
+    def _plain(self, mask: Selection) -> Reaching:
         """Slots of a mask and their float32 similarities."""
         if self._all is None:
             self._all = similarities(self._view, self._query)
-        slots = np.flatnonzero(mask)
+        slots = np.flatnonzero(mask.all())
         return slots, self._all[slots]
 
-    def nearest(self, visible: Mask, limit: int) -> NDArray[np.int64]:
+    def nearest(self, visible: Selection, limit: int) -> NDArray[np.int64]:
         """At most `limit` slots of a mask that are nearest, ascending.
 
         By the graph where there is one and enough of what it names is visible; else by all.
@@ -142,7 +140,7 @@ class Cosines:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
 
-    def _nominated(self, visible: Mask, limit: int) -> Reaching | None:
+    def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
         """Visible slots that the graph names, and all that are not in it yet; ascending."""
         assert self._graph is not None
         for more in _OVERFETCH:
@@ -151,11 +149,12 @@ class Cosines:
                 return None
             slots, first_unindexed = found
             slots = slots[slots < min(first_unindexed, self._view.count)]
-            slots = np.sort(slots[visible[slots]])
+            slots = np.sort(slots)
+            slots = slots[visible.at(slots)]
             # Slots of the tail follow each other: one product, no gathering of rows.
-            tail = np.flatnonzero(visible[first_unindexed:])
+            tail = np.flatnonzero(visible.since(first_unindexed))
             enough = len(slots) + len(tail) >= limit
-            if enough or len(slots) + len(tail) >= int(np.count_nonzero(visible)):
+            if enough or len(slots) + len(tail) >= int(np.count_nonzero(visible.all())):
                 rough = similarities_at(self._view, self._query, slots)
                 rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]
                 slots = np.concatenate([slots, tail + first_unindexed])

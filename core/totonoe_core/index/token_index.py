@@ -73,9 +73,9 @@ class TokenIndex:
         # The end first: postings that are read later reach at least as far.
         end = min(self._end, view.count)
         needed = overlap_needed(len(tokens), similarity_above)
-        candidates, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
+        nominated, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
         tail = np.flatnonzero(mask[end:]) + end
-        candidates = np.concatenate([candidates.astype(np.int64), tail])
+        candidates = np.concatenate([nominated.astype(np.int64), tail])
         # Of the tail nothing is known: it may hold every token.
         shared = np.concatenate([shared, np.full(len(tail), len(tokens), np.int32)])
         slots, similarity = [np.zeros(0, np.int64)], [np.zeros(0, np.float64)]
@@ -121,8 +121,6 @@ def jaccard_at(
         shared = np.full(len(rows), len(tokens), np.int32)
         found, values = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
         # Above 0 are all that have anything in common; the others stay at 0.
-        count = rows_above(
-            chunk.indptr, chunk.tokens, rows, shared, 0, tokens, 0.0, found, values
-        )
+        count = rows_above(chunk.indptr, chunk.tokens, rows, shared, 0, tokens, 0.0, found, values)
         out[where][np.searchsorted(rows, found[:count])] = values[:count]
     return out
