@@ -89,6 +89,7 @@ class Cosines:
         self._sparse = bool(prefix and prefix.built and graph and graph.count)
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
+        self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
     def best(self, mask: Selection, at_least: float) -> tuple[int, float | None]:
         """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
@@ -106,7 +107,10 @@ class Cosines:
             return -1, None
         # Whoever is best by float64 lies within the slack of the best by float32.
         slots = slots[rough >= rough.max() - np.float32(SLACK)]
-        exactly = similarities64_at(self._view, self._query, slots)
+        # Mostly the same slots are best for each mask asked, and copies of one vector are many.
+        if not np.array_equal(slots, self._exactly[0]):
+            self._exactly = slots, similarities64_at(self._view, self._query, slots)
+        exactly = self._exactly[1]
         at = int(np.argmax(exactly))
         if pruned and exactly[at] < at_least:
             return -1, None
