@@ -13,8 +13,8 @@ import numpy as np
 from bench import common, material
 from totonoe_core.guard import candidates
 from totonoe_core.guard.policy import PRESETS, GuardPolicy
-from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, NEVER, STATE_KINDS, STATUSES, Arrays
+from totonoe_core.index.selection import Selection, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Kind, StateKind, Status
 from totonoe_core.text.tokens import token_hashes, tokens
@@ -42,7 +42,7 @@ def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
 def rows(
     arrays: Arrays, asked: material.Vectors, sentences: list[str], count: int, limit_s: float
 ) -> Iterator[dict[str, Any]]:
-    """A row for each preset, all scored in full. Masks are made for each query, as in the writer.
+    """A row for each preset, all scored in full; who is asked is worked out for each query.
 
     `sentences` are the texts of the queries.
     """
@@ -55,8 +55,8 @@ def rows(
         def work(number: int, policy: GuardPolicy = policy, refused: list[bool] = refused) -> None:
             place = number % len(asked)
             view = arrays.view()
-            visible = masks.live(view) & masks.readable(view, 0)
-            comparable = visible & masks.of_kind(view, Kind.STATE, StateKind.FACT)
+            visible = Selection(view, readable(0))
+            comparable = visible.narrowed(of_kind(Kind.STATE, StateKind.FACT))
             probe = candidates.Probe(
                 vector=asked[place],
                 tokens=words[place % len(words)],

@@ -11,48 +11,59 @@ import dataclasses
 import json
 import types
 import typing
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# Made once: `json.dumps` with options makes one for each call. What is encoded here comes from
+# frozen data and from checked JSON, neither of which can hold itself.
+_TO_JSON = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+_AS_THEY_ARE = frozenset({str, int, float, bool, types.NoneType})
+
 
 def dumps(value: Any) -> str:
     """Canonical JSON (sorted keys, no spaces) of a dataclass or a tuple of them."""
-    return json.dumps(_encode(value), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _TO_JSON(_encode(value))
 
 
 def loads(kind: type[T], data: str) -> T:
     """The dataclass back from `dumps`. Raises `ValueError` or `KeyError` on other input."""
-    return typing.cast(T, _decode(kind, json.loads(data)))
+    wanted: Any = kind
+    return typing.cast(T, _decoder(wanted)(json.loads(data)))
 
 
 @lru_cache(maxsize=256)
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    return tuple(
-        (
-            item.name,
-            item.default_factory()
-            if item.default_factory is not dataclasses.MISSING
-            else item.default,
-        )
-        for item in dataclasses.fields(kind)
-    )
-
-
-@lru_cache(maxsize=256)
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _fields(kind: Any) -> tuple[tuple[str, Any, type], ...] | None:
+    """(name, default, type of the default) of a dataclass' fields; `None`: it is none."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    found = []
+    for item in dataclasses.fields(kind):
+        default = item.default
+        if item.default_factory is not dataclasses.MISSING:
+            default = item.default_factory()
+        found.append((item.name, default, type(default)))
+    return tuple(found)
 
 
 def _encode(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        out: dict[str, Any] = {"$": type(value).__name__}
-        for name, default in _fields(type(value)):
+    # Exact types first, the usual ones at the front: a Remember encodes a hundred values.
+    kind: Any = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    fields = _fields(kind)
+    if fields is not None:
+        out: dict[str, Any] = {"$": kind.__name__}
+        for name, default, default_kind in fields:
             item = getattr(value, name)
-            if item != default or type(item) is not type(default):
-                out[name] = _encode(item)
+            if item is default or (type(item) is default_kind and item == default):
+                continue
+            out[name] = item if type(item) in _AS_THEY_ARE else _encode(item)
         return out
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
@@ -63,36 +74,55 @@ def _encode(value: Any) -> Any:
     return value
 
 
-def _decode(kind: Any, data: Any) -> Any:
+@lru_cache(maxsize=256)
+def _decoder(kind: Any) -> Callable[[Any], Any]:
+    """What makes a value of a type out of JSON, worked out once for each type."""
     origin = typing.get_origin(kind)
+    arguments = typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return _decode_union(typing.get_args(kind), data)
+        return _union_decoder(arguments)
+    if origin is tuple and arguments[1:] == (Ellipsis,):
+        one = _decoder(arguments[0])
+        return lambda data: tuple(map(one, data))
     if origin is tuple:
-        arguments = typing.get_args(kind)
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return tuple(_decode(arguments[0], item) for item in data)
-        return tuple(
-            _decode(item_kind, item) for item_kind, item in zip(arguments, data, strict=True)
-        )
+        each = [_decoder(argument) for argument in arguments]
+        return lambda data: tuple(decode(item) for decode, item in zip(each, data, strict=True))
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        hints = _hints(kind)
-        return kind(
-            **{name: _decode(hints[name], item) for name, item in data.items() if name != "$"}
-        )
+        return _dataclass_decoder(kind)
     if kind is bytes:
-        return base64.b64decode(data)
+        return base64.b64decode
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return kind(data)
-    if kind is float and isinstance(data, int):
-        return float(data)
-    return data
+        return kind
+    if kind is float:
+        return lambda data: float(data) if isinstance(data, int) else data
+    return lambda data: data
 
 
-def _decode_union(kinds: tuple[Any, ...], data: Any) -> Any:
-    if data is None:
-        return None
-    kinds = tuple(kind for kind in kinds if kind is not type(None))
-    if isinstance(data, dict) and "$" in data:
-        by_name = {kind.__name__: kind for kind in kinds}
-        return _decode(by_name[data["$"]], data)
-    return _decode(kinds[0], data) if len(kinds) == 1 else data
+def _dataclass_decoder(kind: type) -> Callable[[Any], Any]:
+    by_name: dict[str, Callable[[Any], Any]] = {}
+
+    def decode(data: Any) -> Any:
+        if not by_name:
+            # Not before the first value: a type may lead back to itself.
+            hints = typing.get_type_hints(kind)
+            by_name.update((name, _decoder(hint)) for name, hint in hints.items())
+        return kind(**{name: by_name[name](item) for name, item in data.items() if name != "$"})
+
+    return decode
+
+
+def _union_decoder(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
+    kinds = tuple(kind for kind in kinds if kind is not types.NoneType)
+    by_name: dict[str, Callable[[Any], Any]] = {
+        kind.__name__: _decoder(kind) for kind in kinds if isinstance(kind, type)
+    }
+    only = _decoder(kinds[0]) if len(kinds) == 1 else None
+
+    def decode(data: Any) -> Any:
+        if data is None:
+            return None
+        if isinstance(data, dict) and "$" in data:
+            return by_name[data["$"]](data)
+        return data if only is None else only(data)
+
+    return decode

@@ -21,7 +21,7 @@ from totonoe_server import status
 from totonoe_server.codec import collection_name
 from totonoe_server.codec_answers import remembered_to_wire
 from totonoe_server.codec_memory import remember_from_wire
-from totonoe_server.pending import shutting_down
+from totonoe_server.pending import shutting_down, wrapped
 
 MESSAGES_AT_WORK_MAX = limits.WRITER_QUEUE_MAX // limits.ITEMS_PER_MESSAGE_MAX // 2
 """Over all streams: bulk work alone must not fill the writer's queue and have others refused."""
@@ -80,7 +80,7 @@ class Bulk:
                 continue
             for (position, _, _), future in zip(entries, futures, strict=True):
                 answers[position] = future
-        return [asyncio.wrap_future(answer) for answer in answers]
+        return [wrapped(answer) for answer in answers]
 
 
 def _check_size(request: pb.RememberManyRequest) -> None:

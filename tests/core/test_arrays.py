@@ -13,6 +13,7 @@ from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
 from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
+from totonoe_core.index.selection import Selection
 from totonoe_core.queries import Filter
 from totonoe_core.records import Fields, Memory, Status
 from totonoe_core.text.normalize import refusing_hash
@@ -71,7 +72,9 @@ def test_status_change_waits_for_publish_but_not_for_the_writer(index: Collectio
     index.set_status(slot, Status.FORGOTTEN)
     assert seen(index) == [1]
     writer = index.arrays.writer_view()
-    assert not masks.live(writer, index.arrays.pending_status)[slot]
+    live = Selection(writer, pending=index.arrays.pending_status)
+    assert not live.at(np.array([slot]))[0]
+    assert not live.all()[slot]
     assert index.arrays.status(slot) == STATUSES[Status.FORGOTTEN]
     index.publish()
     assert seen(index) == []
@@ -124,7 +127,7 @@ def test_rollback_takes_back_to_the_mark_and_no_further(index: CollectionIndex) 
     assert index.slots_with_text(refusing_hash("kept")) == (kept,)
     assert index.slots_with_words(features(memory(2, "decided")).canonical) == (1,)
     assert index.view().value("replaced_by", kept) == NEVER
-    assert masks.live(index.arrays.writer_view()).tolist() == [True, True]
+    assert Selection(index.arrays.writer_view()).all().tolist() == [True, True]
     add(index, memory(4, "next"))
     index.publish()
     assert seen(index) == [1, 2, 4]

@@ -20,6 +20,7 @@ from totonoe_core.index import hnsw, prefix
 from totonoe_core.index.arrays import STATUSES, Arrays
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import SLACK, WIDTH, Prefix, leading_directions
+from totonoe_core.index.selection import Selection, equal
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Method, Status
 
@@ -131,10 +132,13 @@ def test_prefix_scan_on_any_store_answers_as_brute_force(
         assert (masked[slots] >= threshold - 2 * SLACK).all()
         assert (np.diff(slots) > 0).all()
         np.testing.assert_allclose(similarity, exactly[slots], rtol=0, atol=2e-6)
-        cosines = Cosines(view, query, mask, found, AnyGraph())
+        # A column that says nothing here stands for whatever is asked.
+        view.chunks[0].columns["importance"][: len(mask)] = mask
+        asked = Selection(view, equal("importance", 1))
+        cosines = Cosines(view, query, asked, found, AnyGraph())
         expected = (best, masked[best]) if masked[best] >= threshold else (-1, None)
         if 0.75 <= threshold <= 1.0:
-            assert cosines.best(mask, float(threshold)) == expected, (seed, threshold)
+            assert cosines.best(asked, float(threshold)) == expected, (seed, threshold)
 
 
 def test_prefix_below_its_least_count_is_not_due_and_scans_plainly(
@@ -271,7 +275,8 @@ def test_guard_with_prefix_and_graph_decides_as_without(name: str) -> None:
             confirm_text=lambda _: False,
             confirm_words=lambda slot: slot % 2 == 0,
         )
-        comparable = rng.random(count) < 0.7
+        view.chunks[0].columns["importance"][:count] = rng.random(count) < 0.7
+        comparable = Selection(view, equal("importance", 1))
         plain = search(view, probe, policy, comparable, comparable, True, TokenIndex())
         fast = search(
             view, probe, policy, comparable, comparable, True, TokenIndex(), found, AnyGraph()

@@ -76,11 +76,15 @@ class Collection:
         self._indexing = threading.Lock()
         self.recall_count = 0
         self._writer = Writer(
-            lambda: CollectionState.load(path), clock, self._embed, name=path.parent.name
+            lambda: CollectionState.load(path),
+            clock,
+            self._embed,
+            self._consider_indexing,
+            name=path.parent.name,
         )
         self._state = self._writer.loaded()
         self._readers = ReaderPool(path, READERS)
-        self._consider_indexing()
+        self._consider_indexing(self._state)
 
     @property
     def info(self) -> CollectionInfo:
@@ -116,7 +120,6 @@ class Collection:
             jobs.append(Job(operation_id, tuple(commands), vectors, future))
         if jobs:
             self._writer.submit(Group(jobs))
-            futures[-1].add_done_callback(lambda _: self._consider_indexing())
         return futures
 
     def _checked(self, operation_id: str, commands: Sequence[Command]) -> list[Vector | None]:
@@ -381,9 +384,9 @@ class Collection:
 
     # -- The prefix and the graph
 
-    def _consider_indexing(self) -> None:
+    def _consider_indexing(self, state: CollectionState) -> None:
         """Brings prefix and graph up to date in the background when there is enough to do."""
-        index = self._state.index
+        index = state.index
         # The prefix first: a graph takes minutes to build.
         due = [one for one in (index.prefix, index.graph) if one.due()]
         if not due or not self._indexing.acquire(blocking=False):

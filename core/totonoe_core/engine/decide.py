@@ -144,7 +144,7 @@ class Decider:
             content_hash=text.content_hash,
             vector=features.vector.tobytes(),
             agent_id=command.agent_id,
-            fields=replace(fields, created_us=None),
+            fields=fields if fields.created_us is None else replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
             status=Status.ACTIVE,
@@ -162,21 +162,27 @@ class Decider:
     ) -> tuple[Link, ...]:
         """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more."""
         policy = self._state.info.guard
-        close = [one for one in near if 1.0 - one.cosine < policy.link_distance_below]
         view = self._index.arrays.writer_view()
-        target_rows = [int(view.value("row", one.slot)) for one in close]
-        counts = self._file.rows.link_counts(target_rows)
-        targets = self._file.rows.memories(target_rows)
-        made: list[Link] = []
-        for one, row in zip(close, target_rows, strict=True):
-            if len(made) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
+        similarity_by_row: dict[int, float] = {}
+        for one in near:
+            if len(similarity_by_row) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
                 break
-            if counts[row] >= limits.AUTO_LINKS_PER_MEMORY_MAX:
-                continue
-            confidence = min(1.0, max(0.0, one.cosine))
-            link = Link(targets[row].id, LinkType.RELATED, confidence)
-            self._put_link_pair(operation, memory, targets[row], link, before=(None, None))
+            row = int(view.value("row", one.slot))
+            if (
+                1.0 - one.cosine < policy.link_distance_below
+                and self._file.rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX
+            ):
+                similarity_by_row[row] = min(1.0, max(0.0, one.cosine))
+        targets = self._file.rows.excerpts(list(similarity_by_row))
+        made, rows = [], []
+        for row, similarity in similarity_by_row.items():
+            link = Link(targets[row].id, LinkType.RELATED, similarity)
+            rows.append((memory.row, row, link))
+            rows.append((row, memory.row, Link(memory.id, LinkType.RELATED, similarity)))
+            operation.touched.links.append((memory.row, row, link.type.value))
             made.append(link)
+        if rows:
+            self._file.put_new_links(rows, operation.revision)
         return tuple(made)
 
     def _update(
@@ -314,13 +320,13 @@ class Decider:
         before = self._file.link_between(source.row, target.row, type_)
         before_inverse = self._file.link_between(target.row, source.row, type_.inverse)
         if before is None:
-            counts = self._file.rows.link_counts((source.row, target.row))
             for field, memory in (("source_id", source), ("target_id", target)):
-                if counts[memory.row] >= limits.LINKS_PER_MEMORY_MAX:
+                count = self._file.rows.link_count(memory.row)
+                if count >= limits.LINKS_PER_MEMORY_MAX:
                     raise InvalidArgument(
                         "LIMIT_EXCEEDED",
                         field=field,
-                        got=f"{counts[memory.row]} links on {memory.id}",
+                        got=f"{count} links on {memory.id}",
                         allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
                     )
         self._put_link_pair(operation, source, target, link, before=(before, before_inverse))

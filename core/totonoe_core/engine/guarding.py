@@ -12,20 +12,19 @@ from totonoe_core.clock import age_text
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.guard import candidates
 from totonoe_core.guard.candidates import Candidate, Probe
-from totonoe_core.index import masks
-from totonoe_core.index.arrays import View
+from totonoe_core.index.arrays import RETIRED, View
 from totonoe_core.index.collection_index import Features, payload_hash
-from totonoe_core.index.masks import Mask
+from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import (
     Duplicate,
     Fields,
     GuardReport,
     Kind,
-    Memory,
     Method,
     SimilarMemory,
 )
+from totonoe_core.store.rows import Excerpt
 from totonoe_core.text.normalize import canonical_form, snippet
 
 
@@ -55,8 +54,8 @@ class Guarding:
             return None
         view = index.arrays.writer_view()
         probe = self._probe(view, text, _NO_FEATURES)
-        _, comparable = self._masks(view, text)
-        refusing = comparable & (view.column("payload_hash") == probe.payload)
+        _, comparable = self._asked(view, text)
+        refusing = comparable.narrowed(equal("payload_hash", probe.payload))
         report, slot, _ = candidates.exact(probe, policy, refusing)
         if slot < 0:
             return None
@@ -70,7 +69,7 @@ class Guarding:
         """The report of all layers, and the nearest visible memories for links."""
         policy = self._state.info.guard
         view = self._state.index.arrays.writer_view()
-        visible, comparable = self._masks(view, text)
+        visible, comparable = self._asked(view, text)
         why_not = self._why_not(text)
         probe = self._probe(view, text, features)
         found = candidates.search(
@@ -87,7 +86,7 @@ class Guarding:
         duplicate = None
         if found.slot >= 0:
             duplicate = self._duplicate(view, found.slot, found.similarity, found.method, now_us)
-        others = [one for one in found.near if comparable[one.slot] and one.slot != found.slot]
+        others = [one for one in found.near if one.comparable and one.slot != found.slot]
         similar = self._similar(view, text, others, now_us)
         layers = found.layers or candidates.skipped(why_not)
         report = GuardReport(duplicate, found.method, found.similarity, similar, layers)
@@ -106,21 +105,21 @@ class Guarding:
             return f"kind {text.fields.kind.value} is a log"
         return "force" if text.force else ""
 
-    def _masks(self, view: View, text: GuardedText) -> tuple[Mask, Mask]:
+    def _asked(self, view: View, text: GuardedText) -> tuple[Selection, Selection]:
         """(visible, comparable): live and readable; and of the same kind and state kind."""
         arrays = self._state.index.arrays
-        visible = masks.live(view, arrays.pending_status)
-        visible &= masks.readable(view, arrays.agents.find(text.agent_id))
+        pending = arrays.pending_status
         if text.own_slot >= 0:
-            visible[text.own_slot] = False
-        fields = text.fields
-        return visible, visible & masks.of_kind(view, fields.kind, fields.state_kind)
+            pending = pending | {text.own_slot: RETIRED}
+        agent = arrays.agents.find(text.agent_id)
+        visible = Selection(view, readable(agent), pending=pending)
+        return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
 
     def _probe(self, view: View, text: GuardedText, features: Features) -> Probe:
         index = self._state.index
 
-        def memory(slot: int) -> Memory:
-            return self._memories(view, [slot])[slot]
+        def excerpt(slot: int) -> Excerpt:
+            return self._excerpts(view, [slot])[slot]
 
         return Probe(
             vector=features.vector,
@@ -129,25 +128,25 @@ class Guarding:
             session=index.arrays.sessions.find(text.fields.session_id),
             text_nominees=index.slots_with_text(text.content_hash),
             words_nominees=index.slots_with_words(features.canonical),
-            confirm_text=lambda slot: memory(slot).content_hash == text.content_hash,
+            confirm_text=lambda slot: excerpt(slot).content_hash == text.content_hash,
             confirm_words=lambda slot: (
-                canonical_form(memory(slot).content) == canonical_form(text.content)
+                canonical_form(excerpt(slot).content) == canonical_form(text.content)
             ),
         )
 
-    def _memories(self, view: View, slots: Sequence[int]) -> dict[int, Memory]:
+    def _excerpts(self, view: View, slots: Sequence[int]) -> dict[int, Excerpt]:
         rows = {int(view.value("row", slot)): slot for slot in slots}
-        found = self._state.file.rows.memories(list(rows))
-        return {rows[row]: memory for row, memory in found.items()}
+        found = self._state.file.rows.excerpts(list(rows))
+        return {rows[row]: excerpt for row, excerpt in found.items()}
 
     def _duplicate(
         self, view: View, slot: int, similarity: float, method: Method, now_us: int
     ) -> Duplicate:
-        memory = self._memories(view, [slot])[slot]
+        found = self._excerpts(view, [slot])[slot]
         return Duplicate(
-            memory_id=memory.id,
-            age=age_text(memory.created_us, now_us),
-            snippet=snippet(memory.content, limits.SNIPPET_CHARS),
+            memory_id=found.id,
+            age=age_text(found.created_us, now_us),
+            snippet=snippet(found.content, limits.SNIPPET_CHARS),
             similarity=min(1.0, similarity),
             method=method,
         )
@@ -164,15 +163,15 @@ class Guarding:
         chosen = [one for one in near if max(one.cosine, one.jaccard) > above]
         chosen.sort(key=lambda one: (-max(one.cosine, one.jaccard), one.slot))
         chosen = chosen[: limits.SIMILAR_SHOWN_MAX]
-        memories = self._memories(view, [one.slot for one in chosen])
+        excerpts = self._excerpts(view, [one.slot for one in chosen])
         return tuple(
             SimilarMemory(
-                memory_id=memories[one.slot].id,
+                memory_id=excerpts[one.slot].id,
                 cosine_similarity=max(-1.0, min(1.0, one.cosine)),
                 jaccard_similarity=one.jaccard,
-                snippet=snippet(memories[one.slot].content, limits.SNIPPET_CHARS),
-                age=age_text(memories[one.slot].created_us, now_us),
-                same_text=memories[one.slot].content_hash == text.content_hash,
+                snippet=snippet(excerpts[one.slot].content, limits.SNIPPET_CHARS),
+                age=age_text(excerpts[one.slot].created_us, now_us),
+                same_text=excerpts[one.slot].content_hash == text.content_hash,
             )
             for one in chosen
         )

@@ -35,6 +35,7 @@ from totonoe_core.store.collection_file import Touched
 TOUCH_FLUSH_S = 1.0
 _REPLIES_DROPPED_AT_ONCE = 1000
 _UPKEEP_EVERY_US = 60_000_000
+_MAINTAINED_SLOTS = 64
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -79,7 +80,8 @@ class Writer:
     """The writer thread of one collection.
 
     `embed(group)` must give the jobs their missing vectors and submit the group again, or
-    fail them; it is called on the writer's thread and must not wait.
+    fail them; `maintain(state)` is told now and then that there may be something to bring up to
+    date. Both are called on the writer's thread and must not wait.
     """
 
     def __init__(
@@ -87,11 +89,14 @@ class Writer:
         load: Callable[[], CollectionState],
         clock: Clock,
         embed: Callable[[Group], None],
+        maintain: Callable[[CollectionState], None],
         name: str,
     ) -> None:
         self._load = load
         self._clock = clock
         self._embed = embed
+        self._maintain = maintain
+        self._maintained_end = 0
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._touches: dict[int, None] = {}
         self._touch_lock = threading.Lock()
@@ -343,11 +348,17 @@ class Writer:
                 fail(future, error)
 
     def _upkeep(self) -> None:
-        """Between batches: access figures, and replay answers past their time."""
-        # Not with every batch: each flush is a commit of its own.
-        if time.monotonic() >= self._next_flush_s:
+        """Between batches: access figures, upkeep, and replay answers past their time."""
+        # Not with every batch: a flush is a commit of its own, and what is due for maintenance
+        # is found out by looking at every slot.
+        end = self._state.index.arrays.end
+        idle = time.monotonic() >= self._next_flush_s
+        if idle:
             self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
             self._flush_touches()
+        if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
+            self._maintained_end = end
+            self._maintain(self._state)
         now_us = self._clock()
         if now_us < self._next_upkeep_us:
             return

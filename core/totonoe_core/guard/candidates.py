@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
-from totonoe_core.guard.cosines import Cosines
+from totonoe_core.guard.cosines import Cosines, similarities64_at
 from totonoe_core.guard.policy import GuardPolicy
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import Prefix
-from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.kernels.jaccard import jaccard_pair
+from totonoe_core.index.selection import Selection, equal
+from totonoe_core.index.token_index import TokenIndex, jaccard_at
 from totonoe_core.records import LayerReport, Method
 
 
@@ -49,11 +47,12 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A slot and how near it is, both by float64."""
+    """A slot, how near it is, both by float64, and whether it is comparable."""
 
     slot: int
     cosine: float
     jaccard: float
+    comparable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,8 @@ def search(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
-    comparable: Mask,
-    visible: Mask,
+    comparable: Selection,
+    visible: Selection,
     refuse: bool,
     token_index: TokenIndex,
     prefix: Prefix | None = None,
@@ -95,9 +94,9 @@ def search(
 
     Parameters
     ----------
-    comparable : bool[n]
+    comparable : Selection
         Slots that may refuse: live states of the same state kind that the caller may read.
-    visible : bool[n]
+    visible : Selection
         Slots that may be shown as similar or linked: live and readable.
     refuse : bool
         False: no layer runs (logs, forced saves), only the neighbours are looked up.
@@ -119,20 +118,20 @@ def search(
         # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
         seen_above = max(0.0, min(policy.jaccard_above, policy.similar_above))
         if seen_above < 1.0:
-            by_words = token_index.above(view, probe.tokens, seen_above, comparable)
+            by_words = token_index.above(view, probe.tokens, seen_above, comparable.all())
     reports: list[LayerReport] = []
     if refuse:
         layers = _layers(view, probe, policy, comparable, cosines, by_words)
         for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
-                near = nearest(view, probe, visible, cosines, by_words)
+                near = nearest(view, probe, comparable, visible, cosines, by_words)
                 reports += skipped("an earlier layer refused")[len(reports) :]
                 return Found(slot, report.layer, min(1.0, similarity), tuple(reports), near)
-    near = nearest(view, probe, visible, cosines, by_words)
+    near = nearest(view, probe, comparable, visible, cosines, by_words)
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
     if any(report.ran and report.layer is Method.COSINE for report in reports):
-        seen = (one.cosine for one in near if comparable[one.slot])
+        seen = (one.cosine for one in near if one.comparable)
         best = max(best, min(1.0, max(seen, default=0.0)))
     return Found(-1, Method.NONE, best, tuple(reports), near)
 
@@ -146,12 +145,12 @@ def _layers(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
-    comparable: Mask,
+    comparable: Selection,
     cosines: Cosines,
     by_words: _Matches,
 ) -> Iterator[_Outcome]:
     """The layers one after the other; a later one is worked out only if it is asked for."""
-    refusing = comparable & (view.column("payload_hash") == probe.payload)
+    refusing = comparable.narrowed(equal("payload_hash", probe.payload))
     yield exact(probe, policy, refusing)
     yield _jaccard(probe, policy, refusing, by_words)
     yield _cosine(view, probe, policy, comparable, refusing, cosines)
@@ -162,17 +161,20 @@ def _off(layer: Method, why: str = "off in policy") -> _Outcome:
     return LayerReport(layer, ran=False, skipped_because=why), -1, 0.0
 
 
-def exact(probe: Probe, policy: GuardPolicy, refusing: Mask) -> _Outcome:
+def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
     """The layer of equal text, which needs no vector."""
     if not policy.exact:
         return _off(Method.EXACT)
-    for slot in probe.text_nominees:
-        if refusing[slot] and probe.confirm_text(slot):
+    nominees = np.array(probe.text_nominees, np.int64)
+    for slot in nominees[refusing.at(nominees)].tolist():
+        if probe.confirm_text(slot):
             return LayerReport(Method.EXACT, ran=True, best_similarity=1.0), slot, 1.0
     return LayerReport(Method.EXACT, ran=True), -1, 0.0
 
 
-def _jaccard(probe: Probe, policy: GuardPolicy, refusing: Mask, by_words: _Matches) -> _Outcome:
+def _jaccard(
+    probe: Probe, policy: GuardPolicy, refusing: Selection, by_words: _Matches
+) -> _Outcome:
     threshold = policy.jaccard_above
     if threshold is None:
         return _off(Method.JACCARD)
@@ -181,7 +183,7 @@ def _jaccard(probe: Probe, policy: GuardPolicy, refusing: Mask, by_words: _Match
     slots, values = by_words
     best = float(values.max()) if len(values) else None
     report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
-    over = (values > threshold) & refusing[slots]
+    over = (values > threshold) & refusing.at(slots)
     if not over.any():
         return report, -1, 0.0
     # argmax takes the first of equal values, which is the lowest slot.
@@ -193,8 +195,8 @@ def _cosine(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
-    comparable: Mask,
-    refusing: Mask,
+    comparable: Selection,
+    refusing: Selection,
     cosines: Cosines,
 ) -> _Outcome:
     if policy.cosine_distance_below is None and policy.cosine_at_least is None:
@@ -208,11 +210,14 @@ def _cosine(
     return report, slot, similarity
 
 
-def _best_with_same_words(view: View, probe: Probe, refusing: Mask) -> tuple[int, float | None]:
-    slots = np.array([slot for slot in probe.words_nominees if refusing[slot]], np.int64)
+def _best_with_same_words(
+    view: View, probe: Probe, refusing: Selection
+) -> tuple[int, float | None]:
+    slots = np.array(probe.words_nominees, np.int64)
+    slots = slots[refusing.at(slots)]
     if not len(slots):
         return -1, None
-    exactly = np.array([similarity64(vector, probe.vector) for vector in view.vectors(slots)])
+    exactly = similarities64_at(view, probe.vector, slots)
     for at in np.argsort(-exactly, kind="stable"):
         if probe.confirm_words(int(slots[at])):
             return int(slots[at]), float(exactly[at])
@@ -236,8 +241,8 @@ def _session(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
-    comparable: Mask,
-    refusing: Mask,
+    comparable: Selection,
+    refusing: Selection,
     cosines: Cosines,
 ) -> _Outcome:
     layer, threshold = Method.SESSION_COSINE, policy.session_cosine_at_least
@@ -245,9 +250,10 @@ def _session(
         return _off(layer)
     if probe.session == 0:
         return _off(layer, "no session id")
-    same = view.column("session") == probe.session
-    slot, similarity = _best_refusing(view, probe, policy, refusing & same, cosines, threshold)
-    _, best = cosines.best(comparable & same, _asked_from(policy, threshold))
+    same = equal("session", probe.session)
+    asked = refusing.narrowed(same)
+    slot, similarity = _best_refusing(view, probe, policy, asked, cosines, threshold)
+    _, best = cosines.best(comparable.narrowed(same), _asked_from(policy, threshold))
     report = LayerReport(layer, ran=True, best_similarity=_shown(best))
     if similarity is None or similarity < threshold:
         return report, -1, 0.0
@@ -271,7 +277,7 @@ def _best_refusing(
     view: View,
     probe: Probe,
     policy: GuardPolicy,
-    refusing: Mask,
+    refusing: Selection,
     cosines: Cosines,
     at_least: float,
 ) -> tuple[int, float | None]:
@@ -284,7 +290,8 @@ def _best_refusing(
 def nearest(
     view: View,
     probe: Probe,
-    visible: Mask,
+    comparable: Selection,
+    visible: Selection,
     cosines: Cosines,
     by_words: _Matches,
 ) -> tuple[Candidate, ...]:
@@ -295,13 +302,10 @@ def nearest(
     limit = limits.NEIGHBOURS_SCORED_MAX
     slots = cosines.nearest(visible, limit)
     worded, shared = by_words
-    slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
-    found = [
-        Candidate(
-            int(slot),
-            similarity64(vector, probe.vector),
-            jaccard_pair(view.tokens(int(slot)), probe.tokens),
-        )
-        for slot, vector in zip(slots, view.vectors(slots), strict=True)
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.cosine, one.slot)))
+    if len(worded):
+        slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
+    exactly = similarities64_at(view, probe.vector, slots)
+    words = jaccard_at(view, probe.tokens, slots)
+    order = np.lexsort((slots, -exactly))
+    columns = (slots, exactly, words, comparable.at(slots))
+    return tuple(map(Candidate, *(column[order].tolist() for column in columns)))

@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.index.arrays import View
+from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK, Prefix, Reaching
+from totonoe_core.index.selection import Selection
 from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
 _PRUNES_FROM = 0.75
 """Below this similarity too few rows are ruled out for the prefix scan to be the faster one."""
-_OVERFETCH = 64
-"""Asked of the graph beyond what is wanted: some of its slots are dead or not visible."""
+_OVERFETCH = (16, 112)
+"""Asked of the graph beyond what is wanted, and if that is not enough: some of its slots are dead
+or not visible. What it costs grows with what is asked."""
 
 
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -30,14 +32,24 @@ def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
     return out
 
 
+def similarities_from(view: View, query: NDArray[np.float32], first: int) -> NDArray[np.float32]:
+    """float32 similarity of every slot from `first` on: float32[view.count - first]."""
+    out = np.empty(max(0, view.count - first), np.float32)
+    for base, size, chunk in view.parts():
+        begin = max(first - base, 0)
+        if begin < size:
+            where = slice(base + begin - first, base + size - first)
+            np.dot(chunk.vectors[begin:size], query, out=out[where])
+    return out
+
+
 def similarities_at(
     view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """float32 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float32)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        dot_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    for where, rows, chunk in by_chunk(view, slots):
+        dot_rows(chunk.vectors, rows, query, out[where])
     return out
 
 
@@ -46,9 +58,8 @@ def similarities64_at(
 ) -> NDArray[np.float64]:
     """float64 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float64)
-    for base, size, chunk in view.parts():
-        where = slice(*np.searchsorted(slots, (base, base + size)))
-        similarity64_rows(chunk.vectors, (slots[where] - base).astype(np.int32), query, out[where])
+    for where, rows, chunk in by_chunk(view, slots):
+        similarity64_rows(chunk.vectors, rows, query, out[where])
     return out
 
 
@@ -57,8 +68,8 @@ class Cosines:
 
     Parameters
     ----------
-    comparable : bool[n]
-        Every mask that `best` is asked about lies within this one.
+    comparable : Selection
+        Every other that `best` is asked about lies within this one.
     prefix, graph : Prefix, Graph or None
         Of the view's arrays. Without both, or while one of them is not made, all is scored.
     """
@@ -67,7 +78,7 @@ class Cosines:
         self,
         view: View,
         query: NDArray[np.float32],
-        comparable: Mask,
+        comparable: Selection,
         prefix: Prefix | None,
         graph: Graph | None,
     ) -> None:
@@ -78,8 +89,9 @@ class Cosines:
         self._sparse = bool(prefix and prefix.built and graph and graph.count)
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
+        self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
-    def best(self, mask: Mask, at_least: float) -> tuple[int, float | None]:
+    def best(self, mask: Selection, at_least: float) -> tuple[int, float | None]:
         """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
 
         (-1, None): the mask is empty, or a pruned scan proved that nothing in it reaches
@@ -95,54 +107,62 @@ class Cosines:
             return -1, None
         # Whoever is best by float64 lies within the slack of the best by float32.
         slots = slots[rough >= rough.max() - np.float32(SLACK)]
-        exactly = similarities64_at(self._view, self._query, slots)
+        # Mostly the same slots are best for each mask asked, and copies of one vector are many.
+        if not np.array_equal(slots, self._exactly[0]):
+            self._exactly = slots, similarities64_at(self._view, self._query, slots)
+        exactly = self._exactly[1]
         at = int(np.argmax(exactly))
         if pruned and exactly[at] < at_least:
             return -1, None
         return int(slots[at]), float(exactly[at])
 
-    def _pruned(self, mask: Mask, at_least: float) -> Reaching:
+    def _pruned(self, mask: Selection, at_least: float) -> Reaching:
         """Slots of a mask that may reach a similarity, and their float32 similarities."""
         if self._reaching is None or self._reaching[0] > at_least:
             assert self._prefix is not None
-            found = self._prefix.reaching(self._view, self._query, self._comparable, at_least)
+            found = self._prefix.reaching(self._view, self._query, self._comparable.all(), at_least)
             self._reaching = at_least, found
         slots, rough = self._reaching[1]
-        asked = mask[slots]
+        asked = mask.at(slots)
         return slots[asked], rough[asked]
 
-    def _plain(self, mask: Mask) -> Reaching:
+    def _plain(self, mask: Selection) -> Reaching:
         """Slots of a mask and their float32 similarities."""
         if self._all is None:
             self._all = similarities(self._view, self._query)
-        slots = np.flatnonzero(mask)
+        slots = np.flatnonzero(mask.all())
         return slots, self._all[slots]
 
-    def nearest(self, visible: Mask, limit: int) -> NDArray[np.int64]:
+    def nearest(self, visible: Selection, limit: int) -> NDArray[np.int64]:
         """At most `limit` slots of a mask that are nearest, ascending.
 
         By the graph where there is one and enough of what it names is visible; else by all.
         """
-        nominated = self._nominated(visible, limit) if self._sparse else None
-        if nominated is None:
-            slots, rough = self._plain(visible)
-        else:
-            slots, rough = nominated, similarities_at(self._view, self._query, nominated)
+        found = self._nominated(visible, limit) if self._sparse else None
+        slots, rough = self._plain(visible) if found is None else found
         if len(slots) > limit:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
 
-    def _nominated(self, visible: Mask, limit: int) -> NDArray[np.int64] | None:
-        """Visible slots that the graph names, and all that are not in it yet."""
+    def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
+        """Visible slots that the graph names, and all that are not in it yet; ascending."""
         assert self._graph is not None
-        found = self._graph.search(self._query, limit + _OVERFETCH)
-        if found is None:
-            return None
-        slots, first_unindexed = found
-        slots = slots[slots < self._view.count]
-        slots = slots[visible[slots]]
-        # The tail does not count: it says nothing of who is near among the others.
-        if len(slots) < min(limit, int(np.count_nonzero(visible[:first_unindexed]))):
-            return None
-        tail = np.flatnonzero(visible[first_unindexed:]).astype(np.int64) + first_unindexed
-        return np.union1d(slots, tail)
+        for more in _OVERFETCH:
+            found = self._graph.search(self._query, limit + more)
+            if found is None:
+                return None
+            slots, first_unindexed = found
+            slots = np.sort(slots[slots < min(first_unindexed, self._view.count)])
+            slots = slots[visible.at(slots)]
+            # The tail does not count: it says nothing of who is near among the others.
+            if len(slots) < limit and len(slots) < np.count_nonzero(
+                visible.all()[:first_unindexed]
+            ):
+                continue
+            # Slots of the tail follow each other: one product, no gathering of rows.
+            tail = np.flatnonzero(visible.since(first_unindexed))
+            rough = similarities_at(self._view, self._query, slots)
+            rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]
+            slots = np.concatenate([slots, tail + first_unindexed])
+            return slots, np.concatenate([rough, rough_tail])
+        return None

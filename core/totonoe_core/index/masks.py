@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from totonoe_core.index.arrays import (
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.lexical import label_terms
 from totonoe_core.queries import Filter
-from totonoe_core.records import ANY_TIME, Kind, StateKind, Status, TimeRange
+from totonoe_core.records import ANY_TIME, Status, TimeRange
 
 Mask = NDArray[np.bool_]
 
@@ -29,15 +29,6 @@ Mask = NDArray[np.bool_]
 def readable(view: View, agent_code: int) -> Mask:
     """Slots that an agent may see: public ones and its own."""
     mask: Mask = (view.column("private") == 0) | (view.column("agent") == agent_code)
-    return mask
-
-
-def live(view: View, pending: Mapping[int, int] = {}) -> Mask:
-    """ACTIVE slots, seen with status changes that the writer has not published yet."""
-    active = STATUSES[Status.ACTIVE]
-    mask: Mask = view.column("status") == active
-    for slot, status in pending.items():
-        mask[slot] = status == active
     return mask
 
 
@@ -51,13 +42,6 @@ def of_status(view: View, statuses: Collection[Status]) -> Mask:
         codes.append(RETIRED)
     mask = np.isin(view.column("status"), codes)
     return mask & (view.column("replaced_by") >= view.count)
-
-
-def of_kind(view: View, kind: Kind, state_kind: StateKind) -> Mask:
-    """Slots of one kind and state kind."""
-    mask: Mask = view.column("kind") == KINDS[kind]
-    mask &= view.column("state_kind") == STATE_KINDS[state_kind]
-    return mask
 
 
 def matching(

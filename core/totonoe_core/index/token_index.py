@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.index.arrays import View
+from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.lexical import InvertedIndex
 from totonoe_core.kernels.jaccard import overlap_needed, rows_above
 from totonoe_core.kernels.postings import count_shared
@@ -76,15 +77,14 @@ class TokenIndex:
         # The end first: postings that are read later reach at least as far.
         end = min(self._end, view.count)
         needed = overlap_needed(len(tokens), similarity_above)
-        candidates, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
+        nominated, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
         tail = np.flatnonzero(mask[end:]) + end
-        candidates = np.concatenate([candidates.astype(np.int64), tail])
+        candidates = np.concatenate([nominated.astype(np.int64), tail])
         # Of the tail nothing is known: it may hold every token.
         shared = np.concatenate([shared, np.full(len(tail), len(tokens), np.int32)])
         slots, similarity = [np.zeros(0, np.int64)], [np.zeros(0, np.float64)]
-        for base, size, chunk in view.parts():
-            where = slice(*np.searchsorted(candidates, (base, base + size)))
-            rows = (candidates[where] - base).astype(np.int32)
+        for where, rows, chunk in by_chunk(view, candidates):
+            base = int(candidates[where.start]) - int(rows[0])
             found, values = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
             count = rows_above(
                 chunk.indptr,
@@ -114,3 +114,17 @@ class TokenIndex:
         count = count_shared(pool, heads, sizes, mask.view(np.uint8), slots, counts, shared, out)
         found = np.sort(out[:count])
         return found, shared[found]
+
+
+def jaccard_at(
+    view: View, tokens: NDArray[np.uint64], slots: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Jaccard similarity of ascending slots to a token set, with the bits of `jaccard_pair`."""
+    out = np.zeros(len(slots), np.float64)
+    for where, rows, chunk in by_chunk(view, slots):
+        shared = np.full(len(rows), len(tokens), np.int32)
+        found, values = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
+        # Above 0 are all that have anything in common; the others stay at 0.
+        count = rows_above(chunk.indptr, chunk.tokens, rows, shared, 0, tokens, 0.0, found, values)
+        out[where][np.searchsorted(rows, found[:count])] = values[:count]
+    return out

@@ -133,6 +133,13 @@ class CollectionFile:
             self._put_link_image(source, target, before, revision)
         self._connection.execute(rows.INSERT_LINK, rows.link_row(source, target, link, revision))
 
+    def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
+        """Writes (source row, target row, link), none of which was there."""
+        self._connection.executemany(
+            rows.INSERT_LINK,
+            (rows.link_row(source, target, link, revision) for source, target, link in links),
+        )
+
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
         """Takes one direction of a link away; its before image stays."""
         self._put_link_image(source, target, before, revision)

@@ -28,15 +28,20 @@ class Rows:
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
         """Memories by row number, without access figures and links; unknown are absent."""
-        found: dict[int, Memory] = {}
+        return {row[0]: rows.memory(row) for row in self._sealed(wanted)}
+
+    def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
+        """Excerpts of memories by row number; unknown are absent."""
+        return {row[0]: rows.excerpt(row) for row in self._sealed(wanted)}
+
+    def _sealed(self, wanted: Sequence[int]) -> Iterator[rows.Row]:
+        """Rows of memories as they lie in the file."""
         for start in range(0, len(wanted), _IN_MAX):
             part = list(wanted[start : start + _IN_MAX])
             marks = ",".join("?" * len(part))
-            for row in self._connection.execute(
+            yield from self._connection.execute(
                 f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
-            ):
-                found[row[0]] = rows.memory(row)
-        return found
+            )
 
     def all_memories(self) -> Iterator[Memory]:
         """Every memory by row number, for loading."""
@@ -86,14 +91,11 @@ class Rows:
                 found[row[0]].append((row[1], rows.link(tuple(row), target_id)))
         return found
 
-    def link_counts(self, sources: Sequence[int]) -> dict[int, int]:
-        """How many links each of a few rows holds."""
-        return {
-            source: self._connection.execute(
-                "SELECT count(*) FROM link WHERE source = ?", (source,)
-            ).get
-            for source in sources
-        }
+    def link_count(self, source: int) -> int:
+        """How many links a row holds."""
+        return int(
+            self._connection.execute("SELECT count(*) FROM link WHERE source = ?", (source,)).get
+        )
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
         """(row, created_us, id) in the order of a List, after a position."""

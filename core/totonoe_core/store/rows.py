@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 from totonoe_core import plain
@@ -15,6 +16,18 @@ from totonoe_core.errors import Corruption
 from totonoe_core.records import Fields, Link, LinkType, Memory, Status
 
 Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What the guard quotes of a memory and compares with, without its fields and vector."""
+
+    row: int
+    id: str
+    content: str
+    content_hash: bytes
+    created_us: int
+
 
 MEMORY_COLUMNS = (
     "row, id, external_id, content, content_hash, vector, agent_id, fields, "
@@ -103,6 +116,12 @@ def memory(row: Row) -> Memory:
         superseded_by=row[11],
         revision=row[12],
     )
+
+
+def excerpt(row: Row) -> Excerpt:
+    """The excerpt of a sealed row."""
+    row = check(row, "memory")
+    return Excerpt(row[0], row[1], row[3], row[4], row[8])
 
 
 def memory_image(memory: Memory) -> tuple[str, bytes]:
