@@ -322,7 +322,7 @@ class Collection:
                 )
             if query.touch and found.hits:
                 self._touch([hit.memory.row for hit in found.hits])
-            self._consider_indexing()
+            self._consider_indexing(self._state)
             return found
 
         return submit(self._searchers, work)
@@ -401,7 +401,7 @@ class Collection:
                 self._indexing.release()
             # What was written meanwhile may be enough again, and nobody writes after it.
             if not self._stop.is_set():
-                self._consider_indexing()
+                self._consider_indexing(self._state)
 
         try:
             self._indexer.submit(work)
