@@ -19,6 +19,8 @@ from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Kind, StateKind, Status
 from totonoe_core.text.tokens import token_hashes, tokens
 
+BATCHES = (1, 8, 32)
+
 
 def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
     """Arrays with live facts of one agent; without sentences they have no tokens."""

@@ -54,8 +54,8 @@ def scan_rows(
 
     def by_prefix(prefix: Prefix) -> Scan:
         def scan(block: Vectors, distance: float) -> int:
-            # The writer takes the queries of a batch one after the other, and so does this.
-            return sum(len(prefix.reaching(view, one, mask, 1.0 - distance)[0]) for one in block)
+            found = prefix.reaching_many(view, block, mask, 1.0 - distance)
+            return sum(len(slots) for slots, _ in found)
 
         return scan
 

@@ -200,6 +200,8 @@ class CollectionStats:
     refused_counts: Mapping[str, int]
     recall_count: int
     hnsw_count: int
+    recall_at_k: float
+    recall_rated_count: int
     file_bytes: int
     array_bytes: int
     state: str

@@ -232,6 +232,8 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
         refused_counts=dict(message.refused_counts),
         recall_count=message.recall_count,
         hnsw_count=message.hnsw_count,
+        recall_at_k=message.recall_at_k,
+        recall_rated_count=message.recall_rated_count,
         file_bytes=message.file_bytes,
         array_bytes=message.array_bytes,
         state=message.state,

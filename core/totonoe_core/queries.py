@@ -173,7 +173,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class CollectionStats:
-    """Figures of one open collection; `*_counts` since the daemon started."""
+    """Figures of one open collection; `*_counts` since the daemon started.
+
+    `recall_at_k` is the graph's over its last `recall_rated_count` queries compared.
+    """
 
     name: str
     active_count: int
@@ -185,6 +188,8 @@ class CollectionStats:
     refused_counts: dict[str, int]
     recall_count: int
     hnsw_count: int
+    recall_at_k: float
+    recall_rated_count: int
     file_bytes: int
     array_bytes: int
     state: str

@@ -289,6 +289,8 @@ def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.Collec
         refused_counts=value.refused_counts,
         recall_count=value.recall_count,
         hnsw_count=value.hnsw_count,
+        recall_at_k=value.recall_at_k,
+        recall_rated_count=value.recall_rated_count,
         file_bytes=value.file_bytes,
         array_bytes=value.array_bytes,
         state=value.state,

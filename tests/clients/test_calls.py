@@ -308,7 +308,12 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     figures = admin_pb.StatsResponse(
         collections=[
             admin_pb.CollectionStats(
-                name="default", active_count=2, revision=7, refused_counts={"exact": 1}
+                name="default",
+                active_count=2,
+                revision=7,
+                refused_counts={"exact": 1},
+                recall_at_k=0.75,
+                recall_rated_count=16,
             )
         ],
         started_time=CREATED,
@@ -319,6 +324,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     assert comparison.cosine_similarity is None
     assert comparison.presets[0].method is Method.NONE
     assert stats.collections[0].refused_counts == {"exact": 1}
+    assert (stats.collections[0].recall_at_k, stats.collections[0].recall_rated_count) == (0.75, 16)
 
 
 def test_unix_socket_address_is_dialled(call: Call, tmp_path: Path) -> None:

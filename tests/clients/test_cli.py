@@ -318,4 +318,10 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     assert re.search(r"cosine similarity +│ no embedder", result.stdout)
     figures = admin_pb.CollectionStats(name="notes", active_count=4, refused_counts={"exact": 2})
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
-    assert re.search(r"notes +│ 4 .*exact 2", result.stdout)
+    assert re.search(r"notes +│ 4 .*exact 2 +│ exact ", result.stdout)
+    figures.hnsw_count = 20_000
+    result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
+    assert re.search(r"│ hnsw +│", result.stdout)
+    figures.recall_at_k, figures.recall_rated_count = 0.9875, 16
+    result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
+    assert re.search(r"│ hnsw 0\.98[78] +│", result.stdout)

@@ -21,6 +21,7 @@ from totonoe_core.search import arms
 DIMENSION = 16
 SEED = 20
 NEVER_STOPS = threading.Event()
+FROM_COUNT = 1024
 
 
 def clustered(count: int, seed: int = SEED) -> np.ndarray:
@@ -45,13 +46,27 @@ def live(arrays: Arrays) -> np.ndarray:
     return arrays.view().column("status") == STATUSES[Status.ACTIVE]
 
 
+def append(arrays: Arrays, vectors: np.ndarray) -> None:
+    no_tokens = np.zeros(0, np.uint64)
+    for row, vector in enumerate(vectors, arrays.end + 1):
+        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vector, no_tokens)
+    arrays.publish()
+
+
 @pytest.fixture(scope="module")
 def vectors() -> np.ndarray:
-    return clustered(hnsw.FROM_COUNT + 500)
+    return clustered(FROM_COUNT + 500)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph from few memories on, which is asked whether that is cheaper or not."""
+    monkeypatch.setattr(hnsw, "FROM_COUNT", FROM_COUNT)
+    monkeypatch.setattr(arms, "STEP_ROWS", 0)
 
 
 def test_graph_below_its_least_count_is_not_made(vectors: np.ndarray) -> None:
-    graph = Graph(filled(vectors[: hnsw.FROM_COUNT - 1]))
+    graph = Graph(filled(vectors[: FROM_COUNT - 1]))
     assert not graph.due()
     assert graph.search(vectors[0], 5) is None
     ranking, how = arms.by_vector(graph.arrays.view(), vectors[0], live(graph.arrays), 5, graph)
@@ -83,15 +98,12 @@ def test_graph_answers_as_the_exact_search_does(vectors: np.ndarray) -> None:
 
 
 def test_graph_leaves_the_tail_to_an_exact_scan(vectors: np.ndarray) -> None:
-    arrays = filled(vectors[: hnsw.FROM_COUNT])
+    arrays = filled(vectors[:FROM_COUNT])
     graph = Graph(arrays)
     graph.maintain(NEVER_STOPS)
-    no_tokens = np.zeros(0, np.uint64)
-    for row, vector in enumerate(vectors[hnsw.FROM_COUNT :], hnsw.FROM_COUNT + 1):
-        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vector, no_tokens)
-    arrays.publish()
-    assert graph.indexed == hnsw.FROM_COUNT
-    for slot in range(hnsw.FROM_COUNT, len(vectors), 50):
+    append(arrays, vectors[FROM_COUNT:])
+    assert graph.indexed == FROM_COUNT
+    for slot in range(FROM_COUNT, len(vectors), 50):
         found, how = arms.by_vector(arrays.view(), vectors[slot], live(arrays), 3, graph)
         assert (how, found.slots[0]) == ("hnsw", slot)
 
@@ -104,10 +116,7 @@ def test_graph_takes_its_tail_in_and_is_made_again_when_too_much_is_dead(
     arrays = filled(vectors[:100])
     graph = Graph(arrays)
     graph.maintain(NEVER_STOPS)
-    no_tokens = np.zeros(0, np.uint64)
-    for row in range(100, 125):
-        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vectors[row], no_tokens)
-    arrays.publish()
+    append(arrays, vectors[100:125])
     assert graph.due()
     graph.maintain(NEVER_STOPS)
     assert (graph.indexed, graph.count) == (125, 125)
@@ -121,21 +130,19 @@ def test_graph_takes_its_tail_in_and_is_made_again_when_too_much_is_dead(
     graph.maintain(NEVER_STOPS)
     assert graph.count == 125 - 42
     assert not graph.due()
-    for row in range(125, 400):
-        arrays.append({"row": row, "status": STATUSES[Status.ACTIVE]}, vectors[row], no_tokens)
-    arrays.publish()
+    append(arrays, vectors[125:400])
     graph.maintain(NEVER_STOPS)
-    assert (graph.indexed, graph.count) == (400, 400 - 42), "full: made again with more room"
+    assert (graph.indexed, graph.count) == (400, 400 - 42), "more than there was room for"
     found, how = arms.by_vector(arrays.view(), vectors[399], live(arrays), 1, graph)
     assert (how, found.slots[0]) == ("hnsw", 399)
 
 
 def test_graph_with_too_few_that_pass_is_searched_exactly(vectors: np.ndarray) -> None:
-    arrays = filled(vectors[: hnsw.FROM_COUNT])
+    arrays = filled(vectors[:FROM_COUNT])
     graph = Graph(arrays)
     graph.maintain(NEVER_STOPS)
-    mask = np.zeros(hnsw.FROM_COUNT, np.bool_)
-    far = np.argsort(vectors[: hnsw.FROM_COUNT] @ vectors[0])[:20]
+    mask = np.zeros(FROM_COUNT, np.bool_)
+    far = np.argsort(vectors[:FROM_COUNT] @ vectors[0])[:20]
     mask[far] = True
     found, how = arms.by_vector(arrays.view(), vectors[0], mask, 10, graph)
     assert how == "exact"
@@ -146,10 +153,173 @@ def test_graph_with_too_few_that_pass_is_searched_exactly(vectors: np.ndarray) -
 def test_graph_told_to_stop_stays_as_it_was(vectors: np.ndarray) -> None:
     stop = threading.Event()
     stop.set()
-    graph = Graph(filled(vectors[: hnsw.FROM_COUNT]))
+    graph = Graph(filled(vectors[:FROM_COUNT]))
     graph.maintain(stop)
     assert graph.search(vectors[0], 3) is None
     assert graph.due()
+
+
+def test_graph_finds_what_came_back_to_life_after_it_was_built(vectors: np.ndarray) -> None:
+    arrays = filled(vectors)
+    arrays.pending_status[7] = STATUSES[Status.FORGOTTEN]
+    arrays.publish()
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    assert graph.count == arrays.live_count == len(vectors) - 1
+    arrays.pending_status[7] = STATUSES[Status.ACTIVE]
+    arrays.publish()
+    found, how = arms.by_vector(arrays.view(), vectors[7], live(arrays), 3, graph)
+    assert (how, found.slots[0], arrays.live_count) == ("hnsw", 7, len(vectors))
+
+
+def test_graph_that_has_too_many_back_is_made_again(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "_REVIVED_MAX", 3)
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    for status in (Status.FORGOTTEN, Status.ACTIVE):
+        assert not graph.due()
+        for slot in range(4):
+            arrays.pending_status[slot] = STATUSES[status]
+        arrays.publish()
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert not graph.due()
+    labels, _ = graph.search(vectors[0], 50)
+    assert len(set(labels.tolist())) == len(labels) == 50
+
+
+def test_graph_of_which_little_is_left_goes(vectors: np.ndarray) -> None:
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    for slot in range(600):
+        arrays.pending_status[slot] = STATUSES[Status.FORGOTTEN]
+    arrays.publish()
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert (graph.count, graph.due(), graph.search(vectors[0], 3)) == (0, False, None)
+    found, how = arms.by_vector(arrays.view(), vectors[700], live(arrays), 3, graph)
+    assert (how, found.slots[0]) == ("exact", 700)
+
+
+def test_graph_answer_with_too_few_that_pass_is_not_filled_up_from_the_tail(
+    vectors: np.ndarray,
+) -> None:
+    arrays = filled(vectors[:FROM_COUNT])
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    append(arrays, vectors[FROM_COUNT:])
+    # All that is near is dead, and there is enough in the tail to answer with.
+    for slot in np.argsort(-(vectors[:FROM_COUNT] @ vectors[0]))[:300].tolist():
+        arrays.pending_status[slot] = STATUSES[Status.FORGOTTEN]
+    arrays.publish()
+    mask = live(arrays)
+    similarity = np.where(mask, vectors.astype(np.float64) @ vectors[0], -2.0)
+    found, _ = arms.by_vector(arrays.view(), vectors[0], mask, 200, graph)
+    assert set(found.slots.tolist()) == set(np.argsort(-similarity)[:200].tolist())
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.25])
+def test_graph_asked_for_a_part_finds_what_an_exact_search_of_it_does(
+    vectors: np.ndarray, share: float
+) -> None:
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    rng = np.random.default_rng(SEED)
+    mask = rng.random(len(vectors)) < share
+    hits = 0
+    for _ in range(20):
+        query = unit(vectors[rng.integers(len(vectors))] + 0.3 * rng.normal(size=DIMENSION))
+        found, _ = arms.by_vector(arrays.view(), query, mask, 10, graph)
+        exactly, _ = arms.by_vector(arrays.view(), query, mask, 10, None)
+        hits += len(set(found.slots.tolist()) & set(exactly.slots.tolist()))
+    assert hits / 200 >= 0.99, f"recall@10 {hits / 200} with seed {SEED}"
+
+
+def test_exact_search_is_taken_where_reading_all_is_cheaper(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    # Ten of all: 10 + 64 slots are asked for, so 740 rows are the price.
+    monkeypatch.setattr(arms, "STEP_ROWS", 10)
+    mask = np.ones(len(vectors), np.bool_)
+    assert arms.by_vector(arrays.view(), vectors[0], mask, 10, graph)[1] == "hnsw"
+    mask[700:] = False
+    assert arms.by_vector(arrays.view(), vectors[0], mask, 10, graph)[1] == "exact"
+
+
+def test_graph_rates_its_answers_to_late_queries(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    assert graph.recall_at_k() == (0.0, 0)
+    for number in range(len(vectors) // 16):
+        graph.search(vectors[number], 5)
+    assert graph.due()
+    graph.maintain(NEVER_STOPS)
+    assert not graph.due()
+    share, count = graph.recall_at_k()
+    assert count == 16
+    assert share >= 0.99
+    # One that names anything else but the near ones is told by its figure.
+    monkeypatch.setattr(graph, "_nearest", lambda query, k: np.argsort(vectors @ query)[:k])
+    for number in range(len(vectors) // 16):
+        graph.search(vectors[number], 5)
+    graph.maintain(NEVER_STOPS)
+    assert graph.recall_at_k() == (pytest.approx(share / 2), 32)
+
+
+def test_rating_leaves_out_the_dead_and_takes_any_of_equal_copies(vectors: np.ndarray) -> None:
+    copies = np.repeat(vectors[:20], 60, axis=0)
+    arrays = filled(copies)
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    for slot in range(0, len(copies), 5):
+        arrays.pending_status[slot] = STATUSES[Status.FORGOTTEN]
+    arrays.publish()
+    for number in range(100):
+        graph.search(copies[11 * number], 5)
+    graph.maintain(NEVER_STOPS)
+    share, count = graph.recall_at_k()
+    assert count > 0
+    assert share >= 0.99
+
+
+def test_searches_beside_a_graph_that_is_being_filled_find_what_was_there(
+    vectors: np.ndarray,
+) -> None:
+    arrays = filled(vectors[:FROM_COUNT])
+    graph = Graph(arrays)
+    graph.maintain(NEVER_STOPS)
+    wrong: list[int] = []
+    done = threading.Event()
+
+    def search() -> None:
+        slot = 0
+        while not done.is_set():
+            slot = (slot + 37) % FROM_COUNT
+            found, _ = arms.by_vector(arrays.view(), vectors[slot], live(arrays), 3, graph)
+            if found.slots[0] != slot:
+                wrong.append(slot)
+
+    searcher = threading.Thread(target=search)
+    searcher.start()
+    for start in range(FROM_COUNT, len(vectors), 100):
+        append(arrays, vectors[start : start + 100])
+        graph.maintain(NEVER_STOPS)
+    done.set()
+    searcher.join(20)
+    assert not searcher.is_alive()
+    assert not wrong
+    assert (graph.indexed, graph.count) == (len(vectors), len(vectors))
 
 
 def test_readers_writer_lock_lets_readers_in_together_and_writers_alone() -> None:
@@ -207,6 +377,10 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
         return store.recall(RecallQuery("anna", "", vector.tobytes(), k, diversity=policy))
 
     poll(lambda: store.stats().hnsw_count == 300)
+    for number in range(hnsw._RATED_QUERIES * 2):
+        recall(vectors[number])
+    poll(lambda: store.stats().recall_rated_count > 0)
+    assert store.stats().recall_at_k >= 0.99
     found = recall(vectors[7])
     assert (found.vector_search, found.hits[0].memory.id) == ("hnsw", saved[7])
     store.do(forget(saved[7]))

@@ -125,3 +125,41 @@ def test_scan_reaching_never_finds_a_nan_row() -> None:
     asked = split(block[:1], basis)
     mask = np.ones(4, np.uint8)
     assert scan(parts, block, mask, asked, block[0].copy(), -1.0)[0] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_keep_reaching_any_dim_finds_for_each_query_what_twin_finds(dim: int) -> None:
+    block, basis = random_block(40, dim), random_basis(dim)
+    mask = np.ones(40, np.uint8)
+    mask[5:9] = 0
+    lead, rest, lead_residual, residual = split(block, basis)
+    queries = np.ascontiguousarray(block[[0, 30, 30]])
+    asked = split(queries, basis)
+    for threshold in (0.0, 0.9):
+        numbers, rows = np.full((2, 200), -1, np.int32)
+        similarity = np.full(200, np.nan, np.float32)
+        count = prefix.keep_reaching(
+            lead @ asked[0].T,
+            lead_residual,
+            rest,
+            residual,
+            block,
+            mask,
+            asked[2],
+            asked[1],
+            asked[3],
+            queries,
+            threshold - SLACK,
+            numbers,
+            rows,
+            similarity,
+        )
+        assert (rows[count:] == -1).all(), "places past the count are untouched"
+        pairs = list(zip(rows[:count].tolist(), numbers[:count].tolist(), strict=True))
+        assert pairs == sorted(set(pairs))
+        for number, query in enumerate(queries):
+            found = {row for row, asking in pairs if asking == number}
+            assert set(oracles.rows_at_least(block, mask, query, threshold)) <= found
+            assert found <= set(oracles.rows_at_least(block, mask, query, threshold - 2 * SLACK))
+        exact = [oracles.exact_similarity(block[row], queries[asking]) for row, asking in pairs]
+        np.testing.assert_allclose(similarity[:count], exact, rtol=0, atol=2e-6)

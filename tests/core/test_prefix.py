@@ -356,3 +356,43 @@ def test_guard_with_prefix_and_graph_links_the_nearest_and_tells_no_best_it_does
     layer = found.guard.layers[2]
     assert (layer.layer, layer.ran, layer.best_similarity) == (Method.COSINE, True, None)
     assert found.guard.similarity == exactly.max(), "the nearest neighbour's"
+
+
+@pytest.mark.parametrize("made", [isotropic, copies, clusters, anisotropic])
+@pytest.mark.parametrize("dim", [3, 97])
+def test_scan_for_many_finds_for_each_what_a_scan_for_it_does(
+    made: object, dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefix, "FROM_COUNT", 32)
+    monkeypatch.setattr(prefix, "_PRODUCTS_MAX", 500)
+    rng = np.random.default_rng(SEED)
+    rows = made(rng, dim)
+    found = fitted(rows)
+    append(found.arrays, rows[:70])
+    view = found.arrays.view()
+    assert 0 < found.built < view.count, "a tail that has no prefix yet is looked at too"
+    mask = rng.random(view.count) < 0.8
+    queries = np.concatenate([rows[:6], units(rng.normal(size=(3, dim)))])
+    for threshold in (0.999, 0.5):
+        for count in (9, 2, 0):
+            together = found.reaching_many(view, queries[:count], mask, threshold)
+            assert len(together) == count
+            for query, (slots, similarity) in zip(queries, together, strict=False):
+                exact = ordered(view.vectors(np.arange(view.count)), query)
+                assert set(np.flatnonzero(mask & (exact >= threshold)).tolist()) <= set(
+                    slots.tolist()
+                ), f"seed {SEED}"
+                assert mask[slots].all()
+                assert (np.diff(slots) > 0).all()
+                assert (exact[slots] >= threshold - 2 * SLACK).all()
+                np.testing.assert_allclose(similarity, exact[slots], rtol=0, atol=2e-6)
+
+
+def test_scan_for_many_without_a_fit_scores_all() -> None:
+    rows = isotropic(np.random.default_rng(SEED), 97)
+    found = Prefix(Arrays(97))
+    append(found.arrays, rows)
+    assert found.built == 0
+    every = np.ones(len(rows), np.bool_)
+    together = found.reaching_many(found.arrays.view(), rows[:5], every, 0.99)
+    assert [slots.tolist() for slots, _ in together] == [[0], [1], [2], [3], [4]]

@@ -20,6 +20,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "64", "--dimensions", "8", "--decayed", "64", "--limit-s", "0.001"],
         {"kernel", "method", "n", "dimension"},
     ),
+    "filtered": (
+        ["--stored", "64", "--dimension", "8", "--limit-s", "0.001"],
+        {"method", "n", "dimension", "passing", "by", "k", "recall_at_k", "answered_share"},
+    ),
     "guard": (
         ["--stored", "20", "--clients", "1", "--modes", "unary", "--limit-s", "0.2"],
         {

@@ -18,7 +18,7 @@ from totonoe.v1 import types_pb2
 from totonoe_core import records
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
-from totonoe_core.queries import Filter
+from totonoe_core.queries import CollectionStats, Filter
 from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, StateKind, Status, TimeRange
 from totonoe_server import codec, codec_answers, codec_memory, codec_policy
 
@@ -423,3 +423,16 @@ def test_unknown_enum_in_a_policy_names_its_field():
         with pytest.raises(InvalidArgument) as caught:
             codec_policy.guard_from_wire(sent(admin_pb.CreateCollectionRequest(guard=guard)))
         assert (caught.value.reason, caught.value.details["field"]) == ("UNKNOWN_ENUM", field)
+
+
+def test_collection_stats_keep_every_figure_apart() -> None:
+    named = {"name": "notes", "state": "serving", "recall_at_k": 0.75}
+    counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
+    others = [name for name in CollectionStats.__slots__ if name not in {*named, *counted}]
+    figures = {name: number for number, name in enumerate(others, 100)}
+    message = codec_answers.collection_stats_to_wire(CollectionStats(**named, **counted, **figures))
+    fields = {field.name for field in message.DESCRIPTOR.fields}
+    assert fields == {*named, *counted, *figures}
+    for name, value in {**named, **counted, **figures}.items():
+        got = getattr(message, name)
+        assert (dict(got) if name in counted else got) == value

@@ -11,7 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from totonoe.admin_models import Calibrated, CollectionInfo, Comparison, Stats
+from totonoe.admin_models import (
+    Calibrated,
+    CollectionInfo,
+    CollectionStats,
+    Comparison,
+    Stats,
+)
 from totonoe.cli.plain import plain
 from totonoe.cli.text import age, clean, shown_similarity, snippet
 from totonoe.enums import Verdict
@@ -327,8 +333,9 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
             f"{name} {count}" for name, count in sorted(item.refused_counts.items())
         )
         figures = (item.active_count, item.forgotten_count, item.link_count, item.revision)
+        saved = str(item.saved_count)
         rows.append(
-            (item.name, *map(str, figures), str(item.saved_count), refused or "0", item.state)
+            (item.name, *map(str, figures), saved, refused or "0", _search(item), item.state)
         )
     columns = (
         "collection",
@@ -338,6 +345,14 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         "revision",
         "saved",
         "refused",
+        "search",
         "state",
     )
     table(columns, rows, wide="refused")
+
+
+def _search(item: CollectionStats) -> str:
+    """How vectors are searched: exactly, or by a graph that finds such a share of the nearest."""
+    if not item.hnsw_count:
+        return "exact"
+    return f"hnsw {item.recall_at_k:.3f}" if item.recall_rated_count else "hnsw"

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits, validate
+from totonoe_core import heap, limits, validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
@@ -323,6 +323,7 @@ class Collection:
                 )
             if query.touch and found.hits:
                 self._touch([hit.memory.row for hit in found.hits])
+            self._consider_indexing(self._state)
             return found
 
         return submit(self._searchers, work)
@@ -362,6 +363,7 @@ class Collection:
 
         def work() -> CollectionStats:
             figures = reading.figures(self._state)
+            recall_at_k, rated_count = self._state.index.graph.recall_at_k()
             return CollectionStats(
                 name=self.info.name,
                 revision=self._state.revision,
@@ -370,6 +372,8 @@ class Collection:
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
                 hnsw_count=self._state.index.graph.count,
+                recall_at_k=recall_at_k,
+                recall_rated_count=rated_count,
                 file_bytes=_size(self._path),
                 array_bytes=self._state.index.nbytes(),
                 state=self._writer.state,
@@ -393,8 +397,12 @@ class Collection:
             try:
                 for one in due:
                     one.maintain(self._stop)
+                heap.trim()
             finally:
                 self._indexing.release()
+            # What was written meanwhile may be enough again, and nobody writes after it.
+            if not self._stop.is_set():
+                self._consider_indexing(self._state)
 
         try:
             self._indexer.submit(work)

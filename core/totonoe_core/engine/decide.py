@@ -158,7 +158,7 @@ class Decider:
             content_hash=text.content_hash,
             vector=features.vector.tobytes(),
             agent_id=command.agent_id,
-            fields=replace(fields, created_us=None),
+            fields=fields if fields.created_us is None else replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
             status=Status.ACTIVE,

@@ -96,7 +96,7 @@ class Guarding:
         policy = text.policy
         view = self._state.index.arrays.writer_view()
         visible, comparable = self._asked(view, text)
-        why_not = self._why_not(text)
+        why_not = self._why_not(text) or ("typed key" if text.fields.key is not None else "")
         judged: dict[int, Judged] = {}
         probe = self._probe(view, text, features, judged)
         found = candidates.search(
@@ -173,8 +173,6 @@ class Guarding:
         """Why no layer runs; empty if they do."""
         if text.fields.kind is not Kind.STATE:
             return f"kind {text.fields.kind.value} is a log"
-        if text.fields.key is not None:
-            return "typed key"
         return "force" if text.force else ""
 
     def _asked(self, view: View, text: GuardedText) -> tuple[Selection, Selection]:

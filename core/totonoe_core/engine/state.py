@@ -22,6 +22,7 @@ from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
 
 _INFO = "collection"
+_LOADED_AT_ONCE = 1024
 
 
 class CollectionState:
@@ -78,7 +79,10 @@ class CollectionState:
             last_us, count = access.get(memory.row, (None, 0))
             memory = replace(memory, last_access_us=last_us, access_count=count)
             vector = np.frombuffer(memory.vector, np.float32)
-            index.add(memory, Features.of(memory.content, vector, index.tokenizer))
+            slot = index.add(memory, Features.of(memory.content, vector, index.tokenizer))
+            if slot % _LOADED_AT_ONCE == 0:
+                # Nobody reads it yet: this only lets go of the rows themselves.
+                index.publish()
         index.publish()
         return index
 

@@ -89,6 +89,7 @@ class Cosines:
         self._sparse = bool(prefix and prefix.built and graph and graph.count)
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
+        self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
     def best(self, mask: Selection, at_least: float) -> tuple[int, float | None]:
         """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
@@ -106,7 +107,10 @@ class Cosines:
             return -1, None
         # Whoever is best by float64 lies within the slack of the best by float32.
         slots = slots[rough >= rough.max() - np.float32(SLACK)]
-        exactly = similarities64_at(self._view, self._query, slots)
+        # Mostly the same slots are best for each mask asked, and copies of one vector are many.
+        if not np.array_equal(slots, self._exactly[0]):
+            self._exactly = slots, similarities64_at(self._view, self._query, slots)
+        exactly = self._exactly[1]
         at = int(np.argmax(exactly))
         if pruned and exactly[at] < at_least:
             return -1, None
@@ -167,15 +171,17 @@ class Cosines:
             if found is None:
                 return None
             slots, first_unindexed = found
-            slots = slots[slots < min(first_unindexed, self._view.count)]
-            slots = np.sort(slots)
+            slots = np.sort(slots[slots < min(first_unindexed, self._view.count)])
             slots = slots[visible.at(slots)]
+            # The tail does not count: it says nothing of who is near among the others.
+            if len(slots) < limit and len(slots) < np.count_nonzero(
+                visible.all()[:first_unindexed]
+            ):
+                continue
             # Slots of the tail follow each other: one product, no gathering of rows.
             tail = np.flatnonzero(visible.since(first_unindexed))
-            enough = len(slots) + len(tail) >= limit
-            if enough or len(slots) + len(tail) >= int(np.count_nonzero(visible.all())):
-                rough = similarities_at(self._view, self._query, slots)
-                rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]
-                slots = np.concatenate([slots, tail + first_unindexed])
-                return slots, np.concatenate([rough, rough_tail])
+            rough = similarities_at(self._view, self._query, slots)
+            rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]
+            slots = np.concatenate([slots, tail + first_unindexed])
+            return slots, np.concatenate([rough, rough_tail])
         return None

@@ -39,6 +39,7 @@ NEVER = np.iinfo(np.int64).max
 
 COLUMNS: dict[str, Any] = {
     "row": np.int64,
+    "id_bits": np.uint64,
     "status": np.uint8,
     "kind": np.uint8,
     "state_kind": np.uint8,
@@ -88,7 +89,7 @@ class Chunk:
         begin = int(self.indptr[at])
         end = begin + len(values)
         if end > len(self.tokens):
-            grown = np.zeros(max(end, 2 * len(self.tokens)), np.uint64)
+            grown = np.zeros(max(end, len(self.tokens) + len(self.tokens) // 4), np.uint64)
             grown[:begin] = self.tokens[:begin]
             self.tokens = grown
         self.tokens[begin:end] = values
@@ -180,14 +181,19 @@ class Names:
 
 
 class Arrays:
-    """The columns of a collection and their publication. See the module's text."""
+    """The columns of a collection and their publication. See the module's text.
+
+    `revived` are the slots that became ACTIVE after they had been seen otherwise, in that order.
+    """
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.pending_status: dict[int, int] = {}
+        self.revived: list[int] = []
         self._chunks: tuple[Chunk, ...] = (Chunk(dimension),)
         self._count = 0
         self._end = 0
+        self._live_count = 0
         self.agents = Names()
         self.sessions = Names()
         self.threads = Names()
@@ -198,6 +204,11 @@ class Arrays:
     def end(self) -> int:
         """First slot not yet written. Writer only."""
         return self._end
+
+    @property
+    def live_count(self) -> int:
+        """Published slots that are ACTIVE."""
+        return self._live_count
 
     def view(self) -> View:
         """What is published, for a reader."""
@@ -246,10 +257,28 @@ class Arrays:
 
     def publish(self) -> None:
         """Lets readers see all that was decided: new slots first, then the old ones go."""
-        self._count = self._end
+        first, self._count = self._count, self._end
+        active = STATUSES[Status.ACTIVE]
+        live_count = self._live_count + self._active_from(first)
         for slot, status in self.pending_status.items():
-            self._chunks[slot // CHUNK].columns["status"][slot % CHUNK] = status
+            column, at = self._chunks[slot // CHUNK].columns["status"], slot % CHUNK
+            live_count += int(status == active) - int(column[at] == active)
+            if status == active and column[at] != active:
+                self.revived.append(slot)
+            column[at] = status
+        self._live_count = live_count
         self.pending_status.clear()
+
+    def _active_from(self, first: int) -> int:
+        """ACTIVE slots from one on, by their columns."""
+        count = 0
+        for number in range(first // CHUNK, len(self._chunks)):
+            base = number * CHUNK
+            # The last chunk may have lost its slots to `truncate`.
+            where = slice(max(0, first - base), max(0, self._end - base))
+            status = self._chunks[number].columns["status"][where]
+            count += int(np.count_nonzero(status == STATUSES[Status.ACTIVE]))
+        return count
 
     def nbytes(self) -> int:
         """Bytes of all chunks."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -25,6 +24,7 @@ from totonoe_core.index.arrays import (
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.lexical import InvertedIndex, label_terms
 from totonoe_core.index.prefix import Prefix
+from totonoe_core.index.slot_map import SlotById, SlotByRow, SlotMap
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.records import Fields, Memory, Status, TypedKey
 from totonoe_core.text.normalize import canonical_hash, fold_space
@@ -99,11 +99,11 @@ class CollectionIndex:
         self.token_index = TokenIndex()
         self.terms = InvertedIndex()
         self.labels = InvertedIndex()
-        self.slot_by_id: dict[str, int] = {}
-        self.slot_by_row: dict[int, int] = {}
-        self._slots_by_text: dict[int, tuple[int, ...]] = {}
-        self._slots_by_words: dict[int, tuple[int, ...]] = {}
-        self._slots_by_key: dict[int, tuple[int, ...]] = {}
+        self.slot_by_id = SlotById(self.arrays)
+        self.slot_by_row = SlotByRow()
+        self._slots_by_text = SlotMap(self.arrays, "text_hash")
+        self._slots_by_words = SlotMap(self.arrays, "canonical_hash")
+        self._slots_by_key = SlotMap(self.arrays, "key_hash")
         self._unpublished: list[Memory] = []
 
     def add(self, memory: Memory, features: Features, replaces: int | None = None) -> int:
@@ -115,6 +115,7 @@ class CollectionIndex:
         arrays, fields = self.arrays, memory.fields
         values: dict[str, Any] = {
             "row": memory.row,
+            "id_bits": SlotById.bits(memory.id),
             "status": STATUSES[memory.status],
             "kind": KINDS[fields.kind],
             "state_kind": STATE_KINDS[fields.state_kind],
@@ -149,10 +150,12 @@ class CollectionIndex:
         slot = arrays.append(values, features.vector, features.tokens)
         if replaces is not None:
             arrays.set_replaced_by(replaces, slot)
-        self.slot_by_id[memory.id] = slot
+        self.slot_by_id.add(memory.id, slot)
         self.slot_by_row[memory.row] = slot
-        for slots, key in self._hash_maps(slot):
-            slots[key] = (*slots.get(key, ()), slot)
+        self._slots_by_text.add(values["text_hash"], slot)
+        self._slots_by_words.add(features.canonical, slot)
+        if values["key_hash"]:
+            self._slots_by_key.add(values["key_hash"], slot)
         self._unpublished.append(memory)
         return slot
 
@@ -162,23 +165,15 @@ class CollectionIndex:
 
     def slots_with_text(self, content_hash: bytes) -> tuple[int, ...]:
         """Slots whose text may be equal: equal in 64 bits of the hash."""
-        return self._slots_by_text.get(text_hash(content_hash), ())
+        return self._slots_by_text.slots(text_hash(content_hash))
 
     def slots_with_words(self, canonical: int) -> tuple[int, ...]:
         """Slots whose words may be the same in the same order: equal hash."""
-        return self._slots_by_words.get(canonical, ())
+        return self._slots_by_words.slots(canonical)
 
     def slots_with_key(self, key: TypedKey) -> tuple[int, ...]:
         """Slots that may hold the value of a typed key: equal hash."""
-        return self._slots_by_key.get(key_hash(key), ())
-
-    def _hash_maps(self, slot: int) -> Iterator[tuple[dict[int, tuple[int, ...]], int]]:
-        """The maps that a slot stands in, each with its key there."""
-        chunk, at = self.arrays.writer_view().chunk_of(slot)
-        yield self._slots_by_text, int(chunk.columns["text_hash"][at])
-        yield self._slots_by_words, int(chunk.columns["canonical_hash"][at])
-        if key := int(chunk.columns["key_hash"][at]):
-            yield self._slots_by_key, key
+        return self._slots_by_key.slots(key_hash(key))
 
     def mark(self) -> tuple[int, dict[int, int]]:
         """Where the writer stands, for `rollback`."""
@@ -187,18 +182,18 @@ class CollectionIndex:
     def rollback(self, mark: tuple[int, dict[int, int]]) -> None:
         """Takes back every slot and status change since the mark."""
         end, pending = mark
+        view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
             memory = self._unpublished.pop()
-            for slots, key in self._hash_maps(slot):
-                slots[key] = slots[key][:-1]
-                if not slots[key]:
-                    del slots[key]
-            earlier = self._earlier_slot(memory.row, slot)
+            self._slots_by_text.take_back(int(view.value("text_hash", slot)))
+            self._slots_by_words.take_back(int(view.value("canonical_hash", slot)))
+            if key := int(view.value("key_hash", slot)):
+                self._slots_by_key.take_back(key)
+            self.slot_by_id.take_back(memory.id)
+            earlier = self.slot_by_id.get(memory.id)
             if earlier is None:
-                del self.slot_by_id[memory.id]
                 del self.slot_by_row[memory.row]
             else:
-                self.slot_by_id[memory.id] = earlier
                 self.slot_by_row[memory.row] = earlier
                 self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
@@ -209,12 +204,6 @@ class CollectionIndex:
         """Newest slot of a row within a reader's view, or -1. Slow: for the rare race."""
         slots = np.flatnonzero(view.column("row") == row)
         return int(slots[-1]) if len(slots) else -1
-
-    def _earlier_slot(self, row: int, before: int) -> int | None:
-        """Newest slot of a row below `before`, looked for only when a write is undone."""
-        view = self.arrays.writer_view()
-        slots = np.flatnonzero(view.column("row")[:before] == row)
-        return int(slots[-1]) if len(slots) else None
 
     def publish(self) -> None:
         """Lets readers see what was decided, in full: words and labels come first."""
@@ -241,7 +230,7 @@ class CollectionIndex:
     def access(self) -> dict[int, tuple[int, int]]:
         """Last access (us) and count by row, of memories that were recalled. Writer only."""
         view = self.arrays.writer_view()
-        slots = np.fromiter(self.slot_by_row.values(), np.int64, len(self.slot_by_row))
+        slots = self.slot_by_row.slots()
         slots = slots[view.take("access_count", slots) > 0]
         names = ("row", "last_access", "access_count")
         rows, last_us, counts = (view.take(name, slots).tolist() for name in names)
@@ -252,8 +241,19 @@ class CollectionIndex:
         return self.arrays.view()
 
     def nbytes(self) -> int:
-        """Bytes of the arrays and the prefix, maps and postings apart."""
-        return self.arrays.nbytes() + self.prefix.nbytes()
+        """Bytes of all arrays; the graph and the few strings apart."""
+        parts = (
+            self.arrays,
+            self.prefix,
+            self.token_index,
+            self.terms,
+            self.labels,
+            self.slot_by_id,
+            self.slot_by_row,
+            self._slots_by_text,
+            self._slots_by_words,
+        )
+        return sum(part.nbytes() for part in parts)
 
 
 def _time(value: int | None) -> int:

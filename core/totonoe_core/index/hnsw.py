@@ -3,9 +3,17 @@
 hnswlib 0.8 allows searches side by side but no add, save or resize beside them, loses
 labels with `allow_replace_deleted`, never shrinks, raises when it finds fewer than k, and
 checks no input (FACTS on hnswlib, 2-10). Hence: a readers-writer lock; slots as labels,
-which are never reused; no resizing, a full graph is built anew and swapped; own liveness
-masks; errors mean "search exactly". Slots that are not in the graph yet are the caller's
-to scan.
+which are never reused; own liveness masks; errors mean "search exactly". Slots that are not
+in the graph yet are the caller's to scan.
+
+Nobody waits long for the building. A graph that is new, or has too many dead, is built beside the
+one that answers and then takes its place; one that only lacks a tail takes it in slot by slot,
+each under its own hold of the lock (0.3 to 0.4 ms at 50,000). While the collection is in use
+the builder rests about as long as each step takes: half a core at most is its.
+
+Measured with 384 dimensions: 0.31 ms CPU an element up to 50,000 (0.62 with an `EF_CONSTRUCTION`
+of 200, for a recall_at_k that is 0.002 higher at the least ef and equal at twice that), 1.7 kB
+each.
 
 Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using
 Hierarchical Navigable Small World graphs" (2016).
@@ -14,6 +22,7 @@ Hierarchical Navigable Small World graphs" (2016).
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,16 +33,29 @@ from numpy.typing import NDArray
 from totonoe_core.index.arrays import STATUSES, Arrays, View
 from totonoe_core.records import Status
 
-FROM_COUNT = 4096
-"""Live memories from which on the graph is worth its cost; below, exact search is cheap."""
+FROM_COUNT = 16_384
+"""Live memories from which on the graph is worth its cost. Below, reading all of them (1.2 ms at
+most) costs less than adding one to the graph and finding its neighbours there."""
 
 M = 16
-EF_CONSTRUCTION = 200
+EF_CONSTRUCTION = 100
 EF_MIN = 96
 _SEED = 20_240_701
-_BATCH = 32  # slots added under one hold of the lock: about 30 ms
+_PART = 128  # slots added to a graph that nobody reads between two looks at `stop`
+_ADDING_S, _READING_S = 4e-4, 7e-8  # a slot to the graph; a row of 384 dimensions
 _TAIL_MIN = 1024
 _DEAD_SHARE_MAX = 0.3
+_REVIVED_MAX = 1024
+_CATCH_UPS_MAX = 4
+_SPARE_SHARE = 0.25  # capacity beyond what is there: some 50 bytes each until it is used
+
+RATED_K = 10
+"""The k of `Graph.recall_at_k`."""
+_RATED_QUERIES = 16
+_RATED_PER_SEARCHES = 1 / 16
+"""Searches between two ratings, as a share of the elements: 16 exact answers then cost 18 us for
+each search, whatever the size."""
+_RATED_KEPT = 256
 
 
 class ReadersWriterLock:
@@ -83,9 +105,15 @@ class Graph:
         self.arrays = arrays
         self._lock = ReadersWriterLock()
         self._index: hnswlib.Index | None = None
-        self._capacity = 0
         self._indexed = 0
         self._count = 0
+        self._revived_before = 0
+        # Of searches: a count lost under a race does not matter.
+        self._asked = 0
+        self._rated_at = 0
+        self._in_use: tuple[int, int] = (0, 0)
+        self._queries: deque[NDArray[np.float32]] = deque(maxlen=_RATED_QUERIES)
+        self._shares: deque[float] = deque(maxlen=_RATED_KEPT)
 
     @property
     def indexed(self) -> int:
@@ -97,75 +125,178 @@ class Graph:
         """Elements of the graph, dead ones included; 0: there is none."""
         return self._count
 
+    def recall_at_k(self) -> tuple[float, int]:
+        """Share of the `RATED_K` nearest that the graph finds, over this many late queries.
+
+        (0.0, 0): nothing was compared yet.
+        """
+        shares = tuple(self._shares)
+        return (float(np.mean(shares)) if shares else 0.0), len(shares)
+
     def search(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], int] | None:
         """At most k slots near the query, and the first slot that the caller must scan.
 
+        The nearest come first, then those that came back to life and may not be in the graph.
         `None`: there is no graph, or it cannot answer; search exactly.
         """
+        self._asked += 1
+        if self._count and self._asked % max(1, self._rated_every() // _RATED_QUERIES) == 0:
+            self._queries.append(query)
         with self._lock.reading():
-            if self._index is None:
+            labels = self._nearest(query, k)
+            if labels is None:
                 return None
-            # One row at a time and k clamped: each exception of hnswlib leaks its buffers.
-            k = min(k, self._count)
-            if k == 0:
-                return None
-            try:
-                self._index.set_ef(max(EF_MIN, 2 * k, int(8 * np.log2(self._count + 1))))
-                labels, _ = self._index.knn_query(query, k=k, num_threads=1)
-            except RuntimeError:
-                return None
-            return labels[0].astype(np.int64), self._indexed
+            revived = self.arrays.revived[self._revived_before :]
+            if revived:
+                back = np.array(revived, np.int64)
+                labels = np.concatenate([labels, back[~np.isin(back, labels)]])
+            return labels, self._indexed
+
+    def _nearest(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64] | None:
+        """Labels, nearest first. The lock is the caller's."""
+        # One row at a time and k clamped: each exception of hnswlib leaks its buffers.
+        k = min(k, self._count)
+        if self._index is None or k == 0:
+            return None
+        try:
+            self._index.set_ef(max(EF_MIN, 2 * k, int(12 * np.log2(self._count + 1))))
+            labels, _ = self._index.knn_query(query, k=k, num_threads=1)
+        except RuntimeError:
+            return None
+        found: NDArray[np.int64] = labels[0].astype(np.int64)
+        return found
 
     def due(self) -> bool:
-        """Whether `maintain` has something to do."""
-        view = self.arrays.view()
+        """Whether `maintain` has something to do. Cheap: it is asked on every write."""
         if self._index is None:
-            return view.count >= FROM_COUNT and self._live_count() >= FROM_COUNT
-        tail = view.count - self._indexed
-        return tail > max(_TAIL_MIN, self._count // 50) or self._dead_share() > _DEAD_SHARE_MAX
+            return self.arrays.live_count >= FROM_COUNT
+        tail = self.arrays.view().count - self._indexed
+        return tail > max(_TAIL_MIN, self._count // 50) or self._worn() or self._rating_due()
 
     def maintain(self, stop: threading.Event) -> None:
-        """Adds the tail, or builds anew when full or too dead. Searches go on meanwhile."""
-        view = self.arrays.view()
-        full = self._count + (view.count - self._indexed) > self._capacity
-        if self._index is None or full or self._dead_share() > _DEAD_SHARE_MAX:
+        """Adds the tail, or builds anew when too much is dead; rates answers now and then."""
+        if self._index is None or self._worn():
             self._rebuild(stop)
-        else:
-            self._append(view, stop)
+        if self._index is not None:
+            self._append(self._index, stop)
+        if self._rating_due():
+            self._rate(stop)
 
     def _rebuild(self, stop: threading.Event) -> None:
-        view = self.arrays.view()
-        slots = self._live_slots(0, view.count)
-        capacity = max(2 * FROM_COUNT, 2 * len(slots))
-        index = hnswlib.Index(space="ip", dim=self.arrays.dimension)
-        index.init_index(capacity, ef_construction=EF_CONSTRUCTION, M=M, random_seed=_SEED)
-        for start in range(0, len(slots), 4 * _BATCH):
-            if stop.is_set():
-                return
-            part = slots[start : start + 4 * _BATCH]
-            index.add_items(view.vectors(part), part, num_threads=1)
-        with self._lock.writing():
-            self._index, self._capacity = index, capacity
-            self._indexed, self._count = view.count, len(slots)
-
-    def _append(self, view: View, stop: threading.Event) -> None:
-        for start in range(self._indexed, view.count, _BATCH):
-            if stop.is_set():
-                return
-            end = min(view.count, start + _BATCH)
-            slots = self._live_slots(start, end)
+        if self.arrays.live_count < FROM_COUNT:
             with self._lock.writing():
-                if len(slots) and self._index is not None:
-                    self._index.add_items(view.vectors(slots), slots, num_threads=1)
-                self._indexed, self._count = end, self._count + len(slots)
+                self._index, self._indexed, self._count = None, 0, 0
+            return
+        revived_before = len(self.arrays.revived)
+        index, indexed, count = hnswlib.Index(space="ip", dim=self.arrays.dimension), 0, 0
+        index.init_index(_with_spare(self.arrays.live_count), M, EF_CONSTRUCTION, random_seed=_SEED)
+        # What is written meanwhile is added here too, where nobody has to wait for it.
+        for _ in range(_CATCH_UPS_MAX):
+            view = self.arrays.view()
+            slots = self._live_slots(view, indexed)
+            if count + len(slots) > index.max_elements:
+                index.resize_index(_with_spare(count + len(slots)))
+            for start in range(0, len(slots), _PART):
+                if stop.is_set():
+                    return
+                part = slots[start : start + _PART]
+                index.add_items(view.vectors(part), part, num_threads=1)
+                self._rest(len(part) * _ADDING_S, stop)
+            indexed, count = view.count, count + len(slots)
+            if self.arrays.view().count - indexed <= _TAIL_MIN:
+                break
+        with self._lock.writing():
+            self._index, self._indexed, self._count = index, indexed, count
+            self._revived_before = revived_before
+        self._shares.clear()
 
-    def _live_slots(self, start: int, end: int) -> NDArray[np.int64]:
-        status = self.arrays.view().column("status")[start:end]
+    def _append(self, index: hnswlib.Index, stop: threading.Event) -> None:
+        view = self.arrays.view()
+        slots = self._live_slots(view, self._indexed)
+        if self._count + len(slots) > index.max_elements:
+            # The system moves pages, not bytes: 1 ms at 50,000 elements.
+            with self._lock.writing():
+                index.resize_index(_with_spare(self._count + len(slots)))
+        for place in range(len(slots)):
+            if stop.is_set():
+                return
+            one = slots[place : place + 1]
+            vector = view.vectors(one)
+            with self._lock.writing():
+                index.add_items(vector, one, num_threads=1)
+                self._indexed, self._count = int(one[0]) + 1, self._count + 1
+            self._rest(_ADDING_S, stop)
+        self._indexed = view.count
+
+    def _rest(self, step_s: float, stop: threading.Event) -> None:
+        """Rests as long as a step takes if anybody wrote or searched since the last one."""
+        in_use = (self._asked, self.arrays.end)
+        if in_use != self._in_use:
+            self._in_use = in_use
+            stop.wait(step_s)
+
+    def _rated_every(self) -> int:
+        return max(_RATED_QUERIES, int(_RATED_PER_SEARCHES * self._count))
+
+    def _rating_due(self) -> bool:
+        return (
+            len(self._queries) == _RATED_QUERIES
+            and self._asked - self._rated_at >= self._rated_every()
+        )
+
+    def _rate(self, stop: threading.Event) -> None:
+        """Compares answers to late queries with exact ones."""
+        self._rated_at = self._asked
+        view, indexed = self.arrays.view(), self._indexed
+        dead = np.ones(view.count, np.bool_)
+        dead[self._live_slots(view, 0, indexed)] = False
+        for query in list(self._queries):
+            if stop.is_set():
+                return
+            share = self._share_found(view, query, dead)
+            if share is not None:
+                self._shares.append(share)
+            self._rest(view.count * _READING_S, stop)
+
+    def _share_found(
+        self, view: View, query: NDArray[np.float32], dead: NDArray[np.bool_]
+    ) -> float | None:
+        """Share of the nearest of the graph's living slots that it finds for a query."""
+        with self._lock.reading():
+            labels = self._nearest(query, 4 * RATED_K)
+        if labels is None:
+            return None
+        similarity = np.empty(view.count, np.float32)
+        for base, size, chunk in view.parts():
+            np.dot(chunk.vectors[:size], query, out=similarity[base : base + size])
+        similarity[dead] = -2.0
+        k = min(RATED_K, view.count - int(np.count_nonzero(dead)))
+        labels = labels[labels < view.count]
+        labels = labels[~dead[labels]][:k]
+        if k == 0:
+            return None
+        # By similarity, not by slot: of equal copies any will do.
+        least = np.partition(similarity, len(similarity) - k)[len(similarity) - k]
+        return int(np.count_nonzero(similarity[labels] >= least - np.float32(1e-6))) / k
+
+    def _live_slots(self, view: View, start: int, end: int | None = None) -> NDArray[np.int64]:
+        status = view.column("status")[start:end]
         return np.flatnonzero(status == STATUSES[Status.ACTIVE]).astype(np.int64) + start
 
-    def _live_count(self) -> int:
-        return len(self._live_slots(0, self.arrays.view().count))
+    def _worn(self) -> bool:
+        """Whether too much is dead, or came back and is scanned by every search."""
+        if len(self.arrays.revived) - self._revived_before > _REVIVED_MAX:
+            return True
+        # All of the tail counts as living: if that is not enough to tell, they are counted.
+        view = self.arrays.view()
+        tail = view.count - self._indexed
+        if not self._count:
+            return False
+        if 1.0 - (self.arrays.live_count - tail) / self._count <= _DEAD_SHARE_MAX:
+            return False
+        live = len(self._live_slots(view, 0, self._indexed))
+        return 1.0 - live / self._count > _DEAD_SHARE_MAX
 
-    def _dead_share(self) -> float:
-        live = len(self._live_slots(0, self._indexed))
-        return 1.0 - live / self._count if self._count else 0.0
+
+def _with_spare(count: int) -> int:
+    return count + max(FROM_COUNT // 4, int(_SPARE_SHARE * count))

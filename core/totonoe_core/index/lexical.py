@@ -174,6 +174,13 @@ class InvertedIndex:
     def __len__(self) -> int:
         return int(self._state[TERMS])
 
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = self._arrays
+        shared = (arrays.keys, arrays.ids, arrays.heads, arrays.sizes, arrays.pool)
+        own = (self._tails, self._room, self._levels, self._last_slots, self._seen_at)
+        return sum(one.nbytes for one in (*shared, *own))
+
 
 def _hashes(terms: Iterable[str]) -> NDArray[np.int64]:
     # Not of the strings: CPython hashes their storage, where "up" and U+7075 are the same bytes.

@@ -38,6 +38,7 @@ ones.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass, replace
 
@@ -46,7 +47,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.index.arrays import Arrays, Chunk, View
 from totonoe_core.kernels.cosine import scan_at_least
-from totonoe_core.kernels.prefix import LEAD, WIDTH, scan_reaching, split_rows
+from totonoe_core.kernels.prefix import LEAD, WIDTH, keep_reaching, scan_reaching, split_rows
 
 SLACK = 1e-5
 """Bound on the float32 error of a similarity; measured 7.3e-7 at 384 dimensions."""
@@ -58,6 +59,9 @@ _SAMPLE_VALUES_MAX = 2**24  # 64 MiB, whatever the dimension
 _TAIL_MIN = 512
 _TAIL_SHARE = 0.01
 _REFIT_GROWTH = 2.0
+_MANY_FROM = 4
+"""Queries from which on a matrix product is cheaper than a scan for each."""
+_PRODUCTS_MAX = 2**15  # rows by queries of one product: 128 KiB, which stay in the cache
 _STEP = 512  # rows split between two looks at `stop`: a few ms
 _SEED = 20_240_702
 _OVERSAMPLE = 8
@@ -65,6 +69,7 @@ _ROUNDS = 3
 
 Float32 = NDArray[np.float32]
 Reaching = tuple[NDArray[np.int64], Float32]
+Pairs = tuple[NDArray[np.int32], NDArray[np.int64], Float32]  # query, row, similarity
 
 
 class _Part:
@@ -195,6 +200,102 @@ class Prefix:
                 slots.append(found[0].astype(np.int64) + (base + start))
                 values.append(found[1])
         return np.concatenate(slots), np.concatenate(values)
+
+    def reaching_many(
+        self, view: View, queries: Float32, mask: NDArray[np.bool_], threshold: float
+    ) -> list[Reaching]:
+        """`reaching` for each of some queries, in one pass over the rows.
+
+        Parameters
+        ----------
+        queries : float32[m, dim]
+            C order, finite, unit norm; at most a batch of the writer.
+        mask : bool[view.count]
+            Slots that any of them is asked about.
+        threshold : float
+            Similarity, inclusive.
+
+        Returns
+        -------
+        list of (int64[k], float32[k])
+            For each query what `reaching` gives, but for rows within SLACK below the threshold.
+        """
+        count = len(queries)
+        if count < _MANY_FROM:
+            return [self.reaching(view, query, mask, threshold) for query in queries]
+        fit, least = self._fit or _UNFITTED, float(np.float32(threshold - SLACK))
+        asked = _Part(count)
+        if fit.built:
+            asked.split(queries, fit.basis, 0, count)
+        turned = np.ascontiguousarray(asked.lead.T)
+        step = max(1, _PRODUCTS_MAX // count)
+        pairs = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float32))]
+        for number, (base, size, chunk) in enumerate(view.parts()):
+            asked_about = mask[base : base + size].view(np.uint8)
+            split = max(0, min(size, fit.built - base))
+            starts = [*range(0, split, step), *range(split, size, step), size]
+            for start, end in itertools.pairwise(starts):
+                part_mask = asked_about[start:end]
+                if start < split:
+                    part = fit.parts[number]
+                    found = _pruned_many(
+                        part, asked, turned, chunk, start, end, part_mask, queries, least
+                    )
+                else:
+                    found = _plain_many(chunk.vectors[start:end], part_mask, queries, least)
+                if len(found[0]):
+                    pairs.append((found[0], found[1] + (base + start), found[2]))
+        return _by_query(pairs, count)
+
+
+def _pruned_many(
+    part: _Part,
+    asked: _Part,
+    turned: Float32,
+    chunk: Chunk,
+    start: int,
+    end: int,
+    mask: NDArray[np.uint8],
+    queries: Float32,
+    least: float,
+) -> Pairs:
+    """Pairs of one block of rows. `turned`: the queries' first coordinates, by columns."""
+    where = slice(start, end)
+    along = np.dot(part.lead[where], turned)
+    numbers, rows = np.empty(along.size, np.int32), np.empty(along.size, np.int32)
+    similarity = np.empty(along.size, np.float32)
+    count = keep_reaching(
+        along,
+        part.lead_residual[where],
+        part.rest[where],
+        part.residual[where],
+        chunk.vectors[where],
+        mask,
+        asked.lead_residual,
+        asked.rest,
+        asked.residual,
+        queries,
+        least,
+        numbers,
+        rows,
+        similarity,
+    )
+    # Copies: the arrays that were written to are far longer than what was found.
+    return numbers[:count].copy(), rows[:count].astype(np.int64), similarity[:count].copy()
+
+
+def _plain_many(vectors: Float32, mask: NDArray[np.uint8], queries: Float32, least: float) -> Pairs:
+    similarity = np.dot(vectors, queries.T)
+    rows, numbers = np.nonzero((similarity >= least) & (mask != 0)[:, np.newaxis])
+    return numbers.astype(np.int32), rows.astype(np.int64), similarity[rows, numbers]
+
+
+def _by_query(pairs: list[Pairs], count: int) -> list[Reaching]:
+    """Pairs in the order of their rows, as slots and similarities for each query."""
+    numbers, slots, similarity = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    order = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(numbers[order], np.arange(1, count))
+    return list(zip(np.split(slots[order], ends), np.split(similarity[order], ends), strict=True))
 
 
 def _pruned(

@@ -36,6 +36,10 @@ class TokenIndex:
         """First slot that is not in the index."""
         return self._end
 
+    def nbytes(self) -> int:
+        """Bytes of the postings."""
+        return self._postings.nbytes()
+
     def catch_up(self, view: View) -> None:
         """Adds the slots of a view of published slots that are not in the index. Writer only."""
         for slot in range(self._end, view.count):

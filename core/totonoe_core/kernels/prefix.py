@@ -179,3 +179,85 @@ def scan_reaching(
             out_similarity[count] = similarity
             count += 1
     return count
+
+
+@kernel(
+    types.int64(
+        block_in,
+        float32_in,
+        block_in,
+        float32_in,
+        block_in,
+        uint8_in,
+        float32_in,
+        block_in,
+        float32_in,
+        block_in,
+        types.float32,
+        int32_out,
+        int32_out,
+        float32_out,
+    )
+)
+def keep_reaching(
+    along: Float32,
+    lead_residual: Float32,
+    rest: Float32,
+    residual: Float32,
+    block: Float32,
+    mask: UInt8,
+    query_lead_residual: Float32,
+    query_rest: Float32,
+    query_residual: Float32,
+    queries: Float32,
+    least: float,
+    out_query: Int32,
+    out_rows: Int32,
+    out_similarity: Float32,
+) -> int:
+    """`scan_reaching` for many queries, whose products with the first 32 coordinates are made.
+
+    Parameters
+    ----------
+    along : float32[n, m]
+        lead @ query_lead.T: rows by queries. A matrix product of BLAS.
+    lead_residual, rest, residual, block, mask
+        As `scan_reaching` takes them; n rows.
+    query_lead_residual, query_rest, query_residual : float32[m], float32[m, 32], float32[m]
+        The queries, split by the same basis.
+    queries : float32[m, dim]
+        Finite, unit norm.
+    least : float32
+        Threshold without the slack.
+    out_query, out_rows, out_similarity : int32[n * m], int32[n * m], float32[n * m]
+        Receive the pairs, by rows and then by queries, in their first `count` places.
+
+    Returns
+    -------
+    int
+        count, how many places were filled.
+    """
+    count = 0
+    for row in range(along.shape[0]):
+        # Counted, not branched on: nearly every row ends here, and this way in a straight line.
+        far = lead_residual[row]
+        reaching = np.int32(0)
+        for query in range(along.shape[1]):
+            reaching += np.int32(along[row, query] + far * query_lead_residual[query] >= least)
+        if reaching == 0 or mask[row] == 0:
+            continue
+        for query in range(along.shape[1]):
+            bound = along[row, query]
+            if bound + far * query_lead_residual[query] < least:
+                continue
+            for column in range(LEAD):
+                bound += rest[row, column] * query_rest[query, column]
+            if bound + residual[row] * query_residual[query] < least:
+                continue
+            similarity = _dot(block, row, queries[query])
+            if similarity >= least:
+                out_query[count] = query
+                out_rows[count] = row
+                out_similarity[count] = similarity
+                count += 1
+    return count

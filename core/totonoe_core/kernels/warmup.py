@@ -27,7 +27,7 @@ def warm_up() -> float:
     """
     begin = time.perf_counter()
     # Imported here, so that a caller times the compilation and can report it.
-    from totonoe_core.kernels import bm25, cosine, jaccard, joins, postings, prefix
+    from totonoe_core.kernels import bm25, cosine, jaccard, joins, postings, prefix, slot_map
 
     for writable in (True, False):
         block = np.eye(2, 4, dtype=np.float32)
@@ -52,6 +52,7 @@ def warm_up() -> float:
         jaccard.jaccard_pair(values, values)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
+        _warm_up_slot_map(slot_map)
         _warm_up_joins(joins, block, indptr, rows, mask)
     return time.perf_counter() - begin
 
@@ -85,6 +86,23 @@ def _warm_up_prefix(
         out_rows,
         out_similarity,
     )
+    pairs = np.empty((2, 4), dtype=np.int32)
+    prefix.keep_reaching(
+        np.zeros((2, 2), dtype=np.float32),
+        lead_residual,
+        rest,
+        residual,
+        block,
+        mask,
+        lead_residual,
+        rest,
+        residual,
+        block,
+        0.5,
+        pairs[0],
+        pairs[1],
+        np.empty(4, dtype=np.float32),
+    )
 
 
 def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:
@@ -102,6 +120,15 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
     postings.read_postings(pool, 0, 1, mask, slots, frequencies)
     bm25.bm25_into(pool, heads[:1], one, counts, mask, slots, frequencies, weight, coverage)
     postings.count_shared(pool, heads[:1], one, mask, slots, frequencies, seen * 0, found)
+
+
+def _warm_up_slot_map(slot_map: ModuleType) -> None:
+    tags, heads, older = np.zeros(4, np.uint32), np.zeros(4, np.int32), np.zeros(4, np.int32)
+    slot_map.put_slot(tags, heads, older, 1, 0)
+    slot_map.newest_slot(tags, heads, 1)
+    slot_map.follow(older, 0, np.empty(1, np.int32))
+    slot_map.move_tags(tags, heads, np.zeros(8, np.uint32), np.zeros(8, np.int32))
+    slot_map.take_newest(tags, heads, older, 1)
 
 
 def _warm_up_joins(

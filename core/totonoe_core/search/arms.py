@@ -17,6 +17,9 @@ from totonoe_core.text.tokens import search_terms
 _SELECTIVE = 0.25
 """Below this share of passing slots, only their rows are read."""
 _OVERFETCH = 64
+STEP_ROWS = 150
+"""Rows that are read in the time that the graph takes for each slot it is asked for: 10 us, with
+50,000 rows of 384 dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +39,23 @@ def by_vector(
 ) -> tuple[Ranking, str]:
     """The `limit` nearest slots of a mask, and how they were found: "exact" or "hnsw".
 
-    `graph` `None` forces the exact search. The graph is asked for more than `limit`; if
-    too few of its answers pass the mask, the exact search answers.
+    The graph is asked where it is cheaper than reading all that pass, for so many that `limit` of
+    them should pass. If fewer do, or there is no graph (`None`), the exact search answers.
     """
-    found = graph.search(query, limit + _OVERFETCH) if graph is not None else None
-    if found is not None:
-        slots, first_unindexed = found
-        slots = slots[slots < view.count]
-        slots = slots[mask[slots]]
-        tail = np.flatnonzero(mask[first_unindexed:]).astype(np.int64) + first_unindexed
-        slots = np.union1d(slots, tail)
-        if len(slots) >= min(limit, int(np.count_nonzero(mask))):
-            return _top(view, query, slots, limit), "hnsw"
+    passing = int(np.count_nonzero(mask))
+    if graph is not None and graph.count:
+        # Of what is in the graph. The tail is read in any case.
+        inside = int(np.count_nonzero(mask[: graph.indexed]))
+        wanted = min(limit, inside)
+        asked = wanted * graph.count // max(1, inside) + _OVERFETCH
+        found = graph.search(query, asked) if STEP_ROWS * asked < passing else None
+        if found is not None:
+            slots, first_unindexed = found
+            slots = slots[slots < view.count]
+            slots = slots[mask[slots]]
+            if len(slots) >= wanted:
+                tail = np.flatnonzero(mask[first_unindexed:]).astype(np.int64) + first_unindexed
+                return _top(view, query, np.union1d(slots, tail), limit), "hnsw"
     return _top(view, query, np.flatnonzero(mask).astype(np.int64), limit), "exact"
 
 

@@ -13,7 +13,8 @@ from totonoe_core.index import masks
 from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.queries import NO_FILTER, DiversityEffect, RecallMode, RecallQuery
+from totonoe_core.queries import DiversityEffect, RecallMode, RecallQuery
+from totonoe_core.records import Status
 from totonoe_core.search import arms, diversity, fusion
 from totonoe_core.text.tokens import has_identifier
 
@@ -73,9 +74,9 @@ def rank(
     coverage: NDArray[np.float64] | None = None
     how = ""
     if vector is not None and query.mode is not RecallMode.LEXICAL:
-        # A filter can leave the graph with too few answers: filtered searches are exact. So are
-        # those of an index that was just made again, until it has a graph of its own.
-        usable = query.filter == NO_FILTER and graph.arrays is index.arrays
+        # Only what was live is in the graph, and it may be of an index that was made again since.
+        live_only = query.filter.statuses in ((), (Status.ACTIVE,))
+        usable = live_only and graph.arrays is index.arrays
         ranking, how = arms.by_vector(view, vector, mask, depth, graph if usable else None)
         by_vector = ranking.slots
         rankings.append(by_vector)

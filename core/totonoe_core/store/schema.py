@@ -6,6 +6,9 @@ such a row was before (no image: the operation made it). What a row was *after* 
 revision is its next before image, or the row itself: stored once, never twice. `reply`
 keeps answers for replay, `access` what Recall counts (no operation), `setting` the
 collection's own row.
+
+`reply` has rowids: answers of a kilobyte in the order of random keys would each change another
+page and leave it half empty. 57,000 of them took 256 MB and 74 us each so, and take 76 and 23.
 """
 
 from __future__ import annotations
@@ -85,7 +88,7 @@ CREATE TABLE reply (
   time_us INTEGER NOT NULL,
   crc INTEGER NOT NULL,
   PRIMARY KEY (agent_id, operation_id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 CREATE INDEX reply_by_time ON reply (time_us);
 CREATE TABLE setting (
   key TEXT PRIMARY KEY,

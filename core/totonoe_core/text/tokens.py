@@ -124,7 +124,7 @@ def whitespace_tokens(text: str) -> set[str]:
     return set(text.lower().split()) - STOP_WORDS_002
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 13)
 def _token_hash(token: str) -> int:
     return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little")
 
@@ -174,7 +174,7 @@ def has_identifier(text: str) -> bool:
     return bool(_identifiers(fold_width(text)))
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def _word_terms(word: str) -> tuple[str, ...]:
     """A word with the 4-grams of its form in ^ and $, so that endings need no stemmer."""
     if len(word) < 3:
@@ -183,7 +183,7 @@ def _word_terms(word: str) -> tuple[str, ...]:
     return (word, *(framed[at : at + 4] for at in range(len(framed) - 3)))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 10)
 def _identifier_terms(identifier: str) -> tuple[str, ...]:
     """The whole without its separators, framed so that no word equals it, and its trigrams."""
     whole = _SEPARATORS.sub("", identifier).lower()

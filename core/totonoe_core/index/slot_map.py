@@ -1,0 +1,197 @@
+"""From ids, rows and hashes to slots, in typed arrays: some 50 bytes for all that a memory has.
+
+Written by the writer alone. Readers on other threads see a slot or do not see it yet: a place of
+the table is filled with one aligned store, after the slot's columns and its link to the slot before
+it, and arrays grow by copying. Who reads checks the slot against its view.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.index.arrays import Arrays
+from totonoe_core.kernels.slot_map import (
+    follow,
+    move_tags,
+    newest_slot,
+    put_slot,
+    take_newest,
+)
+
+_FIRST_PLACES = 64
+_FIRST_SLOTS = 1024
+_TAG = 2**32 - 1
+
+
+class SlotMap:
+    """Slots by the 64-bit values of one column, which need not be distinct.
+
+    The table knows the lower half of a value; the column decides.
+    """
+
+    def __init__(self, arrays: Arrays, column: str) -> None:
+        self._arrays = arrays
+        self._column = column
+        # In one tuple, so that a reader takes what fits together.
+        self._table = np.zeros(_FIRST_PLACES, np.uint32), np.zeros(_FIRST_PLACES, np.int32)
+        self._older = np.zeros(_FIRST_SLOTS, np.int32)
+        self._taken = 0
+
+    def add(self, value: int, slot: int) -> None:
+        """Adds the slot behind all others; its column holds the value already."""
+        if slot >= len(self._older):
+            older = np.zeros(slot + 1 + slot // 4, np.int32)
+            older[: len(self._older)] = self._older
+            self._older = older
+        self._taken += put_slot(*self._table, self._older, value & _TAG, slot)
+        if 3 * self._taken > 2 * len(self._table[0]):
+            size = 2 * len(self._table[0])
+            larger = np.zeros(size, np.uint32), np.zeros(size, np.int32)
+            move_tags(*self._table, *larger)
+            self._table = larger
+
+    def take_back(self, value: int) -> None:
+        """Takes back the slot that was added last under a value."""
+        take_newest(*self._table, self._older, value & _TAG)
+
+    def slots(self, value: int) -> tuple[int, ...]:
+        """All slots of a value, ascending."""
+        # The table first: what it names, the older one links.
+        newest = newest_slot(*self._table, value & _TAG)
+        if newest < 0:
+            return ()
+        older = self._older
+        found = np.empty(1, np.int32)
+        count = follow(older, newest, found)
+        if count > 1:
+            found = np.empty(count, np.int32)
+            follow(older, newest, found)
+        slots = found[::-1].astype(np.int64)
+        return tuple(slots[self._arrays.writer_view().take(self._column, slots) == value].tolist())
+
+    def newest(self, value: int) -> int:
+        """The slot that was added last under a value; -1: none."""
+        slot = newest_slot(*self._table, value & _TAG)
+        view = self._arrays.writer_view()
+        if slot < 0 or view.value(self._column, slot) == value:
+            return slot
+        slots = self.slots(value)
+        return slots[-1] if slots else -1
+
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(part.nbytes for part in self._table) + self._older.nbytes
+
+
+class SlotById:
+    """Newest slot of each memory id.
+
+    Ids of 16 hexadecimal digits, as the daemon makes them, are their own 64-bit value. Others go
+    into a dictionary.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._map = SlotMap(arrays, "id_bits")
+        self._others: dict[str, list[int]] = {}
+
+    @staticmethod
+    def bits(memory_id: str) -> int:
+        """What the column `id_bits` holds for an id; 0 for those of another form."""
+        return _bits(memory_id) or 0
+
+    def add(self, memory_id: str, slot: int) -> None:
+        """Adds a version of a memory."""
+        bits = _bits(memory_id)
+        if bits is None:
+            self._others.setdefault(memory_id, []).append(slot)
+        else:
+            self._map.add(bits, slot)
+
+    def take_back(self, memory_id: str) -> None:
+        """Takes back the newest version of a memory."""
+        bits = _bits(memory_id)
+        if bits is not None:
+            self._map.take_back(bits)
+            return
+        self._others[memory_id].pop()
+        if not self._others[memory_id]:
+            del self._others[memory_id]
+
+    def get(self, memory_id: str) -> int | None:
+        """Slot of a memory's newest version, or `None`."""
+        bits = _bits(memory_id)
+        if bits is None:
+            versions = self._others.get(memory_id)
+            return versions[-1] if versions else None
+        slot = self._map.newest(bits)
+        return None if slot < 0 else slot
+
+    def __contains__(self, memory_id: str) -> bool:
+        return self.get(memory_id) is not None
+
+    def nbytes(self) -> int:
+        """Bytes of the arrays, without those of ids of another form."""
+        return self._map.nbytes()
+
+
+class SlotByRow:
+    """Newest slot of each row number. Rows are counted from 1 and nearly without gaps."""
+
+    def __init__(self) -> None:
+        # Not numpy: single values are read, in loops over a page's rows and links.
+        self._slots = array("i")
+        self._count = 0
+
+    @overload
+    def get(self, row: int) -> int | None: ...
+    @overload
+    def get(self, row: int, default: int) -> int: ...
+    def get(self, row: int, default: int | None = None) -> int | None:
+        """Slot of a row, or the default."""
+        slot = self._slots[row] if 0 <= row < len(self._slots) else -1
+        return default if slot < 0 else slot
+
+    def __getitem__(self, row: int) -> int:
+        slot = self.get(row)
+        if slot is None:
+            raise KeyError(row)
+        return slot
+
+    def __setitem__(self, row: int, slot: int) -> None:
+        if row >= len(self._slots):
+            self._slots.extend([-1] * (row + 1 - len(self._slots)))
+        self._count += self._slots[row] < 0
+        self._slots[row] = slot
+
+    def __delitem__(self, row: int) -> None:
+        self._count -= self._slots[row] >= 0
+        self._slots[row] = -1
+
+    def __len__(self) -> int:
+        return self._count
+
+    def slots(self) -> NDArray[np.int64]:
+        """Slots of all rows, in the order of the rows: int64[len]."""
+        slots = np.array(self._slots, np.int64)
+        return slots[slots >= 0]
+
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self._slots.itemsize * len(self._slots)
+
+
+def _bits(memory_id: str) -> int | None:
+    """The value of `mem_` and 16 lower-case hexadecimal digits; `None` for anything else."""
+    digits = memory_id[4:]
+    if len(digits) != 16 or not memory_id.startswith("mem_"):
+        return None
+    try:
+        bits = int(digits, 16)
+    except ValueError:
+        return None
+    # `int` also takes "0x12", "1_2" and "AB": only the digits themselves are the id.
+    return bits if format(bits, "016x") == digits else None
