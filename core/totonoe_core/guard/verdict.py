@@ -123,7 +123,9 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
         return _same(Finding.SAME_WORDS, own, other)
     own_at, other_at = unshared(own, other)
     own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
-    language = common_language(own_rest or own, other_rest or other)
+    if not own_rest.strip() or not other_rest.strip():
+        return _whole_sentences(own, own_at, other, other_at)
+    language = common_language(own_rest, other_rest)
     readings = read(own_rest, language), read(other_rest, language)
     shares_sentences = len(own_rest) < len(own.strip())
     compared = _compare_readings(*readings, cosine, weights, shares_sentences)
@@ -133,6 +135,20 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
         for one in found.evidence[: limits.EVIDENCE_MAX]
     )
     return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+
+
+def _whole_sentences(
+    own: str, own_at: tuple[int, int], other: str, other_at: tuple[int, int]
+) -> Comparison:
+    """One text has all sentences of the other; what it has beside them is whole sentences."""
+    if not own[slice(*own_at)].strip() and not other[slice(*other_at)].strip():
+        return _same(Finding.SAME_WORDS, own, other)
+    if own[slice(*own_at)].strip():
+        more = Evidence(Finding.ADDED, own_at)
+    else:
+        more = Evidence(Finding.MISSING, (0, 0), other_at)
+    quoted = _quoted(more, own, 0, other, 0)
+    return Comparison(Judgement(Verdict.REFINEMENT, 1.0, (quoted,)))
 
 
 def _same(finding: Finding, own: str, other: str) -> Comparison:
@@ -162,7 +178,7 @@ def _compare_readings(
     ):
         return _unread(cosine, shares_sentences)
     if not own.pieces or not other.pieces:
-        return _one_empty(own, other, cosine, shares_sentences)
+        return _unread(cosine, shares_sentences)
     aligned = align(own.pieces, other.pieces)
     shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
     total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
@@ -193,15 +209,6 @@ def _unread(cosine: float, shares_sentences: bool) -> Comparison:
     near = shares_sentences or cosine >= _RELATED_FROM
     verdict = Verdict.RELATED if near else Verdict.NEW
     return _judged(verdict, abs(cosine), [Evidence(Finding.UNREAD)])
-
-
-def _one_empty(own: Reading, other: Reading, cosine: float, shares_sentences: bool) -> Comparison:
-    """One text says all that the other says, and more; or neither has a piece to compare."""
-    more = [Evidence(Finding.ADDED, _span(piece)) for piece in own.pieces]
-    more += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in other.pieces]
-    if not more or not shares_sentences:
-        return _unread(cosine, shares_sentences)
-    return _judged(Verdict.REFINEMENT, 1.0, more)
 
 
 def _named(differences: Sequence[Evidence], both_left_over: bool) -> Verdict:

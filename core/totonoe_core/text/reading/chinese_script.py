@@ -1,0 +1,47 @@
+"""Script and width of a Chinese text: simplified, half width; one code point for one."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache, lru_cache
+
+import opencc
+
+
+def simplify(text: str) -> str:
+    """Simplified script, half width; one code point for one."""
+    narrow = "".join(_narrow(c) if c > "\u007f" else c for c in text)
+    if _traditional().isdisjoint(narrow):
+        return narrow
+    # Phrases decide some characters (乾隆 keeps its 乾), so the whole text is tried first.
+    whole = _converter().convert(narrow)
+    return whole if len(whole) == len(narrow) else narrow.translate(_traditional_table())
+
+
+@lru_cache(maxsize=65536)
+def _narrow(character: str) -> str:
+    if "\ue000" <= character <= "\uf8ff":
+        return "\u3000"
+    form = unicodedata.normalize("NFKC", character)
+    return form if len(form) == 1 else character
+
+
+@cache
+def _converter() -> opencc.OpenCC:
+    return opencc.OpenCC("t2s")
+
+
+@cache
+def _traditional_table() -> dict[int, str]:
+    convert = _converter().convert
+    table = {}
+    for code in (*range(0x3400, 0xA000), *range(0xF900, 0xFB00)):
+        simplified = convert(chr(code))
+        if simplified != chr(code) and len(simplified) == 1:
+            table[code] = simplified
+    return table
+
+
+@cache
+def _traditional() -> frozenset[str]:
+    return frozenset(map(chr, _traditional_table()))

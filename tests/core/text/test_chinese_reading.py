@@ -1,0 +1,200 @@
+"""What two Chinese texts share or do not share when they are read.
+
+A pair is the "same" if the readings have the same heavy pieces with the same part, denial,
+modality and tense; else it differs. Each line says why.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from totonoe_core.text.reading.chinese import read
+from totonoe_core.text.reading.model import Piece, PieceType, Reading
+
+_LIGHT = 0.5
+
+
+def _parts(reading: Reading) -> list[tuple[str, str, str, bool, str, str]]:
+    """What is said, without its order where every part is known."""
+    heavy = [piece for piece in reading.pieces if piece.weight > _LIGHT]
+    found = [(p.key, p.role, p.head, p.negated, p.modality, p.tense) for p in heavy]
+    known = all(p.role and (p.head or p.role == "predicate") for p in heavy)
+    return sorted(found) if known else found
+
+
+def _piece(text: str, surface: str) -> Piece:
+    [piece] = [p for p in read(text).pieces if text[p.start : p.end] == surface]
+    return piece
+
+
+SAME = [
+    ("passive", "苹果被小狗吃了", "小狗吃了苹果"),
+    ("把", "他把苹果吃了", "他吃了苹果"),
+    ("由 names the doer", "数据库由张伟维护", "张伟维护数据库"),
+    ("fronted object", "衬衫上的墨水怎么洗掉", "怎样洗掉衬衫上的墨水"),
+    ("question words", "如何安装这个软件", "咋安装这个软件"),
+    ("what is X", "什么是微服务", "微服务是什么"),
+    ("的 left out", "日本人口", "日本的人口"),
+    ("a row has no order", "苹果和香蕉都很好吃", "香蕉与苹果都很好吃"),
+    ("A不A asks like 吗", "他是不是老师", "他是老师吗"),
+    ("double denial", "不得不重启服务器", "必须重启服务器"),
+    ("do not forget", "别忘了备份数据库", "记得备份数据库"),
+    ("不断 denies nothing", "不断改进产品", "持续改进产品"),
+    ("没 is 没有", "他没有手机", "他没手机"),
+    ("cannot be achieved", "手机打不开", "手机无法打开"),
+    ("synonyms", "我妈妈买了一台电脑", "我母亲购买了一台计算机"),
+    ("politeness", "请问怎么去机场？", "怎么去机场"),
+    ("a request for help", "你能不能帮我打开空调", "请帮我打开空调"),
+    ("一下 and reduplication", "看一看这份报告", "看看这份报告"),
+    ("traditional script", "用戶喜歡深色模式", "用户喜欢深色模式"),
+    ("width and spaces", "ＡＰＩ　端口 ８０８０", "API端口8080"),
+    ("particles and marks", "今天好冷啊！！", "今天好冷"),
+    ("light verb", "系统每天对日志进行清理", "系统每天清理日志"),
+    ("recipient", "他送我一本书", "他送一本书给我"),
+    ("where a thing happens", "他在上海出生", "他出生在上海"),
+    ("who holds an office", "这个项目的负责人是李娜", "李娜是这个项目的负责人"),
+    ("which of two", "火车好还是飞机好", "飞机好还是火车好"),
+    ("what there is", "有什么好看的书", "什么书好看"),
+    ("what it is called", "这首歌的名字叫什么", "这首歌叫什么名字"),
+]
+DIFFERENT = [
+    ("who manages whom", "张伟管理李娜", "李娜管理张伟"),
+    ("passive turned", "张伟打败了王强", "张伟被王强打败了"),
+    ("by whom", "李娜由张伟管理", "张伟由李娜管理"),
+    ("compared with what", "北京比上海大", "上海比北京大"),
+    ("from and to", "他从北京搬到了上海", "他从上海搬到了北京"),
+    ("into what", "把语音转换成文字", "把文字转换成语音"),
+    ("for whom", "妈妈给爸爸买了礼物", "爸爸给妈妈买了礼物"),
+    ("where it is put", "机器人把箱子放在桌子上", "机器人把桌子放在箱子上"),
+    ("whose teacher", "小明的爸爸的老师", "小明的老师的爸爸"),
+    ("foreign names", "约翰·史密斯是玛丽·布朗的老师", "玛丽·布朗是约翰·史密斯的老师"),
+    ("nationalities", "美国作家汤姆和英国画家杰克", "英国作家汤姆和美国画家杰克"),
+    ("respectively", "张三和李四分别住在北京和上海", "张三和李四分别住在上海和北京"),
+    ("years", "1912年他去了巴黎,1920年去了柏林", "1920年他去了巴黎,1912年去了柏林"),
+    ("order of events", "他先吃饭后洗澡", "他先洗澡后吃饭"),
+    ("denied", "我喜欢咖啡", "我不喜欢咖啡"),
+    ("denied existence", "他有手机", "他没有手机"),
+    ("allowed, forbidden", "允许部署", "禁止部署"),
+    ("must, need not", "必须重启服务器", "不必重启服务器"),
+    ("wish and past", "他想去北京", "他去过北京"),
+    ("no longer", "用户使用深色模式", "用户不再使用深色模式"),
+    ("all, some", "所有用户都有权限", "一些用户有权限"),
+    ("only", "只有管理员可以删除", "管理员可以删除"),
+    ("before, after", "部署前测试", "部署后测试"),
+    ("back up, delete", "备份数据库", "删除数据库"),
+    ("always, never", "总是使用缓存", "从不使用缓存"),
+    ("ports", "端口是8080", "端口是8081"),
+    ("a question", "他是老师吗", "他是老师"),
+    ("which is asked", "他什么时候来", "他为什么来"),
+    ("direction", "公司位于北京东部", "公司位于北京西部"),
+    ("tool and object", "用Python调用Java", "用Java调用Python"),
+]
+
+
+def _ids(rows: list[tuple[str, str, str]]) -> list[str]:
+    return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize(("_why", "one", "two"), SAME, ids=_ids(SAME))
+def test_read_same_statement_in_other_words_gives_same_parts(_why: str, one: str, two: str) -> None:
+    assert _parts(read(one)) == _parts(read(two))
+    assert read(one).asks == read(two).asks
+
+
+@pytest.mark.parametrize(("_why", "one", "two"), DIFFERENT, ids=_ids(DIFFERENT))
+def test_read_other_statement_gives_other_parts(_why: str, one: str, two: str) -> None:
+    assert (_parts(read(one)), read(one).asks) != (_parts(read(two)), read(two).asks)
+
+
+@pytest.mark.parametrize(
+    "word", ["不断", "不仅", "不过", "不同", "不久", "无论", "非常", "特别", "没收", "未来", "别人"]
+)
+def test_read_word_with_a_negative_character_denies_nothing(word: str) -> None:
+    assert not any(piece.negated for piece in read(f"{word}喜欢音乐").pieces)
+
+
+def test_read_negation_reaches_the_verb_over_adverbs_and_prepositions() -> None:
+    assert _piece("他不在公司抽烟", "抽烟").negated
+    assert _piece("我们没有马上把结果发给客户", "发").negated
+    assert not _piece("他不抽烟但是喝酒", "喝酒").negated
+
+
+@pytest.mark.parametrize(
+    ("text", "surface", "modality", "tense"),
+    [
+        ("他想学画画", "学", "want", ""),
+        ("用户可以删除文件", "删除", "can", ""),
+        ("用户必须登录", "登录", "must", ""),
+        ("他应该休息", "休息", "should", ""),
+        ("明天可能下雨", "下雨", "may", ""),
+        ("他打算辞职", "辞职", "plan", ""),
+        ("他去过日本", "去", "", "past"),
+        ("他已经毕业", "毕业", "", "past"),
+        ("系统将升级", "升级", "", "future"),
+        ("他很少抽烟", "抽烟", "hardly", ""),
+    ],
+)
+def test_read_auxiliaries_become_modality_and_tense(
+    text: str, surface: str, modality: str, tense: str
+) -> None:
+    found = _piece(text, surface)
+    assert (found.modality, found.tense) == (modality, tense)
+
+
+def test_read_names_are_names() -> None:
+    assert _piece("老王和同事吃饭", "老王").type is PieceType.NAME
+    assert _piece("小李是同事", "小李").type is PieceType.NAME
+    assert _piece("导演是史蒂文·斯皮尔伯格", "史蒂文·斯皮尔伯格").key == "史蒂文·斯皮尔伯格"
+
+
+def test_read_figure_inside_a_name_is_no_figure() -> None:
+    assert not any(p.type is PieceType.NUMBER for p in read("张三和李四分别发言").pieces)
+
+
+def test_read_mention_is_compared_by_its_characters() -> None:
+    one, two = read("啊西吧是什么意思"), read("西吧是什么意思")
+    assert one.pieces[0].key != two.pieces[0].key
+
+
+def test_read_opposites_and_loose_synonyms_are_named() -> None:
+    assert "关闭" in _piece("打开空调", "打开").opposites
+    assert _piece("他是男人", "男人").near
+
+
+def test_read_empty_text_is_not_certain() -> None:
+    assert read("") == Reading("zh", (), certain=False)
+    assert not read("！！！").certain
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(
+        alphabet=st.sampled_from("我不没的是有什么吗把被给在了过好得看打开关《》·，。？1年a张李"),
+        max_size=40,
+    )
+)
+def test_read_of_likely_text_keeps_its_promises(text: str) -> None:
+    _check(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=60))
+def test_read_of_any_text_keeps_its_promises(text: str) -> None:
+    _check(text)
+
+
+def _check(text: str) -> None:
+    found = read(text)
+    starts = [piece.start for piece in found.pieces]
+    assert starts == sorted(starts)
+    assert all(0 <= piece.start < piece.end <= len(text) for piece in found.pieces)
+    assert all(piece.key for piece in found.pieces)
+    assert read(text) == found
+
+
+@pytest.mark.parametrize("unit", ["好不好", "有什么", "还是", "《", "·", "的", "意思"])
+def test_read_of_a_long_repetition_ends(unit: str) -> None:
+    text = unit * (2000 // len(unit))
+    assert all(piece.end <= len(text) for piece in read(text).pieces)
