@@ -16,10 +16,11 @@ from totonoe_core.guard.policy import PRESETS, GuardPolicy
 from totonoe_core.index.arrays import KINDS, NEVER, STATE_KINDS, STATUSES, Arrays
 from totonoe_core.index.selection import Selection, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Kind, StateKind, Status
+from totonoe_core.records import Judgement, Kind, StateKind, Status, Verdict
 from totonoe_core.text.tokens import token_hashes, tokens
 
-BATCHES = (1, 8, 32)
+UNLIKE = Judgement(Verdict.RELATED, 1.0, ())
+"""Reading the texts costs as much as the texts are long: `bench.guard` has that."""
 
 
 def filled(stored: material.Vectors, sentences: list[str]) -> Arrays:
@@ -65,7 +66,7 @@ def rows(
                 text_nominees=(),
                 words_nominees=(),
                 confirm_text=bool,
-                confirm_words=bool,
+                judge=lambda *_: UNLIKE,
             )
             found = candidates.search(
                 view, probe, policy, comparable, visible, refuse=True, token_index=lexicon

@@ -39,7 +39,7 @@ MEMORY_FIELDS = {
     "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id",
     "entities", "evidence_ids", "about_time", "created_time", "updated_time",
     "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time",
-    "valid_to_time", "status", "superseded_by", "private", "links", "revision",
+    "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key",
 }  # fmt: skip
 CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
     "remember": (
@@ -47,14 +47,14 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Remember",
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
-         "similar", "links", "layers", "replayed", "operation_id"},
+         "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids"},
     ),
     "check": (
         ["check", "a"],
         "Check",
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
-         "layers"},
+         "layers", "verdict"},
     ),
     "recall": (
         ["recall", "a"],
@@ -93,7 +93,8 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         ["compare", "a", "b"],
         "Compare",
         admin_pb.CompareResponse(),
-        {"same_text", "same_words", "cosine_similarity", "jaccard_similarity", "presets", "model"},
+        {"same_text", "same_words", "cosine_similarity", "jaccard_similarity", "presets", "model",
+         "judgement"},
     ),
     "stats": (
         ["stats"],
@@ -113,7 +114,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision"},
+         "settings_revision", "calibration"},
     ),
     "collections create": (
         ["collections", "create", "a"],

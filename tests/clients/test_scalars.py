@@ -170,6 +170,7 @@ def test_draft_every_field_of_contract_reaches_the_wire() -> None:
         valid_from_time=moment,
         valid_to_time=moment,
         private=True,
+        key=("user", "drink"),
     )
     message = convert.encode_draft(draft)
     set_fields = {field.name for field, _ in message.ListFields()}

@@ -687,10 +687,10 @@ def test_presets_carry_the_thresholds_of_their_sources(store: Store) -> None:
     ego, robotmem = PRESETS[Preset.EGO], PRESETS[Preset.ROBOTMEM]
     assert (ego.cosine_distance_below, ego.exact, ego.jaccard_above) == (0.05, False, None)
     assert (ego.cosine_at_least, ego.session_cosine_at_least) == (None, None)
-    assert (ego.link_distance_below, ego.cosine_needs_same_words) == (0.3, False)
+    assert (ego.link_distance_below, ego.judged_from) == (0.3, None)
     assert (robotmem.exact, robotmem.jaccard_above, robotmem.cosine_at_least) == (True, 0.7, 0.85)
     assert (robotmem.session_cosine_at_least, robotmem.similar_above) == (0.85, 0.4)
-    assert (robotmem.tokenizer, robotmem.cosine_needs_same_words) == (Tokenizer.WHITESPACE, False)
+    assert (robotmem.tokenizer, robotmem.judged_from) == (Tokenizer.WHITESPACE, None)
     for preset in Preset:
         store.set(("guard.preset", preset.value))
         info = store.engine.get_collection("default").result(WAIT_S)

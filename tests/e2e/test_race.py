@@ -116,7 +116,7 @@ FORMATS = [("The", "the")[n % 2] + " port is 8080" + ("", ".", "!")[n % 3] for n
             "words",
             {},
             [{"text": text, "vector": unit(0)} for text in FORMATS],
-            "cosine",
+            "jaccard",
         ),
     ],
 )

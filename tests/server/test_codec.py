@@ -311,10 +311,11 @@ def test_mask_names_every_changeable_field_as_the_command_does():
     paths = [
         name
         for name in types_pb2.MemoryDraft.DESCRIPTOR.fields_by_name
-        if name not in ("kind", "created_time")
+        if name not in ("kind", "created_time", "key")
     ]
     names = codec_memory.mask_from_wire(paths)
-    expected = set(Fields.__dataclass_fields__) - {"kind", "created_us"} | {"content", "vector"}
+    expected = set(Fields.__dataclass_fields__) - {"kind", "created_us", "key"}
+    expected |= {"content", "vector"}
     assert set(names) == expected
     assert codec_memory.mask_from_wire(paths[::-1]) == names
     assert codec_memory.mask_from_wire(["valid_from_time"]) == ("valid_from_us",)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from totonoe_core.commands import Remember
 from totonoe_core.embedding import EmbedderSettings
+from totonoe_core.guard.calibration import weights_for
 from totonoe_core.guard.policy import PRESETS, Preset
 from totonoe_core.records import Fields
 from totonoe_server.quality import pairs, questions
@@ -98,11 +99,12 @@ def ignore(_):
 @pytest.mark.parametrize("preset", list(Preset))
 def test_pairs_are_judged_as_the_engine_decides(rig, preset):
     policy = PRESETS[preset]
+    weights = weights_for(None, rig.model)
     vectors = rig.vectors([text for two in TEXTS for text in two], ignore).reshape(
         len(TEXTS), 2, -1
     )
     for (a, b), two in zip(TEXTS, vectors, strict=True):
-        judged = pairs.judge(Pair("", "", a, b, None, ""), two, policy)
+        judged = pairs.judge(Pair("", "", a, b, None, ""), two, policy, weights)
         with rig.collection(policy) as name:
             [first, second] = rig.remember(
                 name, [Remember("me", text, Fields()) for text in (a, b)], ignore

@@ -14,6 +14,7 @@ in, a judgement out. Symmetric: swapping the texts swaps ADDED with MISSING and 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -121,6 +122,32 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
         return _same(Finding.SAME_TEXT, own, other)
     if (form := canonical_form(own)) and form == canonical_form(other):
         return _same(Finding.SAME_WORDS, own, other)
+    # In one order whoever asks: which of two swapped pieces counts as moved is chance.
+    if (len(other), other) < (len(own), own):
+        return _mirrored(_compare_texts(other, own, cosine, weights))
+    return _compare_texts(own, other, cosine, weights)
+
+
+def _mirrored(compared: Comparison) -> Comparison:
+    """The same comparison with the texts changing places."""
+    found = compared.judgement
+    evidence = tuple(
+        Evidence(
+            _MIRRORED.get(one.finding, one.finding),
+            one.other,
+            one.own,
+            one.other_text,
+            one.own_text,
+        )
+        for one in found.evidence
+    )
+    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+
+
+_MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
+
+
+def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
     own_at, other_at = unshared(own, other)
     own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
     if not own_rest.strip() or not other_rest.strip():
@@ -277,8 +304,9 @@ def _differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[E
     if own.asks != other.asks:
         yield Evidence(Finding.QUESTION, _whole(own), _whole(other))
     partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
+    floating = _floating(own, other)
     for pair in aligned.pairs:
-        finding = _difference(pair, partner)
+        finding = _difference(pair, partner, floating)
         if finding is not None:
             yield Evidence(finding, _span(pair.own), _span(pair.other))
     for piece in aligned.added:
@@ -300,7 +328,7 @@ def _says_alone(piece: Piece) -> Finding | None:
     return None
 
 
-def _difference(pair: Pair, partner: dict[str, str]) -> Finding | None:
+def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -> Finding | None:
     own, other = pair.own, pair.other
     if pair.tie is Tie.OTHER_VALUE:
         return _VALUE_FINDINGS[own.type]
@@ -316,9 +344,34 @@ def _difference(pair: Pair, partner: dict[str, str]) -> Finding | None:
     parts = _parts(pair)
     if parts is _Parts.SWAPPED:
         return Finding.ROLE
-    if pair.moved and (parts is _Parts.UNKNOWN or not _same_head(own, other, partner)):
-        return Finding.ORDER
-    return None
+    if pair.moved and (parts is not _Parts.SAME or not _same_head(own, other, partner)):
+        return None if parts is _Parts.SAME and own.role in floating else Finding.ORDER
+    return Finding.ORDER if _belongs_elsewhere(own, other, partner) else None
+
+
+def _belongs_elsewhere(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
+    """A modifier that belongs to another word although both words stand in both texts.
+
+    Which of two swapped pieces counts as moved is chance, so this asks those that stayed too.
+    """
+    if own.role != Role.MODIFIER or other.role != Role.MODIFIER:
+        return False
+    here = partner.get(own.head)
+    return here is not None and here != other.head and other.head in partner.values()
+
+
+def _floating(own: Reading, other: Reading) -> frozenset[str]:
+    """Roles whose phrase may stand anywhere: with one predicate it can belong to nothing else.
+
+    "In a kitchen, a cat sleeps" and "a cat sleeps in a kitchen"; not where two phrases share the
+    preposition, which may have changed places.
+    """
+    pieces = (*own.pieces, *other.pieces)
+    for reading in (own, other):
+        if sum(piece.role == Role.PREDICATE for piece in reading.pieces) > 1:
+            return frozenset()
+    counts = Counter(piece.role for piece in pieces if piece.role.startswith("prep:"))
+    return frozenset(role for role, count in counts.items() if count == 2)
 
 
 class _Parts(StrEnum):

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from totonoe_core.guard.verdict import Weights, compare
+from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese import read
 from totonoe_core.text.reading.japanese_grammar import words_of
@@ -187,6 +189,18 @@ def test_same_in_other_words_gives_the_same_pieces(own: str, other: str) -> None
 @pytest.mark.parametrize(("own", "other"), DIFFERENT)
 def test_another_statement_gives_other_pieces(own: str, other: str) -> None:
     assert _said(read(own)) != _said(read(other))
+
+
+@pytest.mark.parametrize(("own", "other"), DIFFERENT)
+def test_another_statement_is_no_duplicate(own: str, other: str) -> None:
+    judged = compare(own, other, 0.99, Weights()).judgement
+    assert judged.verdict is not Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize(("own", "other"), SAME)
+def test_same_in_other_words_is_a_duplicate(own: str, other: str) -> None:
+    judged = compare(own, other, 0.99, Weights()).judgement
+    assert judged.verdict is Verdict.DUPLICATE
 
 
 def _piece(text: str, key: str) -> Piece:

@@ -94,7 +94,10 @@ def _doubt(kept: list[Token]) -> None:
     for token in kept:
         if token.head is not None and token.group >= 0 and token.role != Role.MODIFIER:
             groups.setdefault((token.role, id(token.head)), set()).add(token.group)
+    figures = Counter(id(t.head) for t in kept if t.kind is Kind.VALUE and t.head is not None)
     for token in kept:
+        if token.kind is Kind.VALUE and figures[id(token.head)] > 1:
+            token.role, token.head = Role.UNKNOWN, None
         if token.head is not None and len(groups.get((token.role, id(token.head)), ())) > 1:
             token.role, token.head = Role.UNKNOWN, None
 

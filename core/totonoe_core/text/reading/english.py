@@ -22,6 +22,9 @@ from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 from totonoe_core.text.reading.values import find_values
 
 _NOTHING: frozenset[str] = frozenset()
+_LIGHT = 0.3
+_KINDS = {"M": PieceType.NAME, "Q": PieceType.QUANTIFIER}
+_WEAK_QUANTIFIERS = frozenset({"some", "any", "both"})
 _OTHERS = {person: closed.PERSONS - {person} for person in closed.PERSONS}
 
 
@@ -103,61 +106,27 @@ def _piece(
     if token.value is not None:
         # "one man" is hardly more than "a man"
         light = token.value.key == "1" and token.end - token.start == 3 and role == Role.MODIFIER
-        return Piece(
-            token.start,
-            token.end,
-            keys[at],
-            token.value.type,
-            role,
-            head_key,
-            denied % 2 == 1,
-            weight=0.3 if light else 1.0,
-        )
-    found = token.word
-    if found is not None and found.base and keys[at] != keyed(token.lemma).key:
+        place = (token.start, token.end, keys[at], token.value.type, role, head_key)
+        return Piece(*place, denied % 2 == 1, weight=_LIGHT if light else 1.0)
+    found, tag, lemma = token.word, token.tag, token.lemma
+    modality = parse.modality[at]
+    if found is not None and found.base and keys[at] != keyed(lemma).key:
+        lemma = _base_lemma(found.base)
+        if denied % 2:
+            modality = modality or "rather"  # "not unhappy" is not quite happy
         denied += 1
-    kind = PieceType.WORD
-    weight = 0.3 if parse.light[at] else 1.0
-    opposites = _NOTHING
-    if token.tag == "M":
-        kind = PieceType.NAME
-        facts = keyed(token.lemma)
-        return Piece(
-            token.start,
-            token.end,
-            keys[at],
-            kind,
-            role,
-            head_key,
-            denied % 2 == 1,
-            parse.modality[at],
-            parse.tense[at],
-            facts.near,
-            facts.opposites,
-            weight,
-        )
-    lemma = _base_lemma(found.base) if found is not None and found.base and denied else token.lemma
     facts = keyed(lemma)
-    if token.tag == "Q":
-        kind = PieceType.QUANTIFIER
-        if keys[at] in ("some", "any", "both"):
-            weight = 0.3
-    elif token.tag in "O$":
+    kind = _KINDS.get(tag, PieceType.WORD)
+    opposites = facts.opposites
+    weight = _LIGHT if parse.light[at] else facts.weight
+    if tag == "M":
+        weight = _LIGHT if lemma in closed.TITLES else 1.0
+    elif tag == "Q":
+        weight = _LIGHT if keys[at] in _WEAK_QUANTIFIERS else 1.0
+    elif tag in "O$":
         opposites = _OTHERS.get(keys[at], _NOTHING)
-    elif token.tag in "PS":
-        contrary = closed.PREPOSITIONS_AS_WORDS.get(token.lemma)
+    elif tag in "PS":
+        contrary = closed.PREPOSITIONS_AS_WORDS.get(lemma)
         opposites = frozenset({contrary}) if contrary else _NOTHING
-    return Piece(
-        token.start,
-        token.end,
-        keys[at],
-        kind,
-        role,
-        head_key,
-        denied % 2 == 1,
-        parse.modality[at],
-        parse.tense[at],
-        facts.near,
-        facts.opposites | opposites,
-        min(weight, facts.weight),
-    )
+    place = (token.start, token.end, keys[at], kind, role, head_key)
+    return Piece(*place, denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight)

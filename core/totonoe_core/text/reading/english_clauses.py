@@ -12,6 +12,7 @@ participle). Where two readings are possible, the head stays unknown instead of 
 from __future__ import annotations
 
 from totonoe_core.text.reading import english_closed as closed
+from totonoe_core.text.reading import english_words as words
 from totonoe_core.text.reading.english_state import NOMINAL, Clause
 from totonoe_core.text.reading.english_tokens import Token
 from totonoe_core.text.reading.english_verbs import Verbs
@@ -101,6 +102,11 @@ class Parse(Verbs):
             return
         following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         here = self._here
+        if here.predicate >= 0 and (following is None or following.tag in "X.,CISP"):
+            phrasal = f"{self.tokens[here.predicate].lemma} {form}"
+            if words.is_listed(phrasal):  # "turn the light off"
+                self.tokens[here.predicate].lemma = phrasal
+                return
         if form in closed.PREPOSITIONS_AS_WORDS:
             particle = following is None or following.tag in "X.,CISPR"
             contrary = form not in ("up", "down", "off", "out", "over", "in") or particle
@@ -112,6 +118,8 @@ class Parse(Verbs):
                 return
         elif following is None or following.tag in "X.,CIS":
             return
+        if form == "of" and at and self.tokens[at - 1].tag in "Q-":
+            return  # "none of the tests"
         self._prep = closed.PREPOSITIONS.get(form, form)
         self._prep_at = at
         self._joined = False

@@ -28,6 +28,10 @@ class Closing(State):
                 if lemma in POSTURES or (lemma in PLACED and clause.passive):
                     self.head[at] = subjects[0]
                     self.light[predicate] = True
+            if self.head[at] < 0:
+                # "in the yard, a dog sleeping": the verb is that of the participle
+                told = (one.predicate for one in self.clauses if one.noun in subjects)
+                self.head[at] = next((verb for verb in told if verb >= 0), -1)
             if self.head[at] < 0 and subjects:
                 self.head[at] = subjects[0]
         noun = clause.noun if clause.kind in ("rel", "part") else -1

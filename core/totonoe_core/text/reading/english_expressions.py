@@ -27,6 +27,9 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         it should be noted that
         it is worth noting that
         please note that
+        can not help but
+        can n't help but
+        could not help but
         note that
         it turns out that
         as you know
@@ -264,8 +267,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         is about to = will
         are about to = will
         would like to = want
-        can't help = do
-        can not help = do
     """),
 }
 del EXPRESSIONS["A"], EXPRESSIONS["N"]["no problem"]

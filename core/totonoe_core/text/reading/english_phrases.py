@@ -264,6 +264,8 @@ class Phrases(Closing):
         if prep == "by" and here.predicate >= 0 and here.passive:
             here.agents.append(head)
             return
+        if tokens[head].lemma == "it" and self._on_itself(prep, head):
+            return
         self.role[head] = "prep:" + prep
         if prep in ("in", "with") and tokens[head].lemma in closed.CLOTHES and noun >= 0:
             self.role[head], self.head[head] = "prep:with", noun
@@ -289,6 +291,26 @@ class Phrases(Closing):
         else:
             self.head[head] = -2
             here.objects.append(-1 - head)
+
+    def _on_itself(self, prep: str, pronoun: int) -> bool:
+        """ "the table has a cup on it" as "a cup is on the table"."""
+        main = self._stack[0]
+        verb = main.predicate
+        if verb < 0 or self.kept[verb] or len(main.subjects) != 1:
+            return False
+        owner = main.subjects[0]
+        things = [
+            at
+            for at in range(verb + 1, pronoun)
+            if self.role[at] == "prep:with" and self.head[at] == owner
+        ]
+        if not things or self.role[owner]:
+            return False
+        self.role[owner], self.head[owner] = "prep:" + prep, things[0]
+        for at in things:
+            self.role[at], self.head[at] = Role.PREDICATE, -1
+        self.kept[pronoun] = False
+        return True
 
     def _bundle(self, noun: int, head: int, here: Clause) -> None:
         """ "a group of people" stands for its people."""
@@ -321,6 +343,12 @@ class Phrases(Closing):
                 self._prep = ""
             elif following is not None:
                 self.denied[at] = 1
+            return
+        if form == "no" and (following is None or following.tag in ",."):
+            return  # an answer
+        if form == "nor" and here.denials and self._noun >= 0 and self._noun_end == at - 1:
+            token.tag = "C"  # "neither Ann nor Bob"
+            self._joined = True
             return
         if form in ("nobody", "none", "nothing", "nowhere") or (
             form == "neither" and self._noun < 0

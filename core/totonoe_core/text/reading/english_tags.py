@@ -166,11 +166,16 @@ def _verb_or_noun(
     if adjective and "N" not in forms and other == "N":
         other = "A"
     if previous in "T$'AQ#P-" and not (previous == "Q" and strong) and previous != "-":
-        return other if not (strong and previous == "A") else "V"
+        return other
     if previous == "O":
         return "V"
     if previous in ".S" or (previous == "," and strong):
         # a base form at the start orders; a plural or a bare noun opens a caption
+        begins = following is not None and not following.tag and "G" in following.forms()
+        if begins and token.form in closed.GERUND_DENIERS:
+            return "V"
+        if "Z" in forms and strong and previous == ",":
+            return "V"
         if "V" in forms and (
             strong or (following is not None and following.tag in ("T", "$", "O", "#"))
         ):

@@ -198,9 +198,14 @@ def joined(tokens: list[Token]) -> list[Token]:
     count = len(tokens)
     while at < count:
         token = tokens[at]
-        options = expressions.get(token.form, _NO_OPTIONS)
-        stem = token.word.verb if token.word is not None else token.form
-        if stem != token.form:
+        form = token.form
+        stem = token.word.verb if token.word is not None else form
+        if form not in expressions and stem not in expressions:
+            out.append(token)
+            at += 1
+            continue
+        options = expressions.get(form, _NO_OPTIONS)
+        if stem != form:
             options = [*options, *expressions.get(stem, _NO_OPTIONS)]
         if options and token.value is None:
             for rest, key, tag in options:

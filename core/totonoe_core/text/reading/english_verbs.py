@@ -93,6 +93,9 @@ class Verbs(Phrases):
         here = self._here
         after_mark = at > 0 and self.tokens[self._last_content(at)].tag in "C,"
         self._joined = False
+        if token.lemma == "lack" and tag == "V" and here.predicate < 0 and here.complement < 0:
+            here.denials += 1
+            return self._have(at, here)
         if (
             token.lemma in closed.LIKE_HAVING
             and tag in "GV"
@@ -103,7 +106,7 @@ class Verbs(Phrases):
                 return at + 1
             if tag == "V" and here.predicate < 0 and here.complement < 0:
                 return self._have(at, here)
-        if token.lemma == "use" and tag == "G" and here.predicate >= 0:
+        if token.lemma == "use" and tag == "G" and here.predicate not in (-1, at - 1):
             self._prep, self._prep_at = "with", at
             return at + 1
         if here.predicate >= 0 and tag in "GD" and here.predicate == self._last_content(at):
@@ -150,7 +153,10 @@ class Verbs(Phrases):
             if here.complement >= 0 or here.predicate >= 0:
                 clause = Clause("part", noun=self._doer(noun, at, tag))
             else:
-                clause = Clause("part", noun=noun)
+                elsewhere = bool(here.subjects) and noun not in here.subjects and tag == "G"
+                alive = noun >= 0 and self.tokens[noun].lemma in closed.CREATURES
+                # "a boy in a park reading": the park does not read
+                clause = Clause("part", noun=here.subjects[0] if elsewhere and not alive else noun)
             clause.passive = tag == "D"
             if self._existential and noun >= 0:
                 clause.denials, here.denials = here.denials, 0

@@ -285,6 +285,23 @@ _ADVERBS = listed(
 )
 
 
+_ADJECTIVE_ENDINGS = (
+    "able",
+    "ible",
+    "ed",
+    "ing",
+    "ful",
+    "ary",
+    "ent",
+    "ant",
+    "ive",
+    "ous",
+    "al",
+    "ic",
+    "ate",
+)
+
+
 def _denied(form: str) -> str:
     """The word that `form` denies: "unavailable" -> "available"; "" if it denies nothing."""
     if form in _NOT_DENIED or form in _UNDO_PREFIXED or len(form) < 6:
@@ -296,7 +313,7 @@ def _denied(form: str) -> str:
                 return base
             # -ed and -able words are adjectives by their ending
             if prefix in {"un", "non", "in", "ir", "im"} and len(base) > 4:
-                ending = base.endswith(("able", "ible", "ed", "ing", "ful", "ary", "ent", "ive"))
+                ending = base.endswith(_ADJECTIVE_ENDINGS)
                 if ending and simplemma.is_known(base, lang="en"):
                     return base
     return ""
@@ -314,6 +331,12 @@ _DENIABLE = listed(
     " done born broken written true wise worthy tidy steady stable material mobile moral"
     " mortal movable partial patient perfect permanent personal pure practical"
 )
+
+
+def is_listed(expression: str) -> bool:
+    """Whether the word lists know the expression as one verb."""
+    lists = lexicons.lexicon("en")
+    return expression in lists.representatives or expression in lists.opposite_keys
 
 
 @lru_cache(_KNOWN_WORDS_MAX)

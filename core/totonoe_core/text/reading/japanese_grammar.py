@@ -5,7 +5,9 @@ All in the base spelling of `japanese_words`: です is だ, ず and ん are な
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
+
+_T = TypeVar("_T")
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -28,15 +30,28 @@ class Effect(NamedTuple):
     (なくなる), orders, asks, or a link to what follows: te, if, because, but, quote."""
 
 
-def _table(*rows: tuple[str, Effect]) -> dict[str, list[tuple[tuple[str, ...], Effect]]]:
-    found: dict[str, list[tuple[tuple[str, ...], Effect]]] = {}
-    for expressions, effect in rows:
-        for expression in expressions.split("|"):
-            parts = tuple(expression.split())
-            found.setdefault(parts[0], []).append((parts, effect))
-    for each in found.values():
-        each.sort(key=lambda row: -len(row[0]))
-    return found
+class Table(Generic[_T]):
+    """Expressions of several function words, and what each means.
+
+    Attributes
+    ----------
+    inside, final : dict of tuple of str
+        By words: those that stand anywhere, and those that must end a sentence (END).
+    sizes : dict of str
+        Count of words of the longest expression that begins with a word.
+    """
+
+    def __init__(self, *rows: tuple[str, _T]) -> None:
+        self.inside: dict[tuple[str, ...], _T] = {}
+        self.final: dict[tuple[str, ...], _T] = {}
+        self.sizes: dict[str, int] = {}
+        for expressions, value in rows:
+            for expression in expressions.split("|"):
+                parts = tuple(expression.split())
+                ends = parts[-1] == "END"
+                parts = parts[:-1] if ends else parts
+                (self.final if ends else self.inside).setdefault(parts, value)
+                self.sizes[parts[0]] = max(self.sizes.get(parts[0], 0), len(parts))
 
 
 _NOTHING = Effect()
@@ -55,7 +70,7 @@ _PLAN = Effect(modality="plan")
 _TRY = Effect(modality="try")
 _TE = Effect(mark="te")
 
-AFTER_PREDICATE: Final = _table(
+AFTER_PREDICATE: Final = Table(
     # must
     ("ない ば なる ない|ない ば いける ない|ない て は なる ない|ない て は いける ない", _MUST),
     ("ない と いける ない|ない と なる ない|ない ば だめ だ|ない と だめ だ|ない ば END", _MUST),
@@ -131,8 +146,7 @@ AFTER_PREDICATE: Final = _table(
 )
 
 # Several particles and bleached verbs that together are one case particle.
-CASES: Final[dict[str, list[tuple[tuple[str, ...], str]]]] = {}
-for _expression, _case in (
+CASES: Final = Table(
     (
         "に ついて|に つく て|に 関する て|に 関する|に かんする て|を めぐる て|に まつわる",
         "について",
@@ -156,12 +170,7 @@ for _expression, _case in (
     ("の 方 に|の ほう に|の 方 へ|の ほう へ", "に"),
     ("と いう", "という"),
     ("に て", "で"),
-):
-    for _each in _expression.split("|"):
-        _parts = tuple(_each.split())
-        CASES.setdefault(_parts[0], []).append((_parts, _case))
-for _rows in CASES.values():
-    _rows.sort(key=lambda row: -len(row[0]))
+)
 
 SAME_CASE: Final = {"へ": "に", "にて": "で", "の": "の"}
 

@@ -16,6 +16,7 @@ from totonoe_core.text.reading.japanese_grammar import (
     PEOPLE,
     SAME_CASE,
     Effect,
+    Table,
     words_of,
 )
 from totonoe_core.text.reading.japanese_phrase import MANNER, PREDICATE, THING, Phrase, counts
@@ -130,24 +131,23 @@ class _Parser:
             found.append("END")
         return tuple(found)
 
-    def _match(self, table: dict[str, list[tuple[tuple[str, ...], _T]]]) -> _T | None:
+    def _match(self, table: Table[_T]) -> _T | None:
         """The longest expression of the table that begins here, which is then passed."""
         words, at = self.words, self.at
-        if at >= len(words):
+        longest = table.sizes.get(words[at].base, 0) if at < len(words) else 0
+        if not longest:
             return None
-        for parts, value in table.get(words[at].base, ()):
-            size = len(parts)
-            ends = parts[-1] == "END"
-            if ends:
-                size -= 1
-                if at + size < len(words) and words[at + size].tag not in (STOP, FINAL, BRACKET):
-                    continue
-            if at + size > len(words):
-                continue
-            for offset in range(1, size):
-                if words[at + offset].base != parts[offset]:
-                    break
-            else:
+        bases = tuple([word.base for word in words[at : at + longest]])
+        for size in range(len(bases), 0, -1):
+            parts = bases[:size]
+            value = table.final.get(parts)
+            if value is not None:
+                end = at + size
+                if end == len(words) or words[end].tag in (STOP, FINAL, BRACKET):
+                    self.at = end
+                    return value
+            value = table.inside.get(parts)
+            if value is not None:
                 self.at = at + size
                 return value
         return None
