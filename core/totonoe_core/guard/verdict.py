@@ -14,19 +14,18 @@ in, a judgement out. Symmetric: swapping the texts swaps ADDED with MISSING and 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from totonoe_core import limits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
+from totonoe_core.guard.differences import LIGHT_MAX, Parts, differences, parts_of, span
 from totonoe_core.guard.sentences import unshared
 from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
 from totonoe_core.text.reading.language import common_language
-from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import Reading
 from totonoe_core.text.reading.read import read
 
 
@@ -42,39 +41,7 @@ _SHARED_MIN = 0.4
 """Share of the weight that has to be common before a difference is one of the same frame."""
 _RELATED_FROM = 0.6
 """Cosine from which texts without a common frame are still related."""
-_LIGHT_MAX = 0.5
-"""A piece of this weight or less is light: another wording may leave it out."""
 
-# Parts that contradict each other when one and the same thing plays both.
-_OPPOSITE_ROLES = {
-    frozenset(pair)
-    for pair in (
-        (Role.AGENT, Role.PATIENT),
-        ("prep:before", "prep:after"),
-        ("prep:from", "prep:to"),
-        ("prep:with", "prep:without"),
-        ("prep:above", "prep:below"),
-        ("prep:over", "prep:under"),
-        ("prep:into", "prep:out of"),
-        ("prep:for", "prep:against"),
-        ("prep:から", "prep:まで"),
-        ("prep:から", "prep:へ"),
-        ("prep:から", "prep:に"),
-        ("prep:从", "prep:到"),
-    )
-}
-_VALUE_FINDINGS = {
-    PieceType.NUMBER: Finding.NUMBER,
-    PieceType.QUANTITY: Finding.QUANTITY,
-    PieceType.DATE: Finding.DATE,
-    PieceType.TIME: Finding.TIME,
-    PieceType.VERSION: Finding.VERSION,
-    PieceType.IDENTIFIER: Finding.IDENTIFIER,
-    PieceType.PATH: Finding.PATH,
-    PieceType.QUOTE: Finding.QUOTE,
-    PieceType.NAME: Finding.NAME,
-    PieceType.QUANTIFIER: Finding.QUANTIFIER,
-}
 # What a named difference makes of two texts with one frame; the first that is found decides.
 _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
     Verdict.RELATED: (
@@ -210,16 +177,16 @@ def _compare_readings(
     shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
     total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
     share = 1.0 if shares_sentences else 2.0 * shared / total
-    differences = list(_differences(own, other, aligned))
+    named = list(differences(own, other, aligned))
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
-        return _judged(verdict, cosine if verdict is Verdict.RELATED else 1 - cosine, differences)
-    added = [piece for piece in aligned.added if piece.weight > _LIGHT_MAX]
-    missing = [piece for piece in aligned.missing if piece.weight > _LIGHT_MAX]
-    leftover = [Evidence(Finding.ADDED, _span(piece)) for piece in added]
-    leftover += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in missing]
-    if differences:
-        return _judged(_named(differences, bool(added and missing)), share, differences + leftover)
+        return _judged(verdict, cosine if verdict is Verdict.RELATED else 1 - cosine, named)
+    added = [piece for piece in aligned.added if piece.weight > LIGHT_MAX]
+    missing = [piece for piece in aligned.missing if piece.weight > LIGHT_MAX]
+    leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
+    leftover += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in missing]
+    if named:
+        return _judged(_verdict_of(named, bool(added and missing)), share, named + leftover)
     if leftover:
         both = bool(added and missing)
         return _judged(Verdict.RELATED if both else Verdict.REFINEMENT, share, leftover)
@@ -238,8 +205,8 @@ def _unread(cosine: float, shares_sentences: bool) -> Comparison:
     return _judged(verdict, abs(cosine), [Evidence(Finding.UNREAD)])
 
 
-def _named(differences: Sequence[Evidence], both_left_over: bool) -> Verdict:
-    found = {one.finding for one in differences}
+def _verdict_of(named: Sequence[Evidence], both_left_over: bool) -> Verdict:
+    found = {one.finding for one in named}
     for verdict, findings in _VERDICTS.items():
         if not found.isdisjoint(findings):
             # With more left over on both sides it is another statement, not another value.
@@ -252,7 +219,7 @@ def _named(differences: Sequence[Evidence], both_left_over: bool) -> Verdict:
 def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> Comparison:
     """All that says something is paired and nothing contradicts: how far apart are the words?"""
     near = [pair for pair in aligned.pairs if _loose(pair)]
-    soft = [pair for pair in aligned.pairs if not _loose(pair) and _parts(pair) is _Parts.ROUGH]
+    soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
     light = (*aligned.added, *aligned.missing)
     features = Features(
         cosine=cosine,
@@ -262,9 +229,9 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
     )
     probability = features.probability(weights)
-    evidence = [Evidence(Finding.SYNONYM, _span(pair.own), _span(pair.other)) for pair in near]
-    evidence += [Evidence(Finding.ADDED, _span(piece)) for piece in aligned.added]
-    evidence += [Evidence(Finding.MISSING, (0, 0), _span(piece)) for piece in aligned.missing]
+    evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
+    evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
+    evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
     whole = Evidence(
         Finding.SAME_CONTENT,
         (aligned.pairs[0].own.start, max(pair.own.end for pair in aligned.pairs)),
@@ -287,113 +254,6 @@ def _weight(pairs: Sequence[Pair]) -> float:
     return sum(pair.own.weight + pair.other.weight for pair in pairs)
 
 
-def _span(piece: Piece) -> tuple[int, int]:
-    return piece.start, piece.end
-
-
 def _loose(pair: Pair) -> bool:
     """Not the same word, though no difference: a loose synonym, or the opposite denied."""
     return pair.tie is Tie.NEAR or pair.tie is Tie.OPPOSITE
-
-
-# -- Named differences
-
-
-def _differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
-    """All that makes it another statement, the gravest for each pair."""
-    if own.asks != other.asks:
-        yield Evidence(Finding.QUESTION, _whole(own), _whole(other))
-    partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
-    floating = _floating(own, other)
-    for pair in aligned.pairs:
-        finding = _difference(pair, partner, floating)
-        if finding is not None:
-            yield Evidence(finding, _span(pair.own), _span(pair.other))
-    for piece in aligned.added:
-        if finding := _says_alone(piece):
-            yield Evidence(finding, _span(piece))
-    for piece in aligned.missing:
-        if finding := _says_alone(piece):
-            yield Evidence(finding, (0, 0), _span(piece))
-
-
-def _whole(reading: Reading) -> tuple[int, int]:
-    return reading.pieces[0].start, max(piece.end for piece in reading.pieces)
-
-
-def _says_alone(piece: Piece) -> Finding | None:
-    """A quantifier that only one text has limits what it says: "all", "only", "never"."""
-    if piece.type is PieceType.QUANTIFIER and piece.weight > _LIGHT_MAX:
-        return Finding.QUANTIFIER
-    return None
-
-
-def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -> Finding | None:
-    own, other = pair.own, pair.other
-    if pair.tie is Tie.OTHER_VALUE:
-        return _VALUE_FINDINGS[own.type]
-    if pair.tie is Tie.REPLACED:
-        return Finding.REPLACED
-    opposite = pair.tie is Tie.OPPOSITE
-    if (own.negated != other.negated) is not opposite:
-        return Finding.OPPOSITE if opposite else Finding.POLARITY
-    if own.modality != other.modality:
-        return Finding.MODALITY
-    if own.tense != other.tense and "past" in (own.tense, other.tense):
-        return Finding.TENSE
-    parts = _parts(pair)
-    if parts is _Parts.SWAPPED:
-        return Finding.ROLE
-    if pair.moved and (parts is not _Parts.SAME or not _same_head(own, other, partner)):
-        return None if parts is _Parts.SAME and own.role in floating else Finding.ORDER
-    return Finding.ORDER if _belongs_elsewhere(own, other, partner) else None
-
-
-def _belongs_elsewhere(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
-    """A modifier that belongs to another word although both words stand in both texts.
-
-    Which of two swapped pieces counts as moved is chance, so this asks those that stayed too.
-    """
-    if own.role != Role.MODIFIER or other.role != Role.MODIFIER:
-        return False
-    here = partner.get(own.head)
-    return here is not None and here != other.head and other.head in partner.values()
-
-
-def _floating(own: Reading, other: Reading) -> frozenset[str]:
-    """Roles whose phrase may stand anywhere: with one predicate it can belong to nothing else.
-
-    "In a kitchen, a cat sleeps" and "a cat sleeps in a kitchen"; not where two phrases share the
-    preposition, which may have changed places.
-    """
-    pieces = (*own.pieces, *other.pieces)
-    for reading in (own, other):
-        if sum(piece.role == Role.PREDICATE for piece in reading.pieces) > 1:
-            return frozenset()
-    counts = Counter(piece.role for piece in pieces if piece.role.startswith("prep:"))
-    return frozenset(role for role, count in counts.items() if count == 2)
-
-
-class _Parts(StrEnum):
-    SAME = "same"
-    ROUGH = "rough"
-    UNKNOWN = "unknown"
-    SWAPPED = "swapped"
-
-
-def _parts(pair: Pair) -> _Parts:
-    own, other = pair.own.role, pair.other.role
-    if own == other:
-        return _Parts.SAME if own else _Parts.UNKNOWN
-    if frozenset((own, other)) in _OPPOSITE_ROLES:
-        return _Parts.SWAPPED
-    if Role.UNKNOWN in (own, other) or Role.TOPIC in (own, other):
-        return _Parts.UNKNOWN
-    return _Parts.ROUGH
-
-
-def _same_head(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
-    if own.head == other.head:
-        # Without a head only a main predicate is known to belong to nothing.
-        return bool(own.head) or own.role == Role.PREDICATE
-    return bool(own.head and other.head) and partner.get(own.head) == other.head

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from totonoe_core.text.reading.chinese import read
+from totonoe_core.text.reading.chinese.read import read
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 
 _LIGHT = 0.5

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from totonoe_core.guard.verdict import Weights, compare
 from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
-from totonoe_core.text.reading.english import read
+from totonoe_core.text.reading.english.read import read
 from totonoe_core.text.reading.model import PieceType, Role
 
 COSINE = 0.97

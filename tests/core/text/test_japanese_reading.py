@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from totonoe_core.guard.verdict import Weights, compare
 from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
-from totonoe_core.text.reading.japanese import read
-from totonoe_core.text.reading.japanese_grammar import words_of
-from totonoe_core.text.reading.japanese_words import words
+from totonoe_core.text.reading.japanese.grammar import words_of
+from totonoe_core.text.reading.japanese.read import read
+from totonoe_core.text.reading.japanese.words import words
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 
 Shape = Counter[tuple[object, ...]]

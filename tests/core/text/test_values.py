@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from totonoe_core.text.reading import numerals, units
 from totonoe_core.text.reading.model import VALUES, PieceType
-from totonoe_core.text.reading.values import find_values
+from totonoe_core.text.reading.values import numerals, units
+from totonoe_core.text.reading.values.find import find_values
 
 
 def keys(text: str, language: str) -> list[tuple[PieceType, str]]:

@@ -18,7 +18,7 @@ _OTHER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 # Shapes that only Japanese, or only simplified Chinese, writes: among Han alone they decide.
-_JAPANESE_SHAPES = re.compile("[込働畑峠枠円広売読図実関検済続単変対処権応発写真両薬覧験々]")
+_JAPANESE_SHAPES = re.compile("[込働畑峠枠円広売読図実関検済続単変対処権応発両薬覧験々]")
 _CHINESE_SHAPES = re.compile(
     "[的们这那吗呢吧了没说给让为个么什怎谁哪么请谢户设备启动删发关开东车书长门问间时电话网页错误数据库务进运还过]"
 )

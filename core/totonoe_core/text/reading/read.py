@@ -12,7 +12,12 @@ READ_CHARS_MAX = 2_000
 left over then is either short or too different to be called a duplicate."""
 
 _READINGS_KEPT = 4_096
-_OWN_READERS = {"en": "english", "ja": "japanese", "zh": "chinese", "ko": "korean"}
+_OWN_READERS = {
+    "en": "english.read",
+    "ja": "japanese.read",
+    "zh": "chinese.read",
+    "ko": "korean",
+}
 _EUROPEAN = frozenset({"de", "fr", "es", "pt", "it", "ru"})
 _UNREAD = Reading("", (), certain=False)
 
@@ -37,7 +42,7 @@ def read(text: str, language: str) -> Reading:
         return _UNREAD
     # Imported on first use: each brings its word lists, some a dictionary.
     if language in _EUROPEAN:
-        european: Reading = import_module(f"{__package__}.european").read(text, language)
+        european: Reading = import_module(f"{__package__}.european.read").read(text, language)
         return european
     if language in _OWN_READERS:
         own: Reading = import_module(f"{__package__}.{_OWN_READERS[language]}").read(text)

@@ -1,0 +1,1 @@
+"""Reads Chinese: `read.read` is the way in."""

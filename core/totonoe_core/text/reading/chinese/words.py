@@ -1,0 +1,172 @@
+"""Words of a Chinese text, cut alike wherever they stand.
+
+rjieba cuts words, with the words of our lists in its dictionary. Where it takes a whole phrase
+for a word (很漂亮, 重新启动), that is cut again, by itself alone: function words come off at its
+ends, and words of four characters fall into two known words. Words that rjieba only
+guesses from their neighbours are cut without guessing, since another text has other neighbours.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+import rjieba
+
+from totonoe_core.text.lexicon import lexicon
+from totonoe_core.text.reading.chinese.grammar import (
+    GRAMMAR,
+    NEGATION_FREE,
+    PRONOUNS,
+    QUANTIFIERS,
+    QUESTIONS,
+    words,
+)
+
+_NAME_TAGS = ("nr", "ns", "nt", "nz")
+
+_NO_WORDS = ("服务器端", "很漂亮", "今天天气", "不断改进")
+"""Phrases of the dictionary that tear the words beside them."""
+
+_NO_SUPERLATIVE = words("最近 最后 最终 最初 最先 最少 最多")
+
+_WITH_RESULT = words(
+    "看到 得到 感到 遇到 找到 收到 受到 想到 听到 达到 提到 遭到 直到 等到 做到 遇到 碰到 见到 "
+    "学到 拿到 买到 接到 "
+    "存在 所在 潜在 内在 好在 正在 实在 现在 感到 迟到 签到 周到 报到 意识到 补给 供给 配给 "
+    "不在 还在 有在"
+)
+
+_WITH_ASPECT = words(
+    "通过 经过 超过 难过 不过 路过 错过 度过 越过 胜过 透过 渡过 见过 罢了 为了 除了 跟着 随着 "
+    "沿着 接着 "
+    "试着 意味着 有着 本着 对着"
+)
+
+_TWO_WORDS = words("还有 都有 也有 又有 有何 有啥 没啥")
+
+_TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
+
+_PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在被把是")
+
+_SUFFIXES = ("个", "些", "了", "的", "吗", "吧", "啊", "着", "过", "么", "到", "上")
+
+
+@cache
+def segmenter() -> rjieba.Jieba:
+    """The dictionary with the words of our lists in it. Only read from then on, by any thread."""
+    jieba = rjieba.Jieba()
+    for phrase in _NO_WORDS:
+        jieba.add_word(phrase, 1, None)
+    lists = lexicon("zh")
+    words = {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
+    words |= {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR}
+    for word in sorted(words):
+        if len(word) > 1 and not word.isascii() and not jieba.has_word(word):
+            jieba.add_word(word, None, None)
+    return jieba
+
+
+@lru_cache(maxsize=65536)
+def known(word: str) -> bool:
+    return is_listed(word) or segmenter().has_word(word)
+
+
+@cache
+def _listed() -> frozenset[str]:
+    lists = lexicon("zh")
+    return frozenset(
+        {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
+        | {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR}
+    )
+
+
+def is_listed(word: str) -> bool:
+    return word in _listed()
+
+
+@lru_cache(maxsize=65536)
+def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
+    """The word, or what it falls into, each with its tag and offset."""
+    whole = ((word, tag, 0),)
+    if word in _TWO_WORDS:
+        return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
+    if len(word) == 3 and word[2] == "于" and known(word[:2]):
+        if word[1] in "自似":
+            return ((word[:2], "v", 0),)  # 出自于 is 出自
+        return (word[:2], "v", 0), ("于", "p", 2)
+    if len(word) == 2 and word[1] in "到在给" and tag[:1] == "v" and word not in _WITH_RESULT:
+        return (word[0], "v", 0), (word[1], "p", 1)
+    if len(word) == 2 and word[0] == "想" and word[1] in _TAKES_OBJECT:
+        return ("想", "v", 0), (word[1], "v", 1)
+    if len(word) == 2 and word[1] in "过了着" and tag[:1] == "v" and word not in _WITH_ASPECT:
+        return (word[0], "v", 0), (word[1], "u", 1)
+    if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
+        return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
+    if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
+        return whole
+    if tag[:2] in _NAME_TAGS and len(word) < 5 and word[0] not in "不很最":
+        return whole
+    if tag[:2] != "nr" and not known(word):
+        # A word only guessed from its context would be cut otherwise in another context.
+        return _cut_again(word)
+    if len(word) > 2 and word[-1] in "吗吧啊呢么" and tag[:2] not in _NAME_TAGS:
+        return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
+    for prefix in _PREFIXES:
+        rest = word[len(prefix) :]
+        if len(rest) >= (1 if prefix == "不" else 2) and word.startswith(prefix) and known(rest):
+            if prefix != "不" and len(word) < 3:
+                continue
+            return (prefix, "d", 0), *_moved(word_parts(rest, tag_of(rest)), len(prefix))
+    for suffix in _SUFFIXES:
+        rest = word[: -len(suffix)]
+        if len(word) > 2 and word.endswith(suffix) and len(rest) > 1 and known(rest):
+            return *word_parts(rest, tag_of(rest)), (suffix, "u", len(rest))
+    if (
+        len(word) == 3
+        and word[0] in _TAKES_OBJECT
+        and known(word[1:])
+        and tag_of(word[1:])[0] == "n"
+        and tag[:2] not in _NAME_TAGS
+    ):
+        return (word[0], "v", 0), (word[1:], tag_of(word[1:]), 1)
+    if len(word) == 4 and known(word[:2]) and known(word[2:]):
+        return (
+            *word_parts(word[:2], tag_of(word[:2])),
+            *_moved(word_parts(word[2:], tag_of(word[2:])), 2),
+        )
+    if len(word) > 4 and tag[:2] not in ("nr", "nz"):
+        with_parts = _halves(word)
+        if with_parts is not None:
+            return with_parts
+    return whole
+
+
+def _cut_again(word: str) -> tuple[tuple[str, str, int], ...]:
+    found: list[tuple[str, str, int]] = []
+    at = 0
+    for part, tag in segmenter().tag(word, False):
+        found.append((part, tag, at))
+        at += len(part)
+    return tuple(found)
+
+
+def _halves(word: str) -> tuple[tuple[str, str, int], ...] | None:
+    for middle in range(len(word) - 2, 1, -1):
+        left, right = word[:middle], word[middle:]
+        if known(left) and known(right):
+            return *word_parts(left, tag_of(left)), *_moved(
+                word_parts(right, tag_of(right)), middle
+            )
+    return None
+
+
+def _moved(
+    parts: tuple[tuple[str, str, int], ...], offset: int
+) -> tuple[tuple[str, str, int], ...]:
+    return tuple((word, tag, at + offset) for word, tag, at in parts)
+
+
+@lru_cache(maxsize=65536)
+def tag_of(word: str) -> str:
+    tagged = segmenter().tag(word, False)
+    return tagged[0][1] if len(tagged) == 1 else "n"

@@ -1,0 +1,1 @@
+"""Reads English: `read.read` is the way in."""

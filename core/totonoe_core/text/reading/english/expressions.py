@@ -1,0 +1,275 @@
+"""Fixed expressions of English that a reader takes as one word, or leaves out.
+
+By tag (see `tags`): P prepositions, Q quantifiers, R adverbs, C and S conjunctions, X
+modals, - negators, "" what says nothing. Matching is by form or lemma, longest first.
+"""
+
+from __future__ import annotations
+
+from totonoe_core.text.reading.english.closed import listed
+
+
+def _same(expressions: str) -> dict[str, str]:
+    """One `expression = key` a line; without `=` the expression is its own key."""
+    found = {}
+    for line in expressions.strip().splitlines():
+        expression, _, key = line.partition("=")
+        found[expression.strip()] = key.strip() or expression.strip()
+    return found
+
+
+def _nothing(expressions: str) -> dict[str, str]:
+    return dict.fromkeys((line.strip() for line in expressions.strip().splitlines()), "")
+
+
+EXPRESSIONS: dict[str, dict[str, str]] = {
+    "": _nothing("""
+        it should be noted that
+        it is worth noting that
+        please note that
+        can not help but
+        can n't help but
+        could not help but
+        note that
+        it turns out that
+        as you know
+        as a matter of fact
+        in fact
+        of course
+        i think that
+        i think
+        i believe that
+        i believe
+        i guess
+        you know
+        i mean
+        in my opinion
+        for your information
+        for the record
+        by the way
+        the fact that
+        in order
+        do not forget
+        do n't forget
+        don't forget
+        remember to
+        make sure to
+        make sure that
+        be sure to
+        do not hesitate to
+        don't hesitate to
+        feel free to
+        go ahead and
+        kind of
+        sort of
+        there appear to
+        please
+        yeah
+        yes
+        well ,
+        um
+        uh
+        hey
+        okay
+        ok ,
+        to each other
+        to one another
+        each other
+        one another
+        that is ,
+        as well
+        at all
+        with each other
+    """),
+    "P": _same("""
+        in close proximity to = near
+        made out of = of
+        topped with = with
+        filled with = with
+        equipped with = with
+        decorated with = with
+        adorned with = with
+        full of = with
+        by using = with
+        made up of = of
+        made of = of
+        made from = of
+        built of = of
+        in proximity to = near
+        on the top of = on
+        to the side of = near
+        alongside with = near
+        in front of
+        on top of = on
+        next to = near
+        close to = near
+        near to = near
+        adjacent to = near
+        by the side of = near
+        at the side of = near
+        on the side of = near
+        in the middle of = in
+        inside of = in
+        outside of = outside
+        out of
+        because of
+        due to = because of
+        owing to = because of
+        on account of = because of
+        thanks to = because of
+        in spite of = despite
+        instead of
+        rather than = instead of
+        in place of = instead of
+        in favor of = for
+        in favour of = for
+        according to
+        prior to = before
+        ahead of = before
+        subsequent to = after
+        as well as = and
+        along with = with
+        together with = with
+        with respect to = about
+        in regard to = about
+        with regard to = about
+        in addition to = besides
+        apart from = except
+        aside from = except
+        other than = except
+        by means of = with
+        such as
+        up to
+        as for = about
+        as of
+        in terms of
+    """),
+    "Q": _same("""
+        a lot of = many
+        lots of = many
+        plenty of = many
+        a large number of = many
+        a great deal of = many
+        a number of = several
+        a variety of = various
+        a few = a few
+        a bit of = a few
+        at least
+        at most
+        more than = more than
+        less than = less than
+        fewer than = less than
+        no more than = at most
+        not more than = at most
+        no less than = at least
+        no fewer than = at least
+        all of = all
+        both of = both
+        each of = all
+        most of = most
+        some of = some
+        many of = many
+        the majority of = most
+        all the time = always
+        at all times = always
+        most of the time = usually
+        from time to time = sometimes
+        now and then = sometimes
+        every time = always
+        as a rule = usually
+        nothing but = only
+        no one but = only
+    """),
+    "2": _same("""
+        a couple of
+        a pair of
+        couple of
+    """),
+    "R": _same("""
+        close by = nearby
+        right now = now
+        at the moment = now
+        at present = now
+        these days = now
+        as soon as possible = soon
+        a bit = slightly
+        a little bit = slightly
+        for example
+        for instance = for example
+        in general = generally
+        once again = again
+        over and over = repeatedly
+        at once = immediately
+        right away = immediately
+        straight away = immediately
+        in advance = beforehand
+        not only = also
+    """),
+    "C": _same("""
+        as well as = and
+        but also = and
+    """),
+    "S": _same("""
+        as soon as = when
+        as long as = if
+        provided that = if
+        provided = if
+        in case = if
+        even though = although
+        even if = although
+        so that = so that
+        now that = because
+        given that = because
+        not until = after
+        only after = after
+        no sooner = when
+        ever since = since
+    """),
+    "-": _same("""
+        no longer = no longer
+        not any more = no longer
+        not anymore = no longer
+        by no means = not
+        has yet to = not
+        have yet to = not
+        had yet to = not
+        yet to be = not
+        yet to = not
+        far from = not
+        anything but = not
+        in no way = not
+        too far to = not
+        not at all = not
+    """),
+    "A": _same("""
+        made of = make
+    """),
+    "N": _same("""
+        no one = nobody
+        no problem = problem free
+    """),
+    "X": _same("""
+        had better = should
+        ought to = should
+        used to = used
+        have to = must
+        has to = must
+        had to = must
+        have got to = must
+        is going to = will
+        are going to = will
+        am going to = will
+        be able to = can
+        is able to = can
+        are able to = can
+        was able to = could
+        were able to = could
+        is about to = will
+        are about to = will
+        would like to = want
+    """),
+}
+del EXPRESSIONS["A"], EXPRESSIONS["N"]["no problem"]
+
+LIGHT_VERBS = listed("take make give have do get put go come set turn look pick")
+"""First words of expressions that are verbs ("take a look")."""

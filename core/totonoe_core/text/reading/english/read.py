@@ -1,0 +1,131 @@
+"""The reader for English: text -> Reading.
+
+    words    single words: lemma, forms, key, what a prefix denies
+    tags     tokens, fixed expressions, parts of speech
+    clauses  roles, heads, scope of denial, modality, tense
+
+There is no model behind it: closed classes, word lists, endings and position. What it cannot tell
+it leaves open (role "" or no head), which binds the order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from totonoe_core.text.reading.english import closed, words
+from totonoe_core.text.reading.english.clauses import Parse
+from totonoe_core.text.reading.english.tags import tagged
+from totonoe_core.text.reading.english.tokens import Token
+from totonoe_core.text.reading.english.words import keyed
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.values.find import find_values
+
+_NOTHING: frozenset[str] = frozenset()
+_LIGHT = 0.3
+_KINDS = {"M": PieceType.NAME, "Q": PieceType.QUANTIFIER}
+_WEAK_QUANTIFIERS = frozenset({"some", "any", "both"})
+_OTHERS = {person: closed.PERSONS - {person} for person in closed.PERSONS}
+
+
+def read(text: str) -> Reading:
+    """What `text`, in English, says.
+
+    Parameters
+    ----------
+    text : str
+        Any text; what is not English gives `certain` False.
+
+    Returns
+    -------
+    Reading
+        Pieces in text order. Cost is linear in the text.
+    """
+    tokens = tagged(text, find_values(text, "en"))
+    parse = Parse(tokens)
+    keys = [_key(token) for token in tokens]
+    shown = Counter(key for key, kept in zip(keys, parse.kept, strict=True) if kept)
+    crowded = _crowded(parse)
+    pieces = []
+    for at, token in enumerate(tokens):
+        if parse.kept[at]:
+            pieces.append(_piece(at, token, keys, parse, shown, crowded))
+    known = sum(1 for token in tokens if token.word is None or token.word.known)
+    certain = bool(pieces) and known * 3 >= len(tokens)
+    return Reading("en", tuple(pieces), parse.asks, parse.orders, certain)
+
+
+def _key(token: Token) -> str:
+    if token.value is not None:
+        return token.value.key
+    if token.tag == "Q":
+        return closed.QUANTIFIERS.get(token.lemma, token.lemma)
+    found = token.word
+    if found is not None and found.base and token.tag in "ARDVN":
+        return keyed(_base_lemma(found.base)).key
+    return keyed(token.lemma).key
+
+
+def _base_lemma(base: str) -> str:
+    found = words.word(base)
+    participle = "A" not in found.forms and ("G" in found.forms or "D" in found.forms)
+    return found.verb if participle else found.lemma
+
+
+def _crowded(parse: Parse) -> set[tuple[str, int]]:
+    """Parts of one head that several phrases claim without being joined by "and"."""
+    groups: dict[tuple[str, int], int] = {}
+    crowded = set()
+    for at, kept in enumerate(parse.kept):
+        role = parse.role[at]
+        if not kept or role in (Role.ADVERB, Role.PREDICATE, Role.UNKNOWN):
+            continue
+        if role == Role.MODIFIER and parse.tokens[at].tag not in "NM#":
+            continue
+        if role == Role.AGENT and parse.head[at] < 0:
+            continue
+        place = (role, parse.head[at])
+        if groups.setdefault(place, parse.group[at]) != parse.group[at]:
+            crowded.add(place)
+    return crowded
+
+
+def _piece(
+    at: int,
+    token: Token,
+    keys: list[str],
+    parse: Parse,
+    shown: Counter[str],
+    crowded: set[tuple[str, int]],
+) -> Piece:
+    role, head = parse.role[at], parse.head[at]
+    head_key = keys[head] if head >= 0 and parse.kept[head] else ""
+    if (role, head) in crowded or (head_key and shown[head_key] > 1):
+        role = Role.UNKNOWN
+    denied = parse.denied[at]
+    if token.value is not None:
+        # "one man" is hardly more than "a man"
+        light = token.value.key == "1" and token.end - token.start == 3 and role == Role.MODIFIER
+        place = (token.start, token.end, keys[at], token.value.type, role, head_key)
+        return Piece(*place, denied % 2 == 1, weight=_LIGHT if light else 1.0)
+    found, tag, lemma = token.word, token.tag, token.lemma
+    modality = parse.modality[at]
+    if found is not None and found.base and keys[at] != keyed(lemma).key:
+        lemma = _base_lemma(found.base)
+        if denied % 2:
+            modality = modality or "rather"  # "not unhappy" is not quite happy
+        denied += 1
+    facts = keyed(lemma)
+    kind = _KINDS.get(tag, PieceType.WORD)
+    opposites = facts.opposites
+    weight = _LIGHT if parse.light[at] else facts.weight
+    if tag == "M":
+        weight = _LIGHT if lemma in closed.TITLES else 1.0
+    elif tag == "Q":
+        weight = _LIGHT if keys[at] in _WEAK_QUANTIFIERS else 1.0
+    elif tag in "O$":
+        opposites = _OTHERS.get(keys[at], _NOTHING)
+    elif tag in "PS":
+        contrary = closed.PREPOSITIONS_AS_WORDS.get(lemma)
+        opposites = frozenset({contrary}) if contrary else _NOTHING
+    place = (token.start, token.end, keys[at], kind, role, head_key)
+    return Piece(*place, denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight)

@@ -1,0 +1,1 @@
+"""Reads German, French, Spanish, Portuguese, Italian and Russian: `read.read` is the way in."""

@@ -1,0 +1,1 @@
+"""Reads Japanese: `read.read` is the way in."""

@@ -1,0 +1,53 @@
+"""A phrase of a Japanese text, as grammar sees it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from totonoe_core.text.reading.japanese.words import Word
+from totonoe_core.text.reading.model import PieceType
+
+THING: Final = "thing"
+PREDICATE: Final = "predicate"
+MANNER: Final = "manner"
+
+
+class Phrase:
+    """A thing with its case, or a predicate with what its tail says.
+
+    Attributes
+    ----------
+    words : list of Word
+        The compound; the last is what the phrase is about.
+    sort : str
+        `THING`, `PREDICATE` or `MANNER`.
+    case : str
+        Case particle of a thing ("が", "に", "の", "" for none).
+    topic : bool
+        Marked by は or も.
+    link : str
+        How a predicate goes on: "" (ends a sentence), rel (before a noun), te, if, because, but,
+        quote, noun (made a noun).
+    """
+
+    # Most stay as they are: defaults of the class cost nothing to set.
+    case = link = modality = limit = role = ""
+    topic = negated = passive = causative = done = receives = lasting = no_more = False
+    past = asks = orders = be = comma = False
+    aspect: Word | None = None
+    head: Phrase | None = None
+
+    def __init__(self, words: list[Word], sort: str) -> None:
+        self.words = words
+        self.sort = sort
+        self.args: list[Phrase] = []
+
+    @property
+    def key(self) -> str:
+        """Key of what the phrase is about."""
+        return self.words[-1].key
+
+
+def counts(word: Word) -> bool:
+    """Whether the word is a figure that may count what stands beside it."""
+    return word.value is not None and word.value.type in (PieceType.QUANTITY, PieceType.NUMBER)

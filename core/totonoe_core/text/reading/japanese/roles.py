@@ -1,0 +1,361 @@
+"""Who does what to whom: parts of the phrases of a Japanese text.
+
+Particles name the part, voice moves it: が of a passive clause is what it is done to, に of one
+who does it. Word order decides only which predicate a phrase belongs to.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from totonoe_core.text.reading.japanese.grammar import (
+    LIGHT_VERBS,
+    MODAL_NOUNS,
+    NO_OBJECT,
+    PLACES,
+)
+from totonoe_core.text.reading.japanese.phrase import MANNER, PREDICATE, THING, Phrase, counts
+from totonoe_core.text.reading.japanese.voice import resolve
+from totonoe_core.text.reading.japanese.words import (
+    ACTION,
+    ADJECTIVE,
+    NAME,
+    NOUN,
+    QUANTIFIER,
+    STATE,
+    VERB,
+)
+from totonoe_core.text.reading.model import Role
+
+_CHAIN_MAX: Final = 8
+"""Modifiers of modifiers that are passed on the way to what they all belong to."""
+
+_ARGS_MAX: Final = 64
+"""Phrases that wait for their predicate; the oldest of a longer row stay without a part."""
+
+
+def assign(phrases: list[Phrase]) -> list[Phrase]:
+    """Give each phrase its part and head; light verbs are dropped from the list."""
+    phrases = _without_light_verbs(phrases)
+    _there_is(phrases)
+    _end_in_predicate(phrases)
+    _attach(phrases)
+    for phrase in phrases:
+        if phrase.sort == PREDICATE:
+            resolve(phrase)
+    for phrase in phrases:
+        if phrase.case == "の" and phrase.head is not None and _is_place(phrase.head):
+            place = phrase.head
+            if place.head is not phrase:
+                phrase.role, phrase.head = place.role, place.head
+                place.role, place.head = Role.MODIFIER, phrase
+    _coordinate(phrases)
+    return phrases
+
+
+def _is_place(phrase: Phrase) -> bool:
+    return phrase.sort == THING and len(phrase.words) == 1 and phrase.key in PLACES
+
+
+def _is_count(phrase: Phrase) -> bool:
+    """A number or quantity of things, without a particle: 本が三冊ある."""
+    word = phrase.words[-1]
+    return (
+        phrase.sort == THING
+        and phrase.case == ""
+        and len(phrase.words) == 1
+        and (word.tag == QUANTIFIER or counts(word))
+    )
+
+
+def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
+    """デプロイを行う is デプロイする, デプロイ可能 is デプロイできる."""
+    found: list[Phrase] = []
+    for phrase in phrases:
+        if phrase.sort == PREDICATE or phrase is phrases[-1]:
+            _say_of_compound(phrase)
+            if found and _says_of(found[-1], phrase):
+                found.pop()
+                before = found[-1] if found and phrase.words[-1].tag == ACTION else None
+                if before is not None and before.sort == THING and before.case == "の":
+                    before.case = "を"
+        found.append(phrase)
+    return found
+
+
+def _say_of_compound(phrase: Phrase) -> None:
+    """利用可能 and デプロイ禁止 say something of their first part."""
+    words = phrase.words
+    if len(words) < 2 or phrase.case or phrase.topic:
+        return
+    last, before = words[-1], words[-2]
+    if last.normal in MODAL_NOUNS and before.tag == ACTION:
+        _modal(phrase, last.normal)
+        phrase.words = words[:-1]
+    elif before.tag == ACTION and (last.normal in LIGHT_VERBS or last.surface in ("中", "化")):
+        phrase.words = words[:-1]
+        phrase.be = False
+    elif before.tag == ACTION and last.normal in ("済み", "済む", "済"):
+        phrase.words = words[:-1]
+        phrase.past, phrase.be = True, False
+    else:
+        return
+    phrase.sort = PREDICATE
+
+
+def _modal(phrase: Phrase, noun: str) -> None:
+    denied, modality = MODAL_NOUNS[noun]
+    phrase.negated ^= denied
+    phrase.modality = modality
+    phrase.passive = phrase.be = phrase.past = False
+
+
+def _says_of(before: Phrase, phrase: Phrase) -> bool:
+    """Whether the predicate only says something of the action before it, and takes its place."""
+    word = phrase.words[-1]
+    if len(phrase.words) > 1 or phrase.sort != PREDICATE or before.limit:
+        return False
+    normal = word.normal
+    if before.sort == PREDICATE:  # 変更することは禁止だ
+        if before.link != "noun" or normal not in MODAL_NOUNS:
+            return False
+    elif before.sort != THING or before.words[-1].tag != ACTION:
+        return False
+    plain = before.case in ("を", "が", "") and not before.comma
+    if normal in MODAL_NOUNS and before.case in ("を", "が", "", "の"):
+        _modal(phrase, normal)
+    elif normal == "出来る" and plain:
+        phrase.modality = phrase.modality or "can"
+    elif not (normal in LIGHT_VERBS and plain and word.tag in (VERB, ACTION)):
+        return False
+    phrase.words = before.words
+    phrase.negated ^= before.negated
+    phrase.be = False
+    return True
+
+
+def _end_in_predicate(phrases: list[Phrase]) -> None:
+    """A text that ends in a thing says it of its topic, or is the clause before it inside out.
+
+    ベンチに座っている男性です is 男性がベンチに座っている.
+    """
+    if not phrases:
+        return
+    last = phrases[-1]
+    ends_in_thing = (last.sort == THING and not last.case and not last.topic) or (
+        last.sort == PREDICATE and last.be and last.words[-1].tag != STATE and not last.negated
+    )
+    if not ends_in_thing:
+        return
+    before = phrases[-2] if len(phrases) > 1 else None
+    told = any(each.topic for each in phrases[:-1])
+    if (
+        before is not None
+        and before.sort == PREDICATE
+        and before.link == "rel"
+        and (before.words[-1].tag in (VERB, ACTION) or _has_object(phrases[:-1]))
+        and not told
+        and not last.modality
+    ):
+        _turn(before, last)
+    elif last.sort == THING:
+        last.sort = PREDICATE
+        last.be = last.words[-1].tag != ACTION
+
+
+def _has_object(phrases: list[Phrase]) -> bool:
+    """コーヒーが好きな, コーヒー好きな."""
+    last = phrases[-1]
+    if last.words[-1].normal not in NO_OBJECT:
+        return False
+    return len(last.words) > 1 or (len(phrases) > 1 and phrases[-2].case == "が")
+
+
+def _turn(clause: Phrase, thing: Phrase) -> None:
+    """Make the noun that a clause belongs to its subject, or its object if it has one."""
+    clause.link = ""
+    clause.past = False  # 帽子をかぶった男性: he wears it now
+    thing.sort = THING
+    thing.case, thing.topic = "", True
+    clause.args.append(thing)
+    thing.head = clause
+
+
+def _there_is(phrases: list[Phrase]) -> None:
+    """走っている人がいる is 人が走っている."""
+    if len(phrases) < 3:
+        return
+    *_, clause, thing, last = phrases
+    if (
+        last.sort == PREDICATE
+        and last.words[-1].normal in ("居る", "有る")
+        and thing.sort == THING
+        and thing.case in ("が", "")
+        and clause.sort == PREDICATE
+        and clause.link == "rel"
+        and clause.words[-1].tag in (VERB, ACTION)
+        and not (last.modality or clause.negated or last.past)
+    ):
+        clause.negated = last.negated
+        clause.asks |= last.asks
+        _turn(clause, thing)
+        phrases.pop()
+
+
+def _attach(phrases: list[Phrase]) -> None:
+    """Hand each thing to its predicate, each modifier to its noun."""
+    waiting: list[Phrase] = []
+    chain: list[Phrase] = []  # predicates linked by て that wait for the one they lead to
+    for index, phrase in enumerate(phrases):
+        if phrase.head is not None:
+            continue
+        following = phrases[index + 1] if index + 1 < len(phrases) else None
+        if phrase.sort == THING and phrase.case in ("の", "という"):
+            if following is not None and _is_clause(following):
+                phrase.case = "が"  # 雪の多い道
+                phrase.head = following
+                following.args.append(phrase)
+                continue
+            phrase.role = Role.MODIFIER if phrase.case == "の" else "prep:という"
+            phrase.head = _next_thing(phrases, index)
+        elif _is_count(phrase) and (counted := _counted(phrases, index)) is not None:
+            phrase.role, phrase.head = Role.MODIFIER, counted
+        elif phrase.sort != PREDICATE:
+            waiting.append(phrase)
+            del waiting[:-_ARGS_MAX]
+        else:
+            rel = phrase.link == "rel"
+            taken = [each for each in waiting if _takes(phrase, each, phrases, index)]
+            if rel and len(taken) > 1:
+                taken = _nearest_of_each_case(taken)
+            for each in taken:
+                each.head = phrase
+            phrase.args += taken
+            if taken:
+                waiting = [each for each in waiting if each.head is not phrase]
+            if rel:
+                phrase.role = Role.MODIFIER
+                phrase.head = _next_thing(phrases, index)
+            elif phrase.link == "noun":
+                waiting.append(phrase)
+            elif phrase.link:
+                phrase.role = Role.PREDICATE if _side_by_side(phrase) else "prep:" + phrase.link
+                chain.append(phrase)
+                continue
+            else:
+                phrase.role = Role.PREDICATE
+            if not rel and phrase.link != "noun":
+                _lead(chain, phrase)
+                chain = []
+
+
+def _side_by_side(phrase: Phrase) -> bool:
+    """Two states may change places, one event after another may not."""
+    return phrase.link in ("but", "and") or (
+        phrase.link == "te" and (phrase.lasting or phrase.be or phrase.words[-1].tag == ADJECTIVE)
+    )
+
+
+def _is_clause(phrase: Phrase) -> bool:
+    """A verb or adjective that stands before its noun."""
+    tag = phrase.words[-1].tag
+    return (
+        phrase.sort == PREDICATE
+        and phrase.link == "rel"
+        and tag in (ADJECTIVE, VERB, ACTION)
+        and not phrase.be
+    )
+
+
+def _counted(phrases: list[Phrase], index: int) -> Phrase | None:
+    """What a count without a particle counts: the thing before it, else the next subject."""
+    before = phrases[index - 1] if index else None
+    if before is not None and before.sort == THING and before.case in ("が", "を", ""):
+        return None if _is_count(before) else before
+    for phrase in phrases[index + 1 : index + 4]:
+        if phrase.sort == THING and (phrase.case in ("が", "を") or phrase.topic):
+            return phrase
+        if phrase.sort == PREDICATE:
+            return None
+    return None
+
+
+def _lead(chain: list[Phrase], main: Phrase) -> None:
+    """The subject of a row of て clauses is that of all: it goes to the last."""
+    if not chain:
+        return
+    for phrase, leads_to in zip(chain, [*chain[1:], main], strict=True):
+        phrase.head = leads_to
+    own = any(each.case == "が" or each.topic for each in main.args)
+    if own:
+        for phrase in chain:
+            if phrase.role == Role.PREDICATE and phrase.args:
+                phrase.role = "prep:" + phrase.link  # who does which may not change places
+    else:
+        for phrase in chain:
+            for each in [one for one in phrase.args if one.case == "が" or one.topic]:
+                phrase.args.remove(each)
+                main.args.append(each)
+                each.head = main
+            break
+
+
+def _next_thing(phrases: list[Phrase], index: int) -> Phrase | None:
+    for phrase in phrases[index + 1 : index + 12]:
+        if phrase.sort == THING or (phrase.sort == PREDICATE and (phrase.be or phrase.link == "")):
+            return phrase
+        if phrase.sort == PREDICATE and phrase.link not in ("rel",):
+            return phrase
+    return None
+
+
+def _takes(predicate: Phrase, thing: Phrase, phrases: list[Phrase], index: int) -> bool:
+    """Whether a waiting phrase belongs to this predicate rather than to a later one."""
+    if predicate.link != "rel":
+        return not (thing.topic and thing.case == "" and predicate.link in ("if", "noun", "quote"))
+    if thing.topic and thing.case in ("", "が", "を"):
+        return False
+    if thing.comma and thing.case in ("に", "で", "が"):
+        return False
+    adjacent = phrases[index - 1] is thing
+    verbal = predicate.words[-1].tag in (VERB, ACTION) and not predicate.be
+    if thing.case == "が":
+        # 髪が長い女性が歩く: the second が shows whose the first is.
+        return adjacent and _subject_follows(phrases, index)
+    if not verbal:
+        return adjacent and thing.case in ("に", "より", "と", "") and thing.sort != MANNER
+    if thing.case == "" or thing.sort == MANNER:
+        return adjacent
+    return True
+
+
+def _nearest_of_each_case(things: list[Phrase]) -> list[Phrase]:
+    """路上を荷物を持った人が歩く: the farther を belongs to a later verb."""
+    nearest: dict[str, Phrase] = {}
+    for each in things:
+        nearest[each.case or str(id(each))] = each
+    return list(nearest.values())
+
+
+def _subject_follows(phrases: list[Phrase], index: int) -> bool:
+    for phrase in phrases[index + 1 : index + 12]:
+        if phrase.sort == THING and (phrase.case == "が" or phrase.topic):
+            return True
+        if phrase.sort == PREDICATE and phrase.link != "rel":
+            return False
+    return any(each.topic for each in phrases[max(0, index - 8) : index])
+
+
+def _coordinate(phrases: list[Phrase]) -> None:
+    """A と B と: the parts of the last for all."""
+    for index in range(len(phrases) - 2, -1, -1):
+        phrase, after = phrases[index], phrases[index + 1]
+        if phrase.sort != THING or (after.sort == PREDICATE and after.link != "rel"):
+            continue
+        for _ in range(_CHAIN_MAX):
+            if after.role != Role.MODIFIER or after.head is None or after.head is phrase:
+                break
+            after = after.head
+        listed = phrase.case == "" and phrase.comma and phrase.words[-1].tag in (NOUN, NAME, ACTION)
+        if phrase.case in ("と", "や") or (listed and not phrase.topic and after.case):
+            phrase.role, phrase.head = after.role, after.head

@@ -1,0 +1,119 @@
+"""Parts of a predicate's things: what particles say, and how voice moves it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from totonoe_core.text.reading.japanese.grammar import (
+    GIVING,
+    NO_OBJECT,
+    PEOPLE,
+    PEOPLE_END,
+    PLACING,
+    STANDING,
+)
+from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase
+from totonoe_core.text.reading.japanese.words import ACTION, NAME, VERB, Word
+from totonoe_core.text.reading.model import Role
+
+CAUSER: Final = "prep:causer"
+
+
+def resolve(predicate: Phrase) -> None:
+    args = predicate.args
+    if any(each.limit == "しか" for each in args):
+        predicate.negated = not predicate.negated  # しか食べない: eats only that
+    cases = {each.case for each in args}
+    word = predicate.words[-1]
+    objects = word.normal in NO_OBJECT or predicate.modality in ("want", "can")
+    subject = "が" in cases
+    topics = [each for each in args if each.topic and each.case == ""]
+    for each in args:
+        if each.sort == MANNER:
+            each.role = Role.ADVERB
+            continue
+        case = each.case
+        if case == "が" and objects and "を" not in cases and not _acts(each.words[-1]):
+            each.role = Role.PATIENT
+        elif case in ("が", ""):
+            if case == "" and not each.topic:
+                each.role = Role.ADVERB if each.sort == THING else Role.UNKNOWN
+            elif case == "" and subject and not objects:
+                each.role = _beside_subject(predicate, cases)
+            elif case == "" and each is not topics[-1] and each.topic:
+                each.role = Role.TOPIC  # 期間は差はない: the last は is the subject
+            else:
+                each.role = Role.AGENT
+        elif case == "を":
+            each.role = Role.PATIENT
+        elif case == "に" and each is args[-1] and word.normal in ("成る", "為る"):
+            each.role = "prep:become"
+        elif case in ("や", "、"):
+            each.role = Role.UNKNOWN
+        else:
+            each.role = "prep:" + case
+    if predicate.passive and not predicate.causative:
+        _passive(predicate, cases)
+    elif predicate.causative:
+        _causative(predicate, cases)
+    elif predicate.receives:
+        for each in args:
+            if each.role == Role.AGENT:
+                each.role = "prep:for"
+            elif each.case in ("に", "から"):
+                each.role = Role.AGENT
+    elif (predicate.done or word.normal in STANDING) and "を" not in cases:
+        for each in args:
+            if each.role == Role.AGENT:
+                each.role = Role.PATIENT
+
+
+def _beside_subject(predicate: Phrase, cases: set[str]) -> str:
+    """Part of は where が already has the subject: 車は田中が買った is 田中が車を買った."""
+    word = predicate.words[-1]
+    if predicate.be or predicate.passive or "を" in cases or word.normal in STANDING:
+        return Role.TOPIC
+    if word.tag not in (VERB, ACTION):
+        return Role.TOPIC
+    subjects = (each.words[-1] for each in predicate.args if each.case == "が")
+    return Role.PATIENT if any(one.tag == NAME or _acts(one) for one in subjects) else Role.TOPIC
+
+
+def _acts(word: Word) -> bool:
+    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
+
+
+def _passive(predicate: Phrase, cases: set[str]) -> None:
+    placing = predicate.words[-1].key in PLACING or predicate.words[-1].normal in PLACING
+    gives = predicate.words[-1].normal in GIVING
+    for each in predicate.args:
+        if each.role == Role.AGENT:
+            if "を" not in cases:
+                each.role = Role.PATIENT
+            elif gives:
+                each.role = "prep:に"
+            else:  # 田中が財布を盗まれる: it was his
+                each.role = Role.MODIFIER
+                each.head = next(one for one in predicate.args if one.case == "を")
+        elif (
+            each.case == "によって"
+            or (each.case == "から" and gives)
+            or (each.case == "に" and (not placing or _acts(each.words[-1])))
+        ):
+            each.role = Role.AGENT
+
+
+def _causative(predicate: Phrase, cases: set[str]) -> None:
+    if predicate.passive:  # 田中が佐藤に走らされる: the subject acts, に made it
+        for each in predicate.args:
+            if each.case == "に":
+                each.role = CAUSER
+        return
+    acts = predicate.words[-1].tag == ACTION
+    if acts and "に" not in cases:
+        return  # 処理を完了させる is 処理を完了する
+    for each in predicate.args:
+        if each.role == Role.AGENT:
+            each.role = CAUSER
+        elif each.case == ("に" if "を" in cases and "に" in cases else "を"):
+            each.role = Role.AGENT

@@ -1,0 +1,333 @@
+"""Words of a Japanese text: morphemes with a tag, a key in base spelling, and values in place.
+
+Sudachi cuts and normalises (kana, okurigana, width, long vowels). What its dictionary calls
+potential verbs, negating prefixes and counters is brought to one form here, so that grammar
+sees function words by their base only.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any, Final
+
+from totonoe_core.text.lexicon import lexicon
+from totonoe_core.text.reading.japanese.grammar import words_of
+from totonoe_core.text.reading.values.find import Value, find_values
+
+# Sudachi takes 49,149 bytes at once; a code point has at most four.
+_SLICE_MAX: Final = 12_000
+
+NOUN: Final = "noun"
+WHEN: Final = "when"  # a noun that also stands as an adverb: today, many
+ACTION: Final = "action"  # a noun that する makes a verb
+STATE: Final = "state"  # 形状詞, and nouns that な makes one
+NAME: Final = "name"
+PRONOUN: Final = "pronoun"
+FIGURE: Final = "figure"
+VALUE: Final = "value"
+VERB: Final = "verb"
+ADJECTIVE: Final = "adjective"
+ADVERB: Final = "adverb"
+ADNOMINAL: Final = "adnominal"
+PREFIX: Final = "prefix"
+SUFFIX: Final = "suffix"
+COUNTER: Final = "counter"
+QUANTIFIER: Final = "quantifier"  # some, all, many: counts or stands beside what it counts
+AUXILIARY: Final = "auxiliary"
+CASE: Final = "case"
+TOPIC: Final = "topic"
+LINK: Final = "link"
+PARTICLE: Final = "particle"
+FINAL: Final = "final"
+NOMINALISER: Final = "nominaliser"
+STOP: Final = "stop"
+COMMA: Final = "comma"
+BRACKET: Final = "bracket"
+SPACE: Final = "space"
+OTHER: Final = "other"
+
+NOMINAL: Final = frozenset(
+    (NOUN, WHEN, ACTION, STATE, NAME, PRONOUN, FIGURE, VALUE, PREFIX, SUFFIX, COUNTER, QUANTIFIER)
+)
+
+_SOME: Final = words_of("数 何 幾 何人")
+
+QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
+"""Keys of words that say how many or how often without a figure."""
+
+_OPEN: Final = NOMINAL | {VERB, ADJECTIVE}
+
+# u-row to e-row: how a potential verb (読める) is made of a plain one (読む).
+_POTENTIAL: Final = dict(zip("うくぐすつぬぶむる", "えけげせてねべめれ", strict=True))
+
+
+class Word:
+    """One morpheme, or one value.
+
+    Attributes
+    ----------
+    start, end : int
+        Code point offsets.
+    normal : str
+        Base spelling, with kana, okurigana and width folded.
+    key : str
+        The representative of the word's synonym group, else `normal`.
+    base : str
+        Dictionary form as the grammar tables spell it; ない for every negating auxiliary.
+    tag : str
+        One of the constants of this module.
+    form : str
+        Inflected form as Sudachi names it, "*" if there is none.
+    value : Value or None
+        The value that stands here.
+    can : bool
+        A potential verb: `key` is that of the plain one.
+    """
+
+    __slots__ = ("base", "can", "end", "form", "key", "normal", "start", "surface", "tag", "value")
+
+    def __init__(self, surface: str, start: int, end: int, normal: str) -> None:
+        self.surface = surface
+        self.start = start
+        self.end = end
+        self.normal = normal
+        self.key = normal
+        self.base = normal
+        self.tag = OTHER
+        self.form = "*"
+        self.value: Value | None = None
+        self.can = False
+
+
+class _Local(threading.local):
+    """A tokenizer for each thread: it is not made to be shared, its dictionary is."""
+
+    def __init__(self) -> None:
+        self.tokenizer = _dictionary().tokenizer()
+
+
+@cache
+def _dictionary() -> Any:
+    from sudachipy import Dictionary
+
+    return Dictionary(dict="small")
+
+
+@cache
+def _local() -> _Local:
+    return _Local()
+
+
+def _morphemes(text: str) -> list[tuple[int, Any]]:
+    """Morphemes with the offset of the slice they were cut from."""
+    tokenize = _local().tokenizer.tokenize
+    if len(text) <= _SLICE_MAX:
+        return [(0, found) for found in tokenize(text)]
+    found: list[tuple[int, Any]] = []
+    start = 0
+    while start < len(text):
+        end = start + _SLICE_MAX
+        if end < len(text):
+            end = max(text.rfind("。", start, end), text.rfind("\n", start, end), end - 1000) + 1
+        found += [(start, morpheme) for morpheme in tokenize(text[start:end])]
+        start = end
+    return found
+
+
+_SIMPLE_TAGS: Final = {
+    "代名詞": PRONOUN,
+    "動詞": VERB,
+    "形容詞": ADJECTIVE,
+    "形状詞": STATE,
+    "副詞": ADVERB,
+    "連体詞": ADNOMINAL,
+    "接頭辞": PREFIX,
+    "助動詞": AUXILIARY,
+    "空白": SPACE,
+}
+_SECOND_TAGS: Final = {
+    ("助詞", "格助詞"): CASE,
+    ("助詞", "係助詞"): TOPIC,
+    ("助詞", "接続助詞"): LINK,
+    ("助詞", "副助詞"): PARTICLE,
+    ("助詞", "終助詞"): FINAL,
+    ("助詞", "準体助詞"): NOMINALISER,
+    ("補助記号", "句点"): STOP,
+    ("補助記号", "読点"): COMMA,
+    ("補助記号", "括弧開"): BRACKET,
+    ("補助記号", "括弧閉"): BRACKET,
+    ("名詞", "固有名詞"): NAME,
+    ("名詞", "数詞"): FIGURE,
+}
+
+
+@cache
+def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
+    """Tag, conjugation type and inflected form. The dictionary has some 1,600 of them."""
+    first, second, third, _, conjugation, form = part_of_speech
+    if first == "名詞" and second == "普通名詞":
+        tag = ACTION if third in ("サ変可能", "サ変形状詞可能") else NOUN
+        tag = {"形状詞可能": STATE, "副詞可能": WHEN}.get(third, tag)
+    elif first == "接尾辞":
+        tag = COUNTER if third == "助数詞" else SUFFIX
+        if second == "動詞的":
+            tag = VERB
+        elif second == "形容詞的":
+            tag = ADJECTIVE
+    elif (first, second) == ("形状詞", "助動詞語幹"):
+        tag = AUXILIARY
+    else:
+        tag = _SIMPLE_TAGS.get(first) or _SECOND_TAGS.get((first, second), OTHER)
+    return tag, conjugation, form
+
+
+_TAGS_BY_NUMBER: Final[dict[int, tuple[str, str, str]]] = {}
+
+
+@cache
+def _keys() -> dict[str, str]:
+    """Normal form of each word of the lists to its key: the lists may spell as they like."""
+    lists = lexicon("ja")
+    found: dict[str, str] = {}
+    for word in lists.representatives:
+        found.setdefault(_normal(word), lists.key(word))
+    for word in (*lists.near_groups, *lists.opposite_keys, *lists.light):
+        found.setdefault(_normal(word), lists.key(word))
+    return found
+
+
+@cache
+def _joined() -> dict[str, list[tuple[str, ...]]]:
+    """Expressions of the lists that are several morphemes, by their first, longest first."""
+    lists = lexicon("ja")
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for word in (*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light):
+        parts = tuple(each.normalized_form() for _, each in _morphemes(word))
+        if len(parts) > 1:
+            found.setdefault(parts[0], []).append(parts)
+    for expressions in found.values():
+        expressions.sort(key=len, reverse=True)
+    return found
+
+
+def _normal(word: str) -> str:
+    return "".join(each.normalized_form() for _, each in _morphemes(word))
+
+
+def words(text: str) -> list[Word]:
+    """Morphemes of a text in order, values and listed expressions as one word each."""
+    keys, joined = _keys(), _joined()
+    values = find_values(text, "ja")
+    found: list[Word] = []
+    begins = some = False
+    at = 0  # of the next value
+    for offset, morpheme in _morphemes(text):
+        start, end = morpheme.begin() + offset, morpheme.end() + offset
+        while at < len(values) and values[at].end <= start:
+            at += 1
+        if at < len(values) and values[at].start < end:
+            value = values[at]
+            if not found or found[-1].value is not value:
+                surface = text[value.start : value.end]
+                word = Word(surface, value.start, value.end, value.key)
+                word.tag, word.value = VALUE, value
+                found.append(word)
+            if end <= value.end:
+                continue
+            start = value.end  # what is left of a morpheme that goes on behind the value
+            if start >= end:
+                continue
+            word = Word(text[start:end], start, end, text[start:end])
+            word.tag = SUFFIX
+            found.append(word)
+            continue
+        number = morpheme.part_of_speech_id()
+        tags = _TAGS_BY_NUMBER.get(number)
+        if tags is None:
+            tags = _TAGS_BY_NUMBER[number] = _tag(morpheme.part_of_speech())
+        tag, conjugation, form = tags
+        normal = morpheme.normalized_form()
+        base = morpheme.dictionary_form()
+        word = Word(text[start:end], start, end, normal)
+        word.base, word.tag, word.form = base, tag, form
+        if tag == VERB:
+            if base[-1] == "る" and normal != base and _is_potential(normal, base, conjugation):
+                word.can = True
+        elif tag == AUXILIARY and conjugation == "助動詞-ヌ":
+            word.base = "ない"
+        elif tag == LINK and base in ("で", "ちゃ"):
+            word.base = "て"
+        elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
+            word.tag = NAME
+        word.key = key = keys.get(normal, normal)
+        if word.tag == NAME and key != normal:
+            word.tag = NOUN  # DB and the like
+        if key in QUANTIFIERS and tag not in (VERB, COUNTER):
+            word.tag = QUANTIFIER
+        found.append(word)
+        if normal in joined:
+            begins = True
+        elif normal in _SOME:
+            some = True
+    if begins:
+        found = _join(found, joined, keys)
+    return _some(found) if some else found
+
+
+def _some(found: list[Word]) -> list[Word]:
+    """数人, 何人か and 何個か are the quantifier 幾つか."""
+    result: list[Word] = []
+    at = 0
+    while at < len(found):
+        word = found[at]
+        at += 1
+        if word.normal in _SOME and word.tag in (FIGURE, PRONOUN, NOUN) and at < len(found):
+            size = 1 if found[at].tag in (COUNTER, SUFFIX) else 0
+            if word.normal == "何人" or size:
+                end = at + size
+                asked = end < len(found) and found[end].surface == "か"
+                if asked or word.normal == "数":
+                    last = found[end] if asked else found[end - 1]
+                    word.tag, word.key, word.end = QUANTIFIER, "幾つか", last.end
+                    at = end + asked
+        result.append(word)
+    return result
+
+
+def _is_potential(normal: str, base: str, conjugation: str) -> bool:
+    return (
+        conjugation.startswith("下一段")
+        and len(base) > 1
+        and _POTENTIAL.get(normal[-1]) == base[-2]
+        and normal[-2:] != base[-2:]
+    )
+
+
+def _join(
+    found: list[Word], joined: dict[str, list[tuple[str, ...]]], keys: dict[str, str]
+) -> list[Word]:
+    """Make one word of each listed expression of several morphemes (男 + の + 人)."""
+    result: list[Word] = []
+    at = 0
+    while at < len(found):
+        word = found[at]
+        for parts in joined.get(word.normal, ()):
+            whole = found[at : at + len(parts)]
+            if tuple(each.normal for each in whole) == parts:
+                last, normal = whole[-1], "".join(parts)
+                one = Word("".join(each.surface for each in whole), word.start, last.end, normal)
+                one.base, one.form = last.base, last.form
+                one.tag = last.tag if last.tag in _OPEN else ADVERB
+                if last.base == "ない":  # つまらない denies nothing
+                    one.tag = ADJECTIVE
+                one.key = keys.get(normal, normal)
+                if one.key in QUANTIFIERS:
+                    one.tag = QUANTIFIER
+                result.append(one)
+                at += len(parts)
+                break
+        else:
+            result.append(word)
+            at += 1
+    return result
