@@ -101,6 +101,7 @@ class Finding(StrEnum):
     MODALITY = "modality"
     TENSE = "tense"
     QUESTION = "question"
+    SYMBOL = "symbol"
     REPLACED = "replaced"
     ADDED = "added"
     MISSING = "missing"

@@ -94,6 +94,7 @@ class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_ADDED: _ClassVar[Finding]
     FINDING_MISSING: _ClassVar[Finding]
     FINDING_UNREAD: _ClassVar[Finding]
+    FINDING_SYMBOL: _ClassVar[Finding]
 
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -177,6 +178,7 @@ FINDING_REPLACED: Finding
 FINDING_ADDED: Finding
 FINDING_MISSING: Finding
 FINDING_UNREAD: Finding
+FINDING_SYMBOL: Finding
 ACTION_UNSPECIFIED: Action
 ACTION_REFUSE: Action
 ACTION_LINK: Action

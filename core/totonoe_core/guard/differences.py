@@ -57,7 +57,7 @@ def span(piece: Piece) -> tuple[int, int]:
 def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
     """All that makes it another statement, the gravest for each pair."""
     if own.asks != other.asks:
-        yield Evidence(Finding.QUESTION, _whole(own), _whole(other))
+        yield Evidence(Finding.QUESTION, whole(own), whole(other))
     partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
     floating = _floating(own, other)
     for pair in aligned.pairs:
@@ -72,7 +72,8 @@ def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Ev
             yield Evidence(finding, (0, 0), span(piece))
 
 
-def _whole(reading: Reading) -> tuple[int, int]:
+def whole(reading: Reading) -> tuple[int, int]:
+    """From the first piece to the end of the last."""
     return reading.pieces[0].start, max(piece.end for piece in reading.pieces)
 
 

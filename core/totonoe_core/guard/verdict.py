@@ -19,7 +19,15 @@ from dataclasses import dataclass
 
 from totonoe_core import limits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
-from totonoe_core.guard.differences import LIGHT_MAX, Parts, differences, parts_of, span
+from totonoe_core.guard.differences import (
+    LIGHT_MAX,
+    Parts,
+    differences,
+    parts_of,
+    span,
+    whole,
+)
+from totonoe_core.guard.marks import marks, same_marks
 from totonoe_core.guard.sentences import unshared
 from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import Evidence, Finding, Judgement, Verdict
@@ -63,6 +71,7 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
         Finding.QUANTIFIER,
         Finding.MODALITY,
         Finding.TENSE,
+        Finding.SYMBOL,
         Finding.REPLACED,
     ),
 }
@@ -120,9 +129,10 @@ def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Com
     if not own_rest.strip() or not other_rest.strip():
         return _whole_sentences(own, own_at, other, other_at)
     language = common_language(own_rest, other_rest)
-    readings = read(own_rest, language), read(other_rest, language)
+    here, there = read(own_rest, language), read(other_rest, language)
+    same = same_marks(marks(own_rest, here.pieces), marks(other_rest, there.pieces))
     shares_sentences = len(own_rest) < len(own.strip())
-    compared = _compare_readings(*readings, cosine, weights, shares_sentences)
+    compared = _compare_readings(here, there, same, cosine, weights, shares_sentences)
     found = compared.judgement
     evidence = tuple(
         _quoted(one, own, own_at[0], other, other_at[0])
@@ -146,8 +156,8 @@ def _whole_sentences(
 
 
 def _same(finding: Finding, own: str, other: str) -> Comparison:
-    whole = _quoted(Evidence(finding, (0, len(own)), (0, len(other))), own, 0, other, 0)
-    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (whole,)))
+    everything = _quoted(Evidence(finding, (0, len(own)), (0, len(other))), own, 0, other, 0)
+    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (everything,)))
 
 
 def _quoted(one: Evidence, own: str, own_at: int, other: str, other_at: int) -> Evidence:
@@ -165,7 +175,12 @@ def _quoted(one: Evidence, own: str, own_at: int, other: str, other_at: int) -> 
 
 
 def _compare_readings(
-    own: Reading, other: Reading, cosine: float, weights: Weights, shares_sentences: bool
+    own: Reading,
+    other: Reading,
+    marks_agree: bool,
+    cosine: float,
+    weights: Weights,
+    shares_sentences: bool,
 ) -> Comparison:
     if not (own.certain and other.certain) or max(len(own.pieces), len(other.pieces)) > (
         limits.VERDICT_PIECES_MAX
@@ -178,6 +193,8 @@ def _compare_readings(
     total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
     share = 1.0 if shares_sentences else 2.0 * shared / total
     named = list(differences(own, other, aligned))
+    if not marks_agree:
+        named.append(Evidence(Finding.SYMBOL, whole(own), whole(other)))
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
         return _judged(verdict, cosine if verdict is Verdict.RELATED else 1 - cosine, named)
@@ -232,7 +249,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
     evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
-    whole = Evidence(
+    shared = Evidence(
         Finding.SAME_CONTENT,
         (aligned.pairs[0].own.start, max(pair.own.end for pair in aligned.pairs)),
         (
@@ -246,7 +263,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near
         verdict = Verdict.REFINEMENT if one_sided else Verdict.RELATED
         confidence = 1.0 - probability
-    judged = _judged(verdict, confidence, [whole, *evidence])
+    judged = _judged(verdict, confidence, [shared, *evidence])
     return Comparison(judged.judgement, features)
 
 

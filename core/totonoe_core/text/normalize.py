@@ -159,7 +159,8 @@ def canonical_form(text: str) -> str:
         text = _CJK_MARK.sub(" ", text)
     if bullet := _BULLET.match(text):
         text = text[bullet.end() :]
-    shouted = text.upper() == text
+    # PATH between Chinese or Japanese words is a name: they have no capitals to shout with.
+    shouted = text.upper() == text and _CJK.search(text) is None
     words: list[str] = []
     starts: list[bool] = []  # whether the word opens a sentence
     pieces = text.split() if text.isascii() else _PIECE.findall(text)

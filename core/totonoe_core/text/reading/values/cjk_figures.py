@@ -72,9 +72,6 @@ def plain_number(text: str, at: int, words: CjkGrammar) -> tuple[Fraction, int, 
             value, next_end, surface = figures
             if len(surface) > 1 and surface[0] == "0" and surface[1] != "." and not seen:
                 return value, next_end, surface
-            power = numerals.POWER.match(text, next_end)
-            if power is not None:
-                return value, power.end(), f"{surface}{power.group()}"
             scaled = False
             while (scale := _SCALES.get(text[next_end : next_end + 1])) is not None:
                 if (

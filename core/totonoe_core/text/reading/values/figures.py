@@ -97,8 +97,6 @@ def number_at(text: str, at: int, words: Grammar) -> Number | None:
     key = ""
     if len(surface) > 1 and surface[0] == "0" and surface[1] != ".":
         key = surface
-    if (power := numerals.POWER.match(text, end)) is not None:
-        return Number(value, power.end(), key=f"{surface}{power.group()}")
     if text[end : end + 1] in numerals.FRACTION_SIGNS and end < len(text):
         value += numerals.FRACTION_SIGNS[text[end]]
         end += 1

@@ -47,6 +47,7 @@ _HEXADECIMAL = re.compile(r"(?:0x)?(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-
 # Digits with an ending that the numbers read: 12.5N, 3rd, 10am, 90min, 2x, 15h30.
 _MEASURE = re.compile(r"\d[\d.,:]*(?:[a-zA-Zµμ]{1,4})?(?:-[A-Za-z]+(?:-old)?)*\Z")
 _SPAN = re.compile(r"\d{1,3}h\d{1,2}m(?:in)?\Z", re.ASCII)
+_SCIENTIFIC = re.compile(r"\d{1,9}(?:\.\d{1,9})?[eE][+-]?\d{1,2}\Z", re.ASCII)
 _NAMES = frozenset(["1D", "2D", "3D", "4D", "4K", "8K", "2G", "3G", "4G", "5G", "6G"])
 _HOST = re.compile(r"([a-z][a-z0-9+]*://)?([^/?#]*)(.*)\Z", re.IGNORECASE | re.DOTALL)
 # SR-2023-052 and SR2023-052 are one name, A1-1 and A11 are two.
@@ -119,6 +120,8 @@ def _code(found: str, at: int, measures: frozenset[str]) -> tuple[int, PieceType
     if _MADE.search(found):
         return end, PieceType.IDENTIFIER, found
     if not digit:
+        return None
+    if _SCIENTIFIC.match(found):
         return None
     if found in _NAMES:
         return end, PieceType.IDENTIFIER, found

@@ -20,8 +20,11 @@ FRACTION_SIGNS = {
     "⅘": F(4, 5), "⅙": F(1, 6), "⅚": F(5, 6),
 }  # fmt: skip
 
-POWER = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]{1,9}")
-"""Superscript after a figure: 10² is neither 10 nor 102."""
+# Superscript after a figure (10² is neither 10 nor 102), or an exponent (1e-3).
+_POWER = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]{1,2}(?![⁰¹²³⁴-⁹])")
+_PLAIN_DIGITS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
+_EXPONENT = re.compile(r"[eE]([+-]?\d{1,2})(?![\w.])", re.ASCII)
+_EXPONENT_MAX = 40
 
 _POINT = re.compile(
     r"(?P<whole>\d{1,3}(?:(?P<sep>[,  '’])\d{3})(?:(?P=sep)\d{3}){0,10}(?!\d)|\d{1,40})"
@@ -51,7 +54,22 @@ def figures_at(text: str, at: int, language: str) -> tuple[Fraction, int, str] |
         whole = whole.replace(groups["sep"], "")
     part = groups["part"] or groups.get("point")
     surface = f"{whole}.{part}" if part else whole
-    return F(surface), match.end(), surface
+    return _raised(text, F(surface), match.end(), surface)
+
+
+def _raised(text: str, value: Fraction, end: int, surface: str) -> tuple[Fraction, int, str]:
+    """The number with the power or exponent behind it."""
+    if (match := _POWER.match(text, end)) is not None:
+        power = int(match.group().translate(_PLAIN_DIGITS))
+        if value and abs(power) <= _EXPONENT_MAX:
+            value = value**power
+            return value, match.end(), str(value)
+    elif (match := _EXPONENT.match(text, end)) is not None:
+        power = int(match[1])
+        if abs(power) <= _EXPONENT_MAX:
+            value = value * F(10) ** power
+            return value, match.end(), str(value)
+    return value, end, surface
 
 
 # --- Words of spaced languages -------------------------------------------------------------
