@@ -6,7 +6,7 @@ its operation to be rolled back whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,7 @@ from totonoe_core.commands import (
     Updated,
 )
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.linking import put_links
 from totonoe_core.engine.settings import changed
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import (
@@ -44,10 +45,8 @@ from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import (
     Fields,
-    Finding,
     Kind,
     Link,
-    LinkType,
     Memory,
     StateKind,
     Status,
@@ -170,7 +169,7 @@ class Decider:
         operation.touched.memories.append(memory.row)
         if holder < 0:
             holder = self._superseded_slot(neighbours, text.policy)
-        links = self._auto_links(operation, memory, neighbours, holder)
+        links = put_links(self._state, memory, neighbours, holder, operation.touched)
         superseded = self._supersede(operation, holder, memory) if holder >= 0 else ()
         return Remembered(
             saved=True,
@@ -205,57 +204,6 @@ class Decider:
         self._index.set_status(slot, Status.SUPERSEDED)
         operation.touched.memories.append(row)
         return (before.id,)
-
-    def _auto_links(
-        self, operation: Operation, memory: Memory, neighbours: Neighbours, superseded: int
-    ) -> tuple[Link, ...]:
-        """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more.
-
-        What the verdict names, and what is superseded, comes first and whatever the distance.
-        """
-        view = self._index.arrays.writer_view()
-        links: dict[int, tuple[LinkType, float]] = {}
-        for slot, type_, confidence in self._linkable(neighbours, superseded):
-            if len(links) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
-                break
-            row = int(view.value("row", slot))
-            if (
-                row not in links
-                and self._file.rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX
-            ):
-                links[row] = type_, min(1.0, max(0.0, confidence))
-        targets = self._file.rows.excerpts(list(links))
-        made, rows = [], []
-        for row, (type_, confidence) in links.items():
-            link = Link(targets[row].id, type_, confidence)
-            rows.append((memory.row, row, link))
-            rows.append((row, memory.row, Link(memory.id, type_.inverse, confidence)))
-            operation.touched.links.append((memory.row, row, type_.value))
-            made.append(link)
-        if rows:
-            self._file.put_new_links(rows, operation.revision)
-        return tuple(made)
-
-    def _linkable(
-        self, neighbours: Neighbours, superseded: int
-    ) -> Iterator[tuple[int, LinkType, float]]:
-        """Slots to link to with type and confidence, the weightiest first."""
-        if superseded >= 0:
-            yield superseded, LinkType.UPDATES, 1.0
-        below = self._state.info.guard.link_distance_below
-        if below == 0.0:
-            return
-        for one in neighbours.judged:
-            type_ = _LINK_TYPES.get(one.judgement.verdict)
-            if type_ is LinkType.REFINES and not any(
-                found.finding is Finding.ADDED for found in one.judgement.evidence
-            ):
-                type_ = LinkType.REFINED_BY
-            if type_ is not None:
-                yield one.slot, type_, one.judgement.confidence
-        for near in neighbours.near:
-            if 1.0 - near.cosine < below:
-                yield near.slot, LinkType.RELATED, near.cosine
 
     def _update(
         self, operation: Operation, command: Update, vector: NDArray[np.float32] | None
@@ -497,9 +445,4 @@ class Decider:
         raise RuntimeError("16 random ids in a row were taken")
 
 
-_LINK_TYPES = {
-    Verdict.UPDATE: LinkType.UPDATES,
-    Verdict.CONTRADICTION: LinkType.CONTRADICTS,
-    Verdict.REFINEMENT: LinkType.REFINES,
-}
 _FIELDS = frozenset(Fields.__dataclass_fields__)

@@ -1,0 +1,82 @@
+"""Which memories a new one is linked to, both ways, in the operation that saves it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from totonoe_core import limits
+from totonoe_core.engine.guarding import Neighbours
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.records import Finding, Judgement, Link, LinkType, Memory, Verdict
+from totonoe_core.store.collection_file import Touched
+
+_LINK_TYPES = {
+    Verdict.UPDATE: LinkType.UPDATES,
+    Verdict.CONTRADICTION: LinkType.CONTRADICTS,
+    Verdict.REFINEMENT: LinkType.REFINES,
+}
+
+
+def put_links(
+    state: CollectionState,
+    memory: Memory,
+    neighbours: Neighbours,
+    superseded: int,
+    touched: Touched,
+) -> tuple[Link, ...]:
+    """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more.
+
+    What is superseded and what a verdict names comes first, and whatever the distance.
+
+    Parameters
+    ----------
+    memory : Memory
+        The new one, written already.
+    superseded : int
+        The slot whose place it takes, or -1.
+    """
+    view = state.index.arrays.writer_view()
+    rows = state.file.rows
+    chosen: dict[int, tuple[LinkType, float]] = {}
+    below = state.info.guard.link_distance_below
+    for slot, type_, confidence in _linkable(neighbours, superseded, below):
+        if len(chosen) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
+            break
+        row = int(view.value("row", slot))
+        if row not in chosen and rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
+            chosen[row] = type_, min(1.0, max(0.0, confidence))
+    targets = rows.excerpts(list(chosen))
+    made, written = [], []
+    for row, (type_, confidence) in chosen.items():
+        link = Link(targets[row].id, type_, confidence)
+        written.append((memory.row, row, link))
+        written.append((row, memory.row, Link(memory.id, type_.inverse, confidence)))
+        touched.links.append((memory.row, row, type_.value))
+        made.append(link)
+    if written:
+        state.file.put_new_links(written, memory.revision)
+    return tuple(made)
+
+
+def _linkable(
+    neighbours: Neighbours, superseded: int, distance_below: float
+) -> Iterator[tuple[int, LinkType, float]]:
+    """Slots to link to with type and confidence, the weightiest first."""
+    if superseded >= 0:
+        yield superseded, LinkType.UPDATES, 1.0
+    if distance_below == 0.0:
+        return
+    for one in neighbours.judged:
+        type_ = _link_type(one.judgement)
+        if type_ is not None:
+            yield one.slot, type_, one.judgement.confidence
+    for near in neighbours.near:
+        if 1.0 - near.cosine < distance_below:
+            yield near.slot, LinkType.RELATED, near.cosine
+
+
+def _link_type(judgement: Judgement) -> LinkType | None:
+    """What a verdict makes of a link; `None`: nothing but nearness links them."""
+    type_ = _LINK_TYPES.get(judgement.verdict)
+    adds = any(one.finding is Finding.ADDED for one in judgement.evidence)
+    return LinkType.REFINED_BY if type_ is LinkType.REFINES and not adds else type_
