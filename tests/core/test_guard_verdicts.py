@@ -285,3 +285,21 @@ def test_source_presets_read_nothing(store: Store) -> None:
     assert not answer.saved
     assert answer.guard.duplicate is not None
     assert answer.guard.duplicate.judgement is None
+
+
+@pytest.mark.parametrize(
+    ("new", "read"),
+    [
+        ("Every monday the night shift counts spare batteries beside the northern gate", False),
+        ("Every monday the night shift counts spare batteries of the staging server", True),
+        ("Nobody sleeps", True),
+    ],
+)
+def test_text_with_other_words_is_shown_without_being_read(store, new: str, read: bool) -> None:
+    """Unless there are so few that a synonym or two would make the difference."""
+    other = saved(store, "Nobody rests" if new == "Nobody sleeps" else PORT)
+    found = near(store, new, 0.7)
+    (similar,) = found.guard.similar
+    assert (similar.memory_id, similar.judgement is not None) == (other, read)
+    assert found.guard.verdict in (Verdict.RELATED, Verdict.UPDATE, Verdict.CONTRADICTION)
+    assert read or found.guard.verdict is Verdict.RELATED

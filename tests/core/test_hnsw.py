@@ -418,3 +418,27 @@ def test_guard_of_a_collection_with_a_graph_but_no_prefix_asks_no_graph(
     for at in (0, 123, 299):
         found = store.do(remember(f"again {at}", vector=vectors[at]))
         assert (found.saved, found.memory_id) == (False, saved[at])
+
+
+def test_ef_is_lowered_only_for_who_searches_alone(vectors: np.ndarray) -> None:
+    graph = Graph(filled(vectors))
+    graph.maintain(NEVER_STOPS)
+    told: list[int] = []
+
+    class Told:
+        def set_ef(self, ef: int) -> None:
+            told.append(ef)
+
+        def knn_query(self, *_: object, **__: object) -> None:
+            if len(told) == 1:
+                # Beside the first: one that wants less, and one that wants more.
+                graph.search(vectors[1], 2, ef=8)
+                graph.search(vectors[1], 2, ef=200)
+            raise RuntimeError("nothing found")
+
+    graph._index = Told()
+    graph.search(vectors[0], 2, ef=50)
+    assert told == [50, 200]
+    graph.search(vectors[0], 2, ef=8)
+    graph.search(vectors[0], 2)
+    assert told[2:] == [8, max(hnsw.EF_MIN, int(12 * np.log2(len(vectors) + 1)))]

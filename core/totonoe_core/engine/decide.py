@@ -75,7 +75,7 @@ class Decider:
     def __init__(self, state: CollectionState) -> None:
         self._state = state
         self._file = state.file
-        self._guarding = Guarding(state)
+        self.guarding = Guarding(state)
 
     @property
     def _index(self) -> CollectionIndex:
@@ -136,15 +136,15 @@ class Decider:
             fields=fields,
             force=command.force,
         )
-        report = self._guarding.by_text(text, operation.now_us)
+        report = self.guarding.by_text(text, operation.now_us)
         if report is None:
             if vector is None:
                 raise NeedsVector
             features = Features.of(command.content, vector, self._index.tokenizer)
-            report, neighbours = self._guarding.by_all(text, features, operation.now_us)
+            report, neighbours = self.guarding.by_all(text, features, operation.now_us)
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
-        holder = self._guarding.holder(text)
+        holder = self.guarding.holder(text)
         if holder >= 0:
             report = replace(report, verdict=Verdict.UPDATE)
         self._check_external_id(fields.external_id, row=0)
@@ -235,13 +235,13 @@ class Decider:
         report = None
         new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
         if new_text:
-            report = self._guarding.by_text(text, operation.now_us)
+            report = self.guarding.by_text(text, operation.now_us)
         if vector is None and report is None:
             raise NeedsVector
         if vector is not None:
             features = Features.of(content, vector, self._index.tokenizer)
         if new_text and report is None:
-            report, _ = self._guarding.by_all(text, features, operation.now_us)
+            report, _ = self.guarding.by_all(text, features, operation.now_us)
         if report is not None and report.duplicate is not None:
             return Updated(
                 updated=False, memory=self._shown(before, command.agent_id), guard=report

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from totonoe_core import limits
 from totonoe_core.clock import age_text
+from totonoe_core.commands import Command, Remember, Update
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.guard import candidates, verdict
+from totonoe_core.guard.ahead import Ahead, Scanned, Vector
 from totonoe_core.guard.calibration import CAREFUL, weights_for
 from totonoe_core.guard.candidates import Candidate, Probe
 from totonoe_core.guard.policy import GuardPolicy
@@ -57,12 +59,34 @@ class Judged:
     judgement: Judgement
 
 
+class Texts:
+    """Excerpts of a view's slots for one decision, each read once."""
+
+    def __init__(self, state: CollectionState, view: View) -> None:
+        self._state, self.view = state, view
+        self._excerpts: dict[int, Excerpt] = {}
+
+    def read(self, slots: Sequence[int]) -> None:
+        """Reads those that were not read yet, all by one statement."""
+        missing = (slot for slot in slots if slot not in self._excerpts)
+        rows = {int(self.view.value("row", slot)): slot for slot in missing}
+        if rows:
+            found = self._state.file.rows.excerpts(list(rows))
+            self._excerpts |= {rows[row]: excerpt for row, excerpt in found.items()}
+
+    def of(self, slot: int) -> Excerpt:
+        """The excerpt of a slot's memory."""
+        self.read([slot])
+        return self._excerpts[slot]
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """What a save may link to or take the place of, nearest first."""
 
     near: tuple[Candidate, ...]
     judged: tuple[Judged, ...]
+    texts: Texts
 
 
 class Guarding:
@@ -70,6 +94,24 @@ class Guarding:
 
     def __init__(self, state: CollectionState) -> None:
         self._state = state
+        self._ahead: Ahead | None = None
+
+    def expect(self, brought: Iterable[tuple[Sequence[Command], Sequence[Vector | None]]]) -> None:
+        """Tells which commands and vectors a batch brings, so that one scan serves many.
+
+        None: it is over.
+        """
+        vectors = [
+            vector
+            for commands, theirs in brought
+            for command, vector in zip(commands, theirs, strict=True)
+            if vector is not None and _guarded(command)
+        ]
+        index = self._state.index
+        at_least = candidates.scanned_from(self._state.info.guard)
+        self._ahead = None
+        if vectors and at_least is not None and index.prefix.built and index.graph.count:
+            self._ahead = Ahead(index.arrays, index.prefix, vectors, at_least)
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """The report if equal text alone refuses; `None` if a vector is needed to say more."""
@@ -78,7 +120,8 @@ class Guarding:
         if not policy.exact or not nominees or self._why_not(text):
             return None
         view = index.arrays.writer_view()
-        probe = self._probe(view, text, _NO_FEATURES, {})
+        texts = Texts(self._state, view)
+        probe = self._probe(texts, text, _NO_FEATURES, {})
         _, comparable = self._asked(view, text)
         refusing = comparable.narrowed(equal("payload_hash", probe.payload))
         report, slot, _ = candidates.exact(probe, policy, refusing)
@@ -86,7 +129,7 @@ class Guarding:
             return None
         layers = (report, *candidates.skipped("an earlier layer refused")[1:])
         judgement = verdict.judged(text.content, text.content, 1.0, CAREFUL)
-        duplicate = self._duplicate(view, slot, 1.0, Method.EXACT, judgement, now_us)
+        duplicate = self._duplicate(texts, slot, 1.0, Method.EXACT, judgement, now_us)
         return GuardReport(duplicate, Method.EXACT, 1.0, (), layers, Verdict.DUPLICATE)
 
     def by_all(
@@ -98,7 +141,8 @@ class Guarding:
         visible, comparable = self._asked(view, text)
         why_not = self._why_not(text) or ("typed key" if text.fields.key is not None else "")
         judged: dict[int, Judged] = {}
-        probe = self._probe(view, text, features, judged)
+        texts = Texts(self._state, view)
+        probe = self._probe(texts, text, features, judged)
         found = candidates.search(
             view,
             probe,
@@ -109,16 +153,19 @@ class Guarding:
             token_index=self._token_index(policy),
             prefix=self._state.index.prefix,
             graph=self._state.index.graph,
+            scanned=self._scanned(features.vector) if not why_not else None,
         )
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = self._shown(others, policy.similar_above)
+        texts.read([one.slot for one in shown])
         if policy.judged_from is not None and found.slot < 0 and not why_not:
             for one in shown:
-                probe.judge(one.slot, one.cosine)
+                if _words_in_common(view, features, one):
+                    probe.judge(one.slot, one.cosine)
         duplicate = None
         if found.slot >= 0:
             duplicate = self._duplicate(
-                view,
+                texts,
                 found.slot,
                 found.similarity,
                 found.method,
@@ -129,12 +176,12 @@ class Guarding:
             duplicate,
             found.method,
             found.similarity,
-            self._similar(view, text, shown, judged, now_us),
+            self._similar(texts, text, shown, judged, now_us),
             found.layers or candidates.skipped(why_not),
             None if why_not else _verdict(found.slot, judged, bool(shown)),
         )
         read = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
-        return report, Neighbours(found.near, tuple(read))
+        return report, Neighbours(found.near, tuple(read), texts)
 
     def holder(self, text: GuardedText) -> int:
         """The slot of the live memory that holds the value of the text's key, or -1."""
@@ -151,14 +198,13 @@ class Guarding:
         return -1
 
     def _judgement(
-        self, view: View, text: GuardedText, payload: int, slot: int, similarity: float
+        self, texts: Texts, text: GuardedText, payload: int, slot: int, similarity: float
     ) -> Judgement:
         """The verdict on one memory. Equal content with another payload or key is an update."""
         info = self._state.info
         weights = weights_for(info.calibration, info.model)
-        other = self._excerpts(view, [slot])[slot].content
-        found = verdict.judged(text.content, other, similarity, weights)
-        if found.verdict is Verdict.DUPLICATE and view.value("payload_hash", slot) != payload:
+        found = verdict.judged(text.content, texts.of(slot).content, similarity, weights)
+        if found.verdict is Verdict.DUPLICATE and texts.view.value("payload_hash", slot) != payload:
             return replace(found, verdict=Verdict.UPDATE)
         return found
 
@@ -168,6 +214,9 @@ class Guarding:
         if policy.jaccard_above is not None:
             index.token_index.catch_up(index.view())
         return index.token_index
+
+    def _scanned(self, vector: Vector) -> Scanned | None:
+        return None if self._ahead is None else self._ahead.of(self._state.index.arrays, vector)
 
     def _why_not(self, text: GuardedText) -> str:
         """Why no layer runs; empty if they do."""
@@ -186,7 +235,7 @@ class Guarding:
         return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
 
     def _probe(
-        self, view: View, text: GuardedText, features: Features, judged: dict[int, Judged]
+        self, texts: Texts, text: GuardedText, features: Features, judged: dict[int, Judged]
     ) -> Probe:
         """What the layers ask with; `judged` takes what is read on the way, each memory once."""
         index = self._state.index
@@ -194,12 +243,9 @@ class Guarding:
 
         def judge(slot: int, similarity: float) -> Judgement:
             if slot not in judged:
-                found = self._judgement(view, text, payload, slot, similarity)
+                found = self._judgement(texts, text, payload, slot, similarity)
                 judged[slot] = Judged(slot, similarity, found)
             return judged[slot].judgement
-
-        def excerpt(slot: int) -> Excerpt:
-            return self._excerpts(view, [slot])[slot]
 
         return Probe(
             vector=features.vector,
@@ -208,25 +254,20 @@ class Guarding:
             session=index.arrays.sessions.find(text.fields.session_id),
             text_nominees=index.slots_with_text(text.content_hash),
             words_nominees=index.slots_with_words(features.canonical),
-            confirm_text=lambda slot: excerpt(slot).content_hash == text.content_hash,
+            confirm_text=lambda slot: texts.of(slot).content_hash == text.content_hash,
             judge=judge,
         )
 
-    def _excerpts(self, view: View, slots: Sequence[int]) -> dict[int, Excerpt]:
-        rows = {int(view.value("row", slot)): slot for slot in slots}
-        found = self._state.file.rows.excerpts(list(rows))
-        return {rows[row]: excerpt for row, excerpt in found.items()}
-
     def _duplicate(
         self,
-        view: View,
+        texts: Texts,
         slot: int,
         similarity: float,
         method: Method,
         judgement: Judgement | None,
         now_us: int,
     ) -> Duplicate:
-        found = self._excerpts(view, [slot])[slot]
+        found = texts.of(slot)
         return Duplicate(
             memory_id=found.id,
             age=age_text(found.created_us, now_us),
@@ -245,25 +286,47 @@ class Guarding:
 
     def _similar(
         self,
-        view: View,
+        texts: Texts,
         text: GuardedText,
         chosen: Sequence[Candidate],
         judged: Mapping[int, Judged],
         now_us: int,
     ) -> tuple[SimilarMemory, ...]:
-        excerpts = self._excerpts(view, [one.slot for one in chosen])
         return tuple(
             SimilarMemory(
-                memory_id=excerpts[one.slot].id,
+                memory_id=found.id,
                 cosine_similarity=max(-1.0, min(1.0, one.cosine)),
                 jaccard_similarity=one.jaccard,
-                snippet=snippet(excerpts[one.slot].content, limits.SNIPPET_CHARS),
-                age=age_text(excerpts[one.slot].created_us, now_us),
-                same_text=excerpts[one.slot].content_hash == text.content_hash,
+                snippet=snippet(found.content, limits.SNIPPET_CHARS),
+                age=age_text(found.created_us, now_us),
+                same_text=found.content_hash == text.content_hash,
                 judgement=judged[one.slot].judgement if one.slot in judged else None,
             )
             for one in chosen
+            for found in (texts.of(one.slot),)
         )
+
+
+def _guarded(command: Command) -> bool:
+    """Whether the guard's layers run for it, as far as the command alone tells."""
+    match command:
+        case Remember(fields=fields, force=force):
+            return not force and fields.kind is Kind.STATE and fields.key is None
+        case Update(force=force):
+            return not force
+        case _:
+            return False
+
+
+def _words_in_common(view: View, own: Features, other: Candidate) -> bool:
+    """Whether two texts may have a frame in common, as far as their words tell.
+
+    Reading is the dearest part of a Remember. Of 804 labelled pairs that share less than one word
+    in ten, and have more than a few, the verdict says RELATED of 92 %; what else it says is wrong
+    more often than not: 34 of the other 60 say the same, of which it knows 2.
+    """
+    words = len(own.tokens) + len(view.tokens(other.slot))
+    return other.jaccard >= _SHARED_WORDS_MIN or words <= _FEW_WORDS
 
 
 def _verdict(refused_by: int, judged: Mapping[int, Judged], near: bool) -> Verdict:
@@ -287,4 +350,6 @@ _GRAVEST_FIRST = (
 )
 
 
+_SHARED_WORDS_MIN = 0.1
+_FEW_WORDS = 10
 _NO_FEATURES = Features(np.zeros(0, np.float32), np.zeros(0, np.uint64), 0)

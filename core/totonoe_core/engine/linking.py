@@ -37,18 +37,18 @@ def put_links(
     """
     view = state.index.arrays.writer_view()
     rows = state.file.rows
-    chosen: dict[int, tuple[LinkType, float]] = {}
+    chosen: dict[int, tuple[int, LinkType, float]] = {}
     below = state.info.guard.link_distance_below
     for slot, type_, confidence in _linkable(neighbours, superseded, below):
         if len(chosen) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
             break
         row = int(view.value("row", slot))
         if row not in chosen and rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
-            chosen[row] = type_, min(1.0, max(0.0, confidence))
-    targets = rows.excerpts(list(chosen))
+            chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
+    neighbours.texts.read([slot for slot, _, _ in chosen.values()])
     made, written = [], []
-    for row, (type_, confidence) in chosen.items():
-        link = Link(targets[row].id, type_, confidence)
+    for row, (slot, type_, confidence) in chosen.items():
+        link = Link(neighbours.texts.of(slot).id, type_, confidence)
         written.append((memory.row, row, link))
         written.append((row, memory.row, Link(memory.id, type_.inverse, confidence)))
         touched.links.append((memory.row, row, type_.value))

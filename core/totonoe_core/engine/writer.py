@@ -227,6 +227,8 @@ class Writer:
         undo = (state.index, state.index.mark(), state.info, state.revision, state.last_time_us)
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
+        jobs = [job for group in groups for job in group.jobs]
+        self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
         try:
             with state.file.transaction():
                 for group in groups:
@@ -239,6 +241,8 @@ class Writer:
             self.state = "read-only" if isinstance(error, ReadOnly) else self.state
             self._fail(groups, error)
             return
+        finally:
+            self._decider.guarding.expect(())
         self.state = "serving"
         state.publish()
         for job, answer in answers:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
-from totonoe_core.guard.cosines import Cosines, similarities64_at
+from totonoe_core.guard.ahead import Scanned
+from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
 from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
@@ -89,6 +90,7 @@ def search(
     token_index: TokenIndex,
     prefix: Prefix | None = None,
     graph: Graph | None = None,
+    scanned: Scanned | None = None,
 ) -> Found:
     """Asks each layer in order and stops at the first that refuses.
 
@@ -106,13 +108,15 @@ def search(
         Of the view's arrays; where both are made, nothing else is scored in full. The
         decision is the same, but a cosine layer that refuses nothing may not know its best
         similarity, and leaves it out.
+    scanned : Scanned or None
+        What a scan ahead found for the probe's vector; it changes no answer.
 
     Notes
     -----
     A slot refuses only if its payload is equal too: equal text with another payload is a
     new value. Ties in similarity go to the slot that was written first.
     """
-    cosines = Cosines(view, probe.vector, comparable, prefix, graph)
+    cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned)
     by_words = _NO_MATCHES
     if refuse and policy.jaccard_above is not None:
         # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
@@ -289,6 +293,13 @@ def _lowest_refused(policy: GuardPolicy) -> float:
     refused = math.inf if at_least is None else at_least
     # 1 - distance is rounded: a little lower, so that nothing which refuses is below it.
     return refused if below is None else min(refused, 1.0 - below - 1e-12)
+
+
+def scanned_from(policy: GuardPolicy) -> float | None:
+    """The lowest similarity that a policy has the prefix scanned for; `None`: it has it not."""
+    asked = (policy.judged_from, _lowest_refused(policy), policy.session_cosine_at_least)
+    scanned = (one for one in asked if one is not None and PRUNES_FROM <= one <= 1.0)
+    return min(scanned, default=None)
 
 
 def nearest(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.guard.ahead import Scanned
 from totonoe_core.index.arrays import View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
@@ -17,8 +18,11 @@ from totonoe_core.index.prefix import SLACK, Prefix, Reaching
 from totonoe_core.index.selection import Selection
 from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
-_PRUNES_FROM = 0.75
+PRUNES_FROM = 0.75
 """Below this similarity too few rows are ruled out for the prefix scan to be the faster one."""
+_EF = 64
+"""Of the graph's search for neighbours, which are only shown and linked: at 100,000 it finds 99.4 %
+of the nearest five for 0.17 ms, where Recall's finds all for 0.45."""
 _OVERFETCH = (16, 112)
 """Asked of the graph beyond what is wanted, and if that is not enough: some of its slots are dead
 or not visible. What it costs grows with what is asked."""
@@ -72,6 +76,8 @@ class Cosines:
         Every other that `best` is asked about lies within this one.
     prefix, graph : Prefix, Graph or None
         Of the view's arrays. Without both, or while one of them is not made, all is scored.
+    scanned : Scanned or None
+        What a scan ahead found for this query.
     """
 
     def __init__(
@@ -81,11 +87,12 @@ class Cosines:
         comparable: Selection,
         prefix: Prefix | None,
         graph: Graph | None,
+        scanned: Scanned | None = None,
     ) -> None:
         self._view = view
         self._query = query
         self._comparable = comparable
-        self._prefix, self._graph = prefix, graph
+        self._prefix, self._graph, self._scanned = prefix, graph, scanned
         self._sparse = bool(prefix and prefix.built and graph and graph.count)
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
@@ -101,7 +108,7 @@ class Cosines:
         """
         if self._sparse and at_least > 1.0 + SLACK:
             return -1, None
-        pruned = self._sparse and at_least >= _PRUNES_FROM
+        pruned = self._sparse and at_least >= PRUNES_FROM
         slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
         if not len(slots):
             return -1, None
@@ -123,7 +130,7 @@ class Cosines:
 
         Exact, however large the collection: at most `limit`, with float64 similarities.
         """
-        pruned = self._sparse and at_least >= _PRUNES_FROM
+        pruned = self._sparse and at_least >= PRUNES_FROM
         slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
         least = np.float32(at_least - SLACK)
         if len(slots) > limit:
@@ -138,12 +145,23 @@ class Cosines:
     def _pruned(self, mask: Selection, at_least: float) -> Reaching:
         """Slots of a mask that may reach a similarity, and their float32 similarities."""
         if self._reaching is None or self._reaching[0] > at_least:
-            assert self._prefix is not None
-            found = self._prefix.reaching(self._view, self._query, self._comparable.all(), at_least)
-            self._reaching = at_least, found
+            if self._scanned is not None and self._scanned.at_least <= at_least:
+                self._reaching = self._scanned.at_least, self._since(self._scanned)
+            else:
+                assert self._prefix is not None
+                asked_about = self._comparable.all()
+                found = self._prefix.reaching(self._view, self._query, asked_about, at_least)
+                self._reaching = at_least, found
         slots, rough = self._reaching[1]
         asked = mask.at(slots)
         return slots[asked], rough[asked]
+
+    def _since(self, scanned: Scanned) -> Reaching:
+        """What a scan ahead found, and whoever came since and reaches the same similarity."""
+        rough = similarities_from(self._view, self._query, scanned.count)
+        new = np.flatnonzero(rough >= np.float32(scanned.at_least - SLACK))
+        slots = np.concatenate([scanned.slots, new + scanned.count])
+        return slots, np.concatenate([scanned.similarity, rough[new]])
 
     def _plain(self, mask: Selection) -> Reaching:
         """Slots of a mask and their float32 similarities."""
@@ -167,7 +185,7 @@ class Cosines:
         """Visible slots that the graph names, and all that are not in it yet; ascending."""
         assert self._graph is not None
         for more in _OVERFETCH:
-            found = self._graph.search(self._query, limit + more)
+            found = self._graph.search(self._query, limit + more, _EF)
             if found is None:
                 return None
             slots, first_unindexed = found

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import hnswlib
@@ -68,11 +68,13 @@ class ReadersWriterLock:
         self._waiting = 0
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Shared hold."""
+    def reading(self, prepare: Callable[[bool], None] | None = None) -> Iterator[None]:
+        """Shared hold. `prepare` is told whether nobody else reads, before anybody may."""
         with self._condition:
             while self._writing or self._waiting:
                 self._condition.wait()
+            if prepare is not None:
+                prepare(self._readers == 0)
             self._readers += 1
         try:
             yield
@@ -107,6 +109,7 @@ class Graph:
         self._index: hnswlib.Index | None = None
         self._indexed = 0
         self._count = 0
+        self._ef = 0
         self._revived_before = 0
         # Of searches: a count lost under a race does not matter.
         self._asked = 0
@@ -133,16 +136,20 @@ class Graph:
         shares = tuple(self._shares)
         return (float(np.mean(shares)) if shares else 0.0), len(shares)
 
-    def search(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], int] | None:
+    def search(
+        self, query: NDArray[np.float32], k: int, ef: int | None = None
+    ) -> tuple[NDArray[np.int64], int] | None:
         """At most k slots near the query, and the first slot that the caller must scan.
 
         The nearest come first, then those that came back to life and may not be in the graph.
-        `None`: there is no graph, or it cannot answer; search exactly.
+        `None`: there is no graph, or it cannot answer; search exactly. `ef` is how many the
+        graph keeps in sight: what a search costs, and how many of the nearest it finds. Unless
+        told, it grows with the graph; it is more than told while others search beside.
         """
         self._asked += 1
         if self._count and self._asked % max(1, self._rated_every() // _RATED_QUERIES) == 0:
             self._queries.append(query)
-        with self._lock.reading():
+        with self._lock.reading(lambda alone: self._set_ef(ef or self._ef_for(k), alone)):
             labels = self._nearest(query, k)
             if labels is None:
                 return None
@@ -152,6 +159,15 @@ class Graph:
                 labels = np.concatenate([labels, back[~np.isin(back, labels)]])
             return labels, self._indexed
 
+    def _ef_for(self, k: int) -> int:
+        return max(EF_MIN, 2 * k, int(12 * np.log2(self._count + 1)))
+
+    def _set_ef(self, ef: int, alone: bool) -> None:
+        """It is the graph's, not a search's: raised for whoever comes, lowered for the first."""
+        if self._index is not None and (alone or ef > self._ef):
+            self._index.set_ef(ef)
+            self._ef = ef
+
     def _nearest(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64] | None:
         """Labels, nearest first. The lock is the caller's."""
         # One row at a time and k clamped: each exception of hnswlib leaks its buffers.
@@ -159,7 +175,6 @@ class Graph:
         if self._index is None or k == 0:
             return None
         try:
-            self._index.set_ef(max(EF_MIN, 2 * k, int(12 * np.log2(self._count + 1))))
             labels, _ = self._index.knn_query(query, k=k, num_threads=1)
         except RuntimeError:
             return None
@@ -206,7 +221,7 @@ class Graph:
             if self.arrays.view().count - indexed <= _TAIL_MIN:
                 break
         with self._lock.writing():
-            self._index, self._indexed, self._count = index, indexed, count
+            self._index, self._indexed, self._count, self._ef = index, indexed, count, 0
             self._revived_before = revived_before
         self._shares.clear()
 
@@ -262,7 +277,7 @@ class Graph:
         self, view: View, query: NDArray[np.float32], dead: NDArray[np.bool_]
     ) -> float | None:
         """Share of the nearest of the graph's living slots that it finds for a query."""
-        with self._lock.reading():
+        with self._lock.reading(lambda alone: self._set_ef(self._ef_for(4 * RATED_K), alone)):
             labels = self._nearest(query, 4 * RATED_K)
         if labels is None:
             return None

@@ -202,8 +202,13 @@ class Prefix:
         return np.concatenate(slots), np.concatenate(values)
 
     def reaching_many(
-        self, view: View, queries: Float32, mask: NDArray[np.bool_], threshold: float
-    ) -> list[Reaching]:
+        self,
+        view: View,
+        queries: Float32,
+        mask: NDArray[np.bool_],
+        threshold: float,
+        each_max: int | None = None,
+    ) -> list[Reaching | None]:
         """`reaching` for each of some queries, in one pass over the rows.
 
         Parameters
@@ -214,22 +219,24 @@ class Prefix:
             Slots that any of them is asked about.
         threshold : float
             Similarity, inclusive.
+        each_max : int or None
+            A query that more slots than this answer is given up: in a store full of copies the
+            pairs, of 16 bytes, would fill the memory.
 
         Returns
         -------
-        list of (int64[k], float32[k])
-            For each query what `reaching` gives, but for rows within SLACK below the threshold.
+        list of (int64[k], float32[k]) or None
+            For each query what `reaching` gives, but for rows within SLACK below the threshold;
+            `None` for one that was given up.
         """
         count = len(queries)
         if count < _MANY_FROM:
             return [self.reaching(view, query, mask, threshold) for query in queries]
         fit, least = self._fit or _UNFITTED, float(np.float32(threshold - SLACK))
-        asked = _Part(count)
-        if fit.built:
-            asked.split(queries, fit.basis, 0, count)
-        turned = np.ascontiguousarray(asked.lead.T)
+        asked = _Asked.of(queries, fit)
         step = max(1, _PRODUCTS_MAX // count)
         pairs = [(np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float32))]
+        counts = np.zeros(count, np.int64)
         for number, (base, size, chunk) in enumerate(view.parts()):
             asked_about = mask[base : base + size].view(np.uint8)
             split = max(0, min(size, fit.built - base))
@@ -237,31 +244,59 @@ class Prefix:
             for start, end in itertools.pairwise(starts):
                 part_mask = asked_about[start:end]
                 if start < split:
-                    part = fit.parts[number]
                     found = _pruned_many(
-                        part, asked, turned, chunk, start, end, part_mask, queries, least
+                        fit.parts[number], asked, chunk, start, end, part_mask, least
                     )
                 else:
-                    found = _plain_many(chunk.vectors[start:end], part_mask, queries, least)
-                if len(found[0]):
-                    pairs.append((found[0], found[1] + (base + start), found[2]))
-        return _by_query(pairs, count)
+                    found = _plain_many(chunk.vectors[start:end], part_mask, asked.queries, least)
+                if not len(found[0]):
+                    continue
+                numbers = asked.numbers[found[0]]
+                pairs.append((numbers, found[1] + (base + start), found[2]))
+                if each_max is not None:
+                    counts += np.bincount(numbers, minlength=count)
+                    left = counts[asked.numbers] <= each_max
+                    if not left.all():
+                        asked = asked.without(~left)
+        by_query = _by_query(pairs, count)
+        answered = np.isin(np.arange(count), asked.numbers).tolist()
+        return [one if whole else None for one, whole in zip(by_query, answered, strict=True)]
+
+
+class _Asked:
+    """Queries of one pass, split by its basis. `numbers` are their places in the list given."""
+
+    def __init__(self, queries: Float32, part: _Part, numbers: NDArray[np.int32]) -> None:
+        self.queries, self.part, self.numbers = queries, part, numbers
+        self.turned = np.ascontiguousarray(part.lead.T)
+
+    @classmethod
+    def of(cls, queries: Float32, fit: _Fit) -> _Asked:
+        part = _Part(len(queries))
+        if fit.built:
+            part.split(queries, fit.basis, 0, len(queries))
+        return cls(queries, part, np.arange(len(queries), dtype=np.int32))
+
+    def without(self, given_up: NDArray[np.bool_]) -> _Asked:
+        """The others."""
+        left, part = ~given_up, _Part(0)
+        for name in _Part.__slots__:
+            setattr(part, name, getattr(self.part, name)[left])
+        return _Asked(self.queries[left], part, self.numbers[left])
 
 
 def _pruned_many(
     part: _Part,
-    asked: _Part,
-    turned: Float32,
+    asked: _Asked,
     chunk: Chunk,
     start: int,
     end: int,
     mask: NDArray[np.uint8],
-    queries: Float32,
     least: float,
 ) -> Pairs:
-    """Pairs of one block of rows. `turned`: the queries' first coordinates, by columns."""
+    """Pairs of one block of rows."""
     where = slice(start, end)
-    along = np.dot(part.lead[where], turned)
+    along = np.dot(part.lead[where], asked.turned)
     numbers, rows = np.empty(along.size, np.int32), np.empty(along.size, np.int32)
     similarity = np.empty(along.size, np.float32)
     count = keep_reaching(
@@ -271,10 +306,10 @@ def _pruned_many(
         part.residual[where],
         chunk.vectors[where],
         mask,
-        asked.lead_residual,
-        asked.rest,
-        asked.residual,
-        queries,
+        asked.part.lead_residual,
+        asked.part.rest,
+        asked.part.residual,
+        asked.queries,
         least,
         numbers,
         rows,

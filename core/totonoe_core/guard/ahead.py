@@ -1,0 +1,91 @@
+"""One prefix scan for the vectors of a whole batch, made before they are decided.
+
+The writer decides one Remember after the other, each against all before it. What was published
+when the batch began is the same for all of them, so it is scanned for many at once, at an eighth
+of the cost; what the batch adds is scored for each plainly (`Cosines`). A slot that the batch
+takes away is left out by the `Selection` of whoever asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import limits
+from totonoe_core.index.arrays import STATUSES, Arrays
+from totonoe_core.index.prefix import Prefix
+from totonoe_core.records import Status
+
+_ACTIVE = STATUSES[Status.ACTIVE]
+_MIN = 4
+"""Vectors from which on one scan for all costs less than one for each."""
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """What `Prefix.reaching` says of one vector and all that were ACTIVE below `count`."""
+
+    at_least: float
+    count: int
+    slots: NDArray[np.int64]
+    similarity: NDArray[np.float32]
+
+
+class Ahead:
+    """Scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and when asked for.
+
+    For the writer's thread, while nothing is published.
+
+    Parameters
+    ----------
+    vectors : sequence of float32[dim]
+        Finite, unit norm, in the order in which they will be asked for. The same objects are
+        asked for.
+    at_least : float
+        Similarity, inclusive.
+    """
+
+    def __init__(
+        self, arrays: Arrays, prefix: Prefix, vectors: Sequence[Vector], at_least: float
+    ) -> None:
+        self._arrays, self._prefix = arrays, prefix
+        self._at_least = at_least
+        # One of another dimension is refused when its turn comes.
+        self._vectors = [vector for vector in vectors if len(vector) == arrays.dimension]
+        self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
+        self._first = 0
+        self._scanned: Sequence[Scanned | None] = ()
+
+    def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
+        """What a scan found for one of the vectors; `None`: it has to be scanned for alone.
+
+        So it is where too few are left, where too many slots answer, and once the batch brought
+        a slot back to life or replaced the arrays, of which the scan knows nothing.
+        """
+        place = self._places.get(id(vector), -1)
+        if place < self._first or arrays is not self._arrays:
+            return None
+        if place >= self._first + len(self._scanned):
+            self._scan(place)
+        if any(status == _ACTIVE for status in arrays.pending_status.values()):
+            return None
+        return self._scanned[place - self._first]
+
+    def _scan(self, first: int) -> None:
+        vectors = self._vectors[first : first + limits.SCANNED_AHEAD_MAX]
+        self._first, self._scanned = first, [None] * len(vectors)
+        view = self._arrays.view()
+        if len(vectors) < _MIN:
+            return
+        alive = view.column("status") == _ACTIVE
+        found = self._prefix.reaching_many(
+            view, np.stack(vectors), alive, self._at_least, limits.SCANNED_AHEAD_PAIRS_MAX
+        )
+        self._scanned = [
+            None if one is None else Scanned(self._at_least, view.count, *one) for one in found
+        ]

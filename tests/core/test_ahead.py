@@ -1,0 +1,266 @@
+"""One scan for a batch: every decision is the one that a scan for it alone would lead to."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.embedding import poll
+from support.engines import Store, forget, opened, remember, unit, update, vector_at
+from totonoe_core import limits
+from totonoe_core.guard.ahead import Ahead
+from totonoe_core.guard.candidates import scanned_from
+from totonoe_core.guard.cosines import Cosines
+from totonoe_core.guard.policy import PRESETS, Preset
+from totonoe_core.index import hnsw, prefix
+from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
+from totonoe_core.index.prefix import Prefix
+from totonoe_core.index.selection import Selection, equal
+from totonoe_core.records import Status
+
+SEED = 31
+NEVER_STOPS = threading.Event()
+ACTIVE, FORGOTTEN = STATUSES[Status.ACTIVE], STATUSES[Status.FORGOTTEN]
+NO_TOKENS = np.zeros(0, np.uint64)
+
+
+class AnyGraph:
+    """A graph that is there and names nobody."""
+
+    count = 1
+
+    def search(self, *_: object) -> None:
+        return None
+
+
+def units(rows: np.ndarray) -> np.ndarray:
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def append(arrays: Arrays, vectors: np.ndarray, rng: np.random.Generator) -> None:
+    for vector in vectors:
+        columns = {"status": ACTIVE, "importance": rng.integers(2)}
+        arrays.append(columns, vector, NO_TOKENS)
+
+
+def fitted(vectors: np.ndarray, rng: np.random.Generator) -> Prefix:
+    found = Prefix(Arrays(vectors.shape[1]))
+    append(found.arrays, vectors, rng)
+    found.arrays.publish()
+    found.maintain(NEVER_STOPS)
+    return found
+
+
+def isotropic(rng: np.random.Generator, dim: int) -> np.ndarray:
+    return units(rng.normal(size=(200, dim)))
+
+
+def copies(rng: np.random.Generator, dim: int) -> np.ndarray:
+    rows = units(rng.normal(size=(20, dim)))
+    return np.concatenate([rows, np.repeat(rows[10:11], 300, axis=0)])
+
+
+def clusters(rng: np.random.Generator, dim: int) -> np.ndarray:
+    centres = rng.normal(size=(6, dim))
+    return units(centres[rng.integers(6, size=300)] + 1e-3 * rng.normal(size=(300, dim)))
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    dim=st.sampled_from((3, 97)),
+    made=st.sampled_from((isotropic, copies, clusters)),
+    tail=st.sampled_from((0, 40)),
+    noise=st.sampled_from((0.0, 1e-7, 0.05)),
+    at_least=st.sampled_from((0.75, 0.8)),
+    ulps=st.sampled_from((-1, 0, 1)),
+)
+def test_guard_with_a_scan_ahead_finds_what_it_finds_alone(
+    seed, dim, made, tail, noise, at_least, ulps
+) -> None:
+    """The batch adds slots, copies of its own members among them, and takes some away."""
+    rng = np.random.default_rng(seed)
+    vectors = made(rng, dim)
+    found = fitted(vectors, rng)
+    arrays = found.arrays
+    append(arrays, made(rng, dim)[:tail], rng)
+    arrays.publish()
+    stored = arrays.view().count
+    near = vectors[rng.integers(len(vectors), size=10)]
+    batch = list(units(near + noise * rng.normal(size=near.shape) + 1e-30))
+    expected = Ahead(arrays, found, batch, at_least)
+    for step, query in enumerate(batch):
+        scanned = expected.of(arrays, query)
+        assert scanned is not None
+        assert scanned.count == stored
+        view = arrays.writer_view()
+        comparable = Selection(view, equal("importance", 1), pending=arrays.pending_status)
+        narrower = comparable.narrowed(lambda columns: columns("status") >= 0)
+        border = float(np.max(view.vectors(np.arange(view.count)).astype(np.float64) @ query))
+        thresholds = [at_least, 0.85, 0.95, max(at_least, min(1.0, border))]
+        for threshold in thresholds:
+            for _ in range(abs(ulps)):
+                threshold = max(at_least, float(np.nextafter(threshold, np.inf * ulps)))
+            alone = Cosines(view, query, comparable, found, AnyGraph())
+            given_ahead = Cosines(view, query, comparable, found, AnyGraph(), scanned)
+            where = f"seed {seed}, step {step}, from {threshold}"
+            for mask in (comparable, narrower):
+                assert given_ahead.best(mask, threshold) == alone.best(mask, threshold), where
+                one = given_ahead.reaching(mask, threshold, 16)
+                other = alone.reaching(mask, threshold, 16)
+                assert one[0].tolist() == other[0].tolist(), where
+                assert one[1].tolist() == other[1].tolist(), where
+        append(arrays, batch[step : step + 1], rng)
+        if step % 3 == 0:
+            arrays.pending_status[int(rng.integers(stored))] = FORGOTTEN
+            arrays.pending_status[stored + step // 2] = RETIRED
+
+
+def test_scan_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    rng = np.random.default_rng(SEED)
+    found = fitted(isotropic(rng, 16), rng)
+    arrays = found.arrays
+    batch = list(arrays.view().vectors(np.arange(8)))
+    expected = Ahead(arrays, found, batch, 0.9)
+    assert expected.of(arrays, batch[0]).slots.tolist() == [0]
+    assert expected.of(arrays, batch[4]).slots.tolist() == [4]
+    assert expected.of(Arrays(16), batch[1]) is None, "the index was made again"
+    assert expected.of(arrays, batch[1].copy()) is None, "a vector that nobody told of"
+    arrays.pending_status[7] = ACTIVE
+    assert expected.of(arrays, batch[2]) is None, "a slot came back to life"
+    arrays.pending_status[7] = FORGOTTEN
+    assert expected.of(arrays, batch[2]).slots.tolist() == [2]
+    assert expected.of(arrays, batch[5]) is None, "three are left: each for itself"
+    assert expected.of(arrays, batch[3]) is None, "behind"
+    odd = Ahead(arrays, found, [np.ones(1, np.float32), *batch], 0.9)
+    assert odd.of(arrays, batch[1]).slots.tolist() == [1], "another dimension is left out"
+
+
+def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prefix, "_PRODUCTS_MAX", 200)
+    rng = np.random.default_rng(SEED)
+    rows = copies(rng, 32)
+    found = fitted(rows[:250], rng)
+    append(found.arrays, rows[250:], rng)
+    found.arrays.publish()
+    view, every = found.arrays.view(), np.ones(len(rows), np.bool_)
+    queries = np.ascontiguousarray(rows[[3, 10, 5, 11, 10, 7]])
+    answers = found.reaching_many(view, queries, every, 0.9, each_max=100)
+    assert [one is None for one in answers] == [False, True, False, False, True, False]
+    assert [one[0].tolist() for one in answers if one is not None] == [[3], [5], [11], [7]]
+    whole = found.reaching_many(view, queries, every, 0.9, each_max=301)
+    assert [len(slots) for slots, _ in whole] == [1, 301, 1, 1, 301, 1]
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [(Preset.STANDARD, 0.8), (Preset.EGO, 0.95), (Preset.ROBOTMEM, 0.85)],
+)
+def test_batch_is_scanned_for_the_lowest_threshold_of_its_policy(preset, expected) -> None:
+    assert scanned_from(PRESETS[preset]) == pytest.approx(expected, abs=1e-9)
+
+
+def batches(rng: np.random.Generator, stored: np.ndarray) -> list[list[tuple[str, Any]]]:
+    """Commands by the number of the memory they are about, so that two stores can take them."""
+    out: list[list[tuple[str, Any]]] = []
+    for turn in range(3):
+        batch: list[tuple[str, Any]] = []
+        for number in range(12):
+            base = stored[rng.integers(len(stored))]
+            cosine = float(rng.choice([1.0, 0.96, 0.9500001, 0.9499999, 0.9, 0.8000001, 0.5]))
+            vector = vector_at(base, cosine, 100 * turn + number)
+            batch.append(("remember", (f"batch {turn} item {number}", vector)))
+            if number % 4 == 1:
+                # Duplicates of a member, in its wording or in another.
+                batch.append(("remember", (f"Batch {turn}, item {number}!", vector)))
+                batch.append(("remember", (f"{turn} says {number} in other words", vector)))
+            if number % 5 == 2:
+                batch.append(("forget", int(rng.integers(len(stored)))))
+            if number % 5 == 3:
+                batch.append(("update", (int(rng.integers(len(stored))), vector)))
+        out.append(batch)
+    return out
+
+
+@pytest.mark.parametrize("preset", ["standard", "ego", "robotmem"])
+def test_batch_decides_as_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
+) -> None:
+    for module in (hnsw, prefix):
+        monkeypatch.setattr(module, "FROM_COUNT", 60)
+    rng = np.random.default_rng([SEED, *preset.encode()])
+    rows = clusters(rng, 16)[:70]
+    vectors = units(rows + 0.15 * rng.normal(size=rows.shape))
+    vectors[20:26] = vectors[3]
+    work = batches(rng, vectors)
+    scans: list[int] = []
+    scan = Prefix.reaching_many
+    monkeypatch.setattr(
+        Prefix, "reaching_many", lambda *given: scans.append(len(given[2])) or scan(*given)
+    )
+    outcomes = []
+    for way in ("together", "alone"):
+        with opened(tmp_path / way, client_vector_dimension=16) as store:
+            store.set(("guard.preset", preset))
+            outcomes.append(decided(store, vectors, work, together=way == "together"))
+            if way == "together":
+                assert scans, "the batch was scanned for"
+                scans.clear()
+    assert not scans, "one alone is not"
+    assert outcomes[0] == outcomes[1], f"seed {SEED}"
+    assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
+
+
+def decided(
+    store: Store, vectors: np.ndarray, work: list[list[tuple[str, Any]]], together: bool
+) -> list[tuple[Any, ...]]:
+    """What became of each command, with memories by number in place of their ids."""
+    first = [
+        remember(f"stored {number}", vector=unit(one), force=True)
+        for number, one in enumerate(vectors)
+    ]
+    ids = [one.memory_id for one in store.apply(*first).results]
+    poll(lambda: store.stats().hnsw_count == len(vectors))
+    numbers = {memory_id: number for number, memory_id in enumerate(ids)}
+    made = {
+        "remember": lambda given: remember(given[0], vector=given[1]),
+        "forget": lambda number: forget(ids[number]),
+        "update": lambda given: update(ids[given[0]], vector=given[1]),
+    }
+    outcomes = []
+    for batch in work:
+        requests = [("", (made[name](given),)) for name, given in batch]
+        apply_all = store.engine.apply_all
+        if together:
+            futures = apply_all(store.collection, requests)
+        else:
+            futures = []
+            for request in requests:
+                futures += apply_all(store.collection, [request])
+                futures[-1].exception(30.0)
+        for future in futures:
+            if future.exception(30.0) is not None:
+                outcomes.append((type(future.exception()).__name__,))
+                continue
+            result = future.result().results[0]
+            saved = getattr(result, "saved", getattr(result, "updated", None))
+            if saved and hasattr(result, "saved"):
+                numbers[result.memory_id] = len(numbers)
+            guard = getattr(result, "guard", None)
+            duplicate = guard.duplicate if guard else None
+            outcomes.append(
+                (
+                    saved,
+                    numbers[duplicate.memory_id] if duplicate else None,
+                    guard and (guard.method, guard.verdict, guard.similarity),
+                    [numbers[one.target_id] for one in getattr(result, "links", ())],
+                )
+            )
+    return outcomes
