@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -175,6 +176,7 @@ class Daemon:
         from totonoe_core.engine.embedded import EmbeddedEngine
         from totonoe_core.kernels.warmup import warm_up
         from totonoe_core.store.lockfile import DataDirLock
+        from totonoe_core.text.reading.read import read
 
         lock = DataDirLock(self.settings.data_dir)
         lock.acquire(",".join(place.target for place in self.addresses))
@@ -186,6 +188,8 @@ class Daemon:
         )
         engine = EmbeddedEngine(self.settings.data_dir, embedding=self._embedding)
         self._engine = engine
+        # Word lists take half a second to load: not in the first Remember, and nobody waits.
+        threading.Thread(target=read, args=("Warm", "en"), name="word lists", daemon=True).start()
         warm_up()
         return engine
 
