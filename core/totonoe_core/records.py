@@ -124,6 +124,7 @@ class Finding(StrEnum):
     TENSE = "tense"
     QUESTION = "question"
     SYMBOL = "symbol"
+    SUBJECT = "subject"
     REPLACED = "replaced"
     ADDED = "added"
     MISSING = "missing"

@@ -131,6 +131,32 @@ class TestDifferences:
         assert found((self.BASE, only), (self.BASE,)) == {Finding.QUANTIFIER}
 
 
+class TestWhatItIsAbout:
+    @pytest.mark.parametrize(
+        ("own", "other", "verdict"),
+        [
+            ("Project Elm uses tabs", "Project Larch uses tabs", Verdict.RELATED),
+            ("Project Elm uses tabs", "Project Elm uses spaces", Verdict.UPDATE),
+            ("東京支社はフレックス制だ", "大阪支社はフレックス制だ", Verdict.RELATED),
+            ("北京办公室提供早餐", "广州办公室提供早餐", Verdict.RELATED),
+        ],
+    )
+    def test_another_subject_is_another_fact(self, own: str, other: str, verdict: Verdict) -> None:
+        judged = compare(own, other, 0.95, WEIGHTS).judgement
+        assert judged.verdict is verdict
+        subject = Finding.SUBJECT in {one.finding for one in judged.evidence}
+        assert subject is (verdict is Verdict.RELATED)
+
+    def test_what_one_text_alone_limits_is_more_detail(self) -> None:
+        judged = compare("Back up the database every night", "Back up the database", 0.9, WEIGHTS)
+        assert judged.judgement.verdict is Verdict.REFINEMENT
+
+    def test_sentences_out_of_a_note_are_part_of_it(self) -> None:
+        note = "The belt broke. The motor is fine. A new belt comes on Monday."
+        judged = compare("The motor is fine.", note, 0.3, WEIGHTS).judgement
+        assert (judged.verdict, judged.evidence[0].finding) == (Verdict.REFINEMENT, Finding.MISSING)
+
+
 class TestMarks:
     @pytest.mark.parametrize(
         ("own", "other"),

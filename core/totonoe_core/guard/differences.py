@@ -60,8 +60,11 @@ def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Ev
         yield Evidence(Finding.QUESTION, whole(own), whole(other))
     partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
     floating = _floating(own, other)
+    about_own, about_other = _about(own), _about(other)
     for pair in aligned.pairs:
         finding = _difference(pair, partner, floating)
+        if finding in _ABOUT_ANOTHER and pair.own in about_own and pair.other in about_other:
+            finding = Finding.SUBJECT
         if finding is not None:
             yield Evidence(finding, span(pair.own), span(pair.other))
     for piece in aligned.added:
@@ -84,6 +87,31 @@ def _says_alone(piece: Piece) -> Finding | None:
     return None
 
 
+_ABOUT_ANOTHER = (Finding.NAME, Finding.REPLACED)
+_PREDICATE_LAST = frozenset({"ja", "ko"})
+
+
+def _about(reading: Reading) -> frozenset[Piece]:
+    """Pieces that say whom or what the statement is about, not what it says of them.
+
+    "Project Elm uses tabs" and "Project Larch uses tabs" are two facts; "... uses spaces" is a
+    new value of the first. Before the predicate; where it comes last, by role.
+    """
+    pieces = reading.pieces
+    if reading.language not in _PREDICATE_LAST:
+        places = [at for at, piece in enumerate(pieces) if piece.role == Role.PREDICATE]
+        return frozenset(pieces[: places[0]] if places else ())
+    subjects = {piece.key for piece in pieces if piece.role in (Role.AGENT, Role.TOPIC)}
+    first = next((at for at, piece in enumerate(pieces) if piece.key in subjects), 1)
+    return frozenset(
+        piece
+        for at, piece in enumerate(pieces)
+        if piece.key in subjects
+        or piece.head in subjects
+        or (at < first and piece.role not in (Role.PREDICATE, Role.PATIENT))
+    )
+
+
 def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -> Finding | None:
     own, other = pair.own, pair.other
     if pair.tie is Tie.OTHER_VALUE:
@@ -99,7 +127,7 @@ def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -
         return Finding.TENSE
     parts = parts_of(pair)
     if parts is Parts.SWAPPED:
-        return Finding.ROLE
+        return Finding.ROLE if Role.AGENT in (own.role, other.role) else Finding.OPPOSITE
     if pair.moved and (parts is not Parts.SAME or not _same_head(own, other, partner)):
         return None if parts is Parts.SAME and own.role in floating else Finding.ORDER
     return Finding.ORDER if _belongs_elsewhere(own, other, partner) else None

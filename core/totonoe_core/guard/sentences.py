@@ -53,6 +53,18 @@ def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
     return _stretch(own, here, front, back), _stretch(other, there, front, back)
 
 
+def contains(whole: str, part: str) -> bool:
+    """Whether a text of several sentences has all those of a shorter one, in whatever order."""
+    there = sentences(whole)
+    if len(there) < 2:
+        return False
+    forms = {canonical_form(whole[slice(*span)]) for span in there}
+    here = sentences(part)
+    return len(here) < len(there) and all(
+        canonical_form(part[slice(*span)]) in forms for span in here
+    )
+
+
 def _stretch(text: str, spans: list[tuple[int, int]], front: int, back: int) -> tuple[int, int]:
     if front + back >= len(spans):
         end = spans[front - 1][1] if front else 0

@@ -28,7 +28,7 @@ from totonoe_core.guard.differences import (
     whole,
 )
 from totonoe_core.guard.marks import marks, same_marks
-from totonoe_core.guard.sentences import unshared
+from totonoe_core.guard.sentences import contains, unshared
 from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
@@ -54,6 +54,7 @@ _RELATED_FROM = 0.6
 _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
     Verdict.RELATED: (
         Finding.QUESTION,
+        Finding.SUBJECT,
         Finding.ROLE,
         Finding.ORDER,
         Finding.IDENTIFIER,
@@ -128,6 +129,10 @@ def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Com
     own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
     if not own_rest.strip() or not other_rest.strip():
         return _whole_sentences(own, own_at, other, other_at)
+    if contains(other_rest, own_rest):
+        return _whole_sentences(own, (own_at[0], own_at[0]), other, other_at)
+    if contains(own_rest, other_rest):
+        return _whole_sentences(own, own_at, other, (other_at[0], other_at[0]))
     language = common_language(own_rest, other_rest)
     here, there = read(own_rest, language), read(other_rest, language)
     same = same_marks(marks(own_rest, here.pieces), marks(other_rest, there.pieces))
@@ -202,12 +207,21 @@ def _compare_readings(
     missing = [piece for piece in aligned.missing if piece.weight > LIGHT_MAX]
     leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
     leftover += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in missing]
-    if named:
+    if named and not _only_more(named, bool(added), bool(missing)):
         return _judged(_verdict_of(named, bool(added and missing)), share, named + leftover)
     if leftover:
         both = bool(added and missing)
-        return _judged(Verdict.RELATED if both else Verdict.REFINEMENT, share, leftover)
+        verdict = Verdict.RELATED if both else Verdict.REFINEMENT
+        return _judged(verdict, share, [*leftover, *named])
     return _reworded(aligned, total, cosine, weights)
+
+
+def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
+    """Whether all that is named are quantifiers within what one text says more: "every night"."""
+    if added == missing or any(one.finding is not Finding.QUANTIFIER for one in named):
+        return False
+    nothing = (0, 0)
+    return all((one.other if added else one.own) == nothing for one in named)
 
 
 def _judged(verdict: Verdict, confidence: float, evidence: Sequence[Evidence]) -> Comparison:
