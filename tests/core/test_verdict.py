@@ -136,7 +136,7 @@ class TestWhatItIsAbout:
         ("own", "other", "verdict"),
         [
             ("Project Elm uses tabs", "Project Larch uses tabs", Verdict.RELATED),
-            ("Project Elm uses tabs", "Project Elm uses spaces", Verdict.UPDATE),
+            ("Anna lives in Paris", "Anna lives in Berlin", Verdict.UPDATE),
             ("東京支社はフレックス制だ", "大阪支社はフレックス制だ", Verdict.RELATED),
             ("北京办公室提供早餐", "广州办公室提供早餐", Verdict.RELATED),
         ],
