@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits
 from totonoe_core.guard.calibration import Calibration, ClassFigures, CurvePoint, Fitted
-from totonoe_core.guard.verdict import compare
+from totonoe_core.guard.verdict import Comparison, compare
 from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import ModelIdentity, Verdict
 
@@ -77,8 +77,12 @@ def labelled(
     """Reads a pair; `a` is stored and `b` is new."""
     # Which weights is of no account: features do not hang on them.
     found = compare(b, a, cosine, HAND)
-    merged = found.features is None and found.judgement.verdict is Verdict.DUPLICATE
-    return Labelled(name, language, source, same, counts, found.features, merged)
+    return Labelled(name, language, source, same, counts, found.features, merged_anyway(found))
+
+
+def merged_anyway(found: Comparison) -> bool:
+    """Whether it is a duplicate whatever the weights."""
+    return found.features is None and found.judgement.verdict is Verdict.DUPLICATE
 
 
 HAND = Weights(bias=-8.0, cosine=14.0, near=-6.0, light=-8.0, soft=-3.0, moved=-1.0, at_least=0.9)
@@ -99,10 +103,10 @@ def calibrated(
     """
     counted = [pair for pair in pairs if pair.counts]
     weights = fitted_weights(counted)
-    probabilities = _probabilities(counted, weights)
+    probabilities = probabilities_of(counted, weights)
     same = np.array([pair.same for pair in counted], np.bool_)
     at_least = threshold(probabilities, same, budget)
-    point = _point(probabilities, same, at_least)
+    point = point_at(probabilities, same, at_least)
     return Fitted(
         Calibration(
             model=model,
@@ -113,7 +117,7 @@ def calibrated(
             pair_count=len(counted),
             created_us=created_us,
         ),
-        _curve(probabilities, same, at_least),
+        curve_of(probabilities, same, at_least),
         class_figures(pairs, replace(weights, at_least=at_least)),
     )
 
@@ -139,7 +143,7 @@ def held_out_loss(rows: Sequence[Labelled], free: frozenset[str]) -> float:
     for source in sources:
         rest = [row for row in rows if row.source != source]
         held = [row for row in rows if row.source == source]
-        p = np.clip(_probabilities(held, _fit(rest, free)), 1e-12, 1.0 - 1e-12)
+        p = np.clip(probabilities_of(held, _fit(rest, free)), 1e-12, 1.0 - 1e-12)
         same = np.array([row.same for row in held])
         losses.append(float(-np.log(np.where(same, p, 1.0 - p)).mean()))
     return math.fsum(losses) / len(losses) if losses else 0.0
@@ -226,7 +230,7 @@ def _sigmoid(z: Floats) -> Floats:
 # -- Threshold, curve, figures
 
 
-def _probabilities(pairs: Sequence[Labelled], weights: Weights) -> Floats:
+def probabilities_of(pairs: Sequence[Labelled], weights: Weights) -> Floats:
     """p of each pair; infinite if it is refused whatever the threshold, -1 if it never is."""
     return np.array(
         [
@@ -248,7 +252,7 @@ def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> 
     Parameters
     ----------
     probabilities : float64[n]
-        As `verdict` gives them; infinite and -1 for pairs that no threshold changes.
+        As `probabilities_of` gives them; infinite and -1 for pairs that no threshold changes.
     same : bool[n]
     budget : float
         Share of the different pairs, 0..1.
@@ -266,7 +270,8 @@ def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> 
     return min(1.0, max(_EVEN_CHANCE, middle if bound < middle <= upper else upper))
 
 
-def _point(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> CurvePoint:
+def point_at(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> CurvePoint:
+    """False merges and duplicates found at a threshold."""
     merged = probabilities >= at_least
 
     def share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float:
@@ -276,7 +281,7 @@ def _point(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> C
     return CurvePoint(at_least, share(merged, ~same), share(merged, same))
 
 
-def _curve(
+def curve_of(
     probabilities: Floats, same: NDArray[np.bool_], at_least: float
 ) -> tuple[CurvePoint, ...]:
     """By rising threshold, spread evenly over the pairs' own p, with the chosen one."""
@@ -284,12 +289,12 @@ def _curve(
     count = min(len(within), limits.CURVE_POINTS_MAX - 1)
     chosen = within[np.linspace(0, max(0, len(within) - 1), count).astype(np.int64)]
     thresholds = sorted({at_least, *chosen.tolist()})
-    return tuple(_point(probabilities, same, one) for one in thresholds)
+    return tuple(point_at(probabilities, same, one) for one in thresholds)
 
 
 def class_figures(pairs: Sequence[Labelled], weights: Weights) -> tuple[ClassFigures, ...]:
     """How many of each class and language would be called duplicates, by language and name."""
-    merged = _probabilities(pairs, weights) >= weights.at_least
+    merged = probabilities_of(pairs, weights) >= weights.at_least
     groups: defaultdict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for pair, refused in zip(pairs, merged.tolist(), strict=True):
         groups[pair.language, pair.name].append((pair.same, refused))

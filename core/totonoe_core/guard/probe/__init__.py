@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from totonoe_core.records import Verdict
 
@@ -39,13 +40,19 @@ class ProbePair:
         return self.verdicts[0] is Verdict.DUPLICATE
 
 
+def probe_files() -> list[Traversable]:
+    """The files, by language."""
+    return [files(__name__) / f"{language}.jsonl" for language in LANGUAGES]
+
+
 def probe_pairs() -> list[ProbePair]:
     """All pairs that ship, by language, in the order of the files."""
-    return [pair for language in LANGUAGES for pair in _pairs(language)]
+    by_language = zip(LANGUAGES, probe_files(), strict=True)
+    return [pair for language, file in by_language for pair in _pairs(language, file)]
 
 
-def _pairs(language: str) -> list[ProbePair]:
-    lines = (files(__name__) / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()
+def _pairs(language: str, file: Traversable) -> list[ProbePair]:
+    lines = file.read_text(encoding="utf-8").splitlines()
     found = []
     for line in lines:
         row = json.loads(line)
