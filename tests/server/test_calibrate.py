@@ -97,7 +97,7 @@ def test_calibrate_of_a_collection_that_is_not_there_says_so(wire, fails):
 
 
 def test_calibrate_where_clients_bring_the_vectors_is_refused(fails):
-    with running_server(embedder="none", client_vector_dimension=8) as server:
+    with running_server(embedder="none") as server:
         wire = connect(server)
         with wire.channel:
             failure = fails(wire.admin.Calibrate, admin_pb.CalibrateRequest())
