@@ -43,7 +43,7 @@ def drawn(n: int, cosine_weight: float, near_weight: float, seed: int = 5) -> li
 
 
 def test_weights_are_those_that_labels_were_drawn_with() -> None:
-    found = calibrate.fitted_weights(drawn(3000, 11.0, -9.0))
+    found = calibrate._fit(drawn(3000, 11.0, -9.0), frozenset(calibrate.COEFFICIENTS))
     assert found.cosine == pytest.approx(11.0, rel=0.15)
     assert found.bias == pytest.approx(-6.0, rel=0.2)
     assert found.near == pytest.approx(-9.0, rel=0.25)
@@ -77,8 +77,8 @@ def test_weights_have_no_slope_at_the_end() -> None:
 
 def test_weights_of_the_wrong_sign_become_nothing() -> None:
     # The less alike, the more often a duplicate: no model says so, chance may.
-    rows = [pair(cosine < 0.8, cosine) for cosine in np.linspace(0.6, 1.0, 60).tolist()]
-    assert calibrate.fitted_weights(rows).cosine == 0.0
+    rows = [pair(cosine < 0.8, cosine) for cosine in np.linspace(0.6, 1.0, 600).tolist()]
+    assert calibrate._fit(rows, frozenset({"bias", "cosine"})).cosine == 0.0
 
 
 @pytest.mark.parametrize("rows", [[], [pair(True, 0.9)], [pair(False, 0.9)] * 3, [kept()]])
@@ -90,8 +90,32 @@ def test_weights_of_too_little_are_finite(rows: list[Labelled]) -> None:
 
 def test_weights_are_the_same_whatever_the_order() -> None:
     rows = drawn(300, 9.0, -4.0)
-    again = calibrate.fitted_weights(rows[::-1])
-    assert calibrate.fitted_weights(rows) == again
+    again = calibrated(rows[::-1], MODEL, 0.05, None)
+    assert calibrated(rows, MODEL, 0.05, None) == again
+
+
+def test_weights_stay_the_start_s_where_fitting_does_not_hold_on_other_sources() -> None:
+    # What "one" says of light words, "two" denies: whoever learns from one is wrong on the other.
+    rows = [
+        pair(same, 0.9 if same else 0.5, source, light=light)
+        for source, wrong in (("one", False), ("two", True))
+        for same in (False, True)
+        for light in ((0.0, 0.3) if same is wrong else (0.0,))
+    ] * 5
+    assert calibrate.fitted_weights(rows, 0.0) == HAND
+
+
+def test_weights_of_another_scale_of_cosines_are_fitted() -> None:
+    # A model whose restatements lie at 0.3 and whose other pairs lie at 0.1.
+    rows = [
+        pair(same, (0.3 if same else 0.1) + step / 1000, source)
+        for source in "abc"
+        for same in (False, True)
+        for step in range(40)
+    ]
+    found = calibrated(rows, MODEL, 0.005, None).calibration
+    assert found.weights != HAND
+    assert (found.false_merge_rate, found.duplicate_recall) == (0.0, 1.0)
 
 
 def shares(p: list[float], same: list[bool], at_least: float) -> tuple[float, float]:

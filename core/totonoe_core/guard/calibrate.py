@@ -25,7 +25,7 @@ from totonoe_core.records import ModelIdentity, Verdict
 
 COEFFICIENTS = tuple(item.name for item in fields(Weights) if item.name != "at_least")
 _SHARES = COEFFICIENTS[2:]
-_FREE, _HELD = 1e-3, 2.0
+_FREE, _HELD = 0.3, 2.0
 """Strength of the pull to the start: of bias and cosine, which are the model's; of the rest."""
 _STEPS_MAX = 50
 _DIGITS = 4
@@ -102,7 +102,7 @@ def calibrated(
         Share of different pairs that may be called duplicates, 0..1.
     """
     counted = [pair for pair in pairs if pair.counts]
-    weights = fitted_weights(counted)
+    weights = fitted_weights(counted, budget)
     probabilities = probabilities_of(counted, weights)
     same = np.array([pair.same for pair in counted], np.bool_)
     at_least = threshold(probabilities, same, budget)
@@ -125,28 +125,32 @@ def calibrated(
 # -- Weights
 
 
-def fitted_weights(pairs: Sequence[Labelled]) -> Weights:
-    """Bias and cosine of the model; the other weights too where that holds on other sources.
+def fitted_weights(pairs: Sequence[Labelled], budget: float) -> Weights:
+    """The start's weights, or bias and cosine fitted, or all: what holds best on other sources.
 
     Each source has the same say, however many pairs it has. `at_least` is the start's.
     """
     rows = [pair for pair in pairs if pair.features is not None]
-    all_of_them, few = frozenset(COEFFICIENTS), frozenset(COEFFICIENTS[:2])
-    better = held_out_loss(rows, all_of_them) < held_out_loss(rows, few)
-    return _fit(rows, all_of_them if better else few)
+    # `max` takes the first of equals, which has the fewest weights of its own.
+    return _fit(rows, max(_CHOICES, key=lambda free: held_out_recall(pairs, free, budget)))
 
 
-def held_out_loss(rows: Sequence[Labelled], free: frozenset[str]) -> float:
-    """Mean over the sources of the log loss on a source that was not fitted to."""
-    sources = sorted({row.source for row in rows})
-    losses = []
-    for source in sources:
-        rest = [row for row in rows if row.source != source]
-        held = [row for row in rows if row.source == source]
-        p = np.clip(probabilities_of(held, _fit(rest, free)), 1e-12, 1.0 - 1e-12)
-        same = np.array([row.same for row in held])
-        losses.append(float(-np.log(np.where(same, p, 1.0 - p)).mean()))
-    return math.fsum(losses) / len(losses) if losses else 0.0
+_CHOICES = (frozenset[str](), frozenset(COEFFICIENTS[:2]), frozenset(COEFFICIENTS))
+
+
+def held_out_recall(pairs: Sequence[Labelled], free: frozenset[str], budget: float) -> float:
+    """Duplicates found within the budget, where no source's p is by weights that saw the source.
+
+    Not the log loss: few false merges decide what may be refused, and a loss hardly sees them.
+    """
+    found, same = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    for source in sorted({pair.source for pair in pairs}):
+        rest = [pair for pair in pairs if pair.source != source and pair.features is not None]
+        held = [pair for pair in pairs if pair.source == source]
+        found.append(probabilities_of(held, _fit(rest, free)))
+        same.append(np.array([pair.same for pair in held], np.bool_))
+    p, labels = np.concatenate(found), np.concatenate(same)
+    return point_at(p, labels, threshold(p, labels, budget)).duplicate_recall
 
 
 def _fit(rows: Sequence[Labelled], free: frozenset[str]) -> Weights:
