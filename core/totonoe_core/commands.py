@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from totonoe_core.guard.calibration import Calibration
+from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import Action, DecayPolicy, DiversityPolicy, GuardPolicy
 from totonoe_core.records import (
     Fields,
@@ -103,7 +103,20 @@ class ChangeSettings:
     reason: str = ""
 
 
-Command = Remember | Update | Forget | LinkMemories | UnlinkMemories | ChangeSettings
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """Fit the verdict to the collection's model.
+
+    `fitted` is what the engine works out, away from the writer's thread, before the command is
+    decided; callers leave it, and it is no part of what was asked.
+    """
+
+    agent_id: str
+    false_merge_budget: float
+    fitted: Fitted | None = None
+
+
+Command = Remember | Update | Forget | LinkMemories | UnlinkMemories | ChangeSettings | Calibrate
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +175,13 @@ class SettingsChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Answer to `Calibrate`."""
+
+    fitted: Fitted
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """Settings of one collection."""
 
@@ -177,7 +197,7 @@ class CollectionInfo:
     calibration: Calibration | None = None
 
 
-Result = Remembered | Updated | Forgotten | Linked | Unlinked | SettingsChanged
+Result = Remembered | Updated | Forgotten | Linked | Unlinked | SettingsChanged | Calibrated
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
 from totonoe_core.commands import (
+    Calibrate,
     ChangeSettings,
     Command,
     Forget,
@@ -25,6 +26,7 @@ from totonoe_core.commands import (
     Update,
 )
 from totonoe_core.errors import InvalidArgument
+from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX
 from totonoe_core.queries import Filter, RecallMode, RecallQuery
 from totonoe_core.records import Fields, Kind, StateKind, TimeRange
 
@@ -262,6 +264,8 @@ def command(value: Command, now_us: int) -> None:
             count(len(value.changes), "update_mask", 64, 1)
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
             number(value.expected_revision, "expected_revision", 0, 2**62)
+        case Calibrate():
+            number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
 
 
 def where(value: Filter) -> None:

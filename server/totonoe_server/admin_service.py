@@ -7,12 +7,13 @@ from typing import Any
 from totonoe.v1 import admin_service_pb2 as pb
 from totonoe.v1 import admin_service_pb2_grpc
 from totonoe_core import limits
-from totonoe_core.commands import SettingsChanged
+from totonoe_core.commands import Applied, SettingsChanged
 from totonoe_core.engine.seam import Engine
 from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
 from totonoe_server import codec_answers as answers
 from totonoe_server.codec import collection_name, required, time_to_wire
 from totonoe_server.codec_policy import (
+    calibrate_from_wire,
     changes_from_wire,
     collection_to_wire,
     guard_from_wire,
@@ -111,6 +112,15 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
         """Two texts as the guard sees them."""
         comparison = await answer_of(self._engine.compare(request.text_a, request.text_b))
         return answers.comparison_to_wire(comparison)
+
+    async def Calibrate(self, request: pb.CalibrateRequest, _: Context) -> pb.CalibrateResponse:
+        """Fits the verdict to the collection's model."""
+        name, command = collection_name(request.collection), calibrate_from_wire(request)
+        if request.dry_run:
+            revision, found = await answer_of(self._engine.preview_calibration(name, command))
+            return answers.calibrated_to_wire(Applied(request.operation_id, revision, (found,)))
+        applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
+        return answers.calibrated_to_wire(applied)
 
     async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
         """Figures of engine and process."""

@@ -8,6 +8,7 @@ from totonoe.v1 import admin_service_pb2, memory_service_pb2, types_pb2
 from totonoe_core import limits
 from totonoe_core.commands import (
     Applied,
+    Calibrated,
     Forgotten,
     Linked,
     Remembered,
@@ -41,7 +42,7 @@ from totonoe_server.codec import (
     VERDICTS,
 )
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
-from totonoe_server.codec_policy import model_to_wire, overlaid
+from totonoe_server.codec_policy import calibration_to_wire, model_to_wire, overlaid
 
 
 class GuardParts(TypedDict):
@@ -253,6 +254,38 @@ def hit_to_wire(value: Hit, include_vector: bool) -> memory_service_pb2.Hit:
         fused_rank=value.fused_rank,
         diversity=DIVERSITY_EFFECTS.to_wire(value.diversity),
         effective_confidence=value.effective_confidence,
+    )
+
+
+def calibrated_to_wire(value: Applied) -> admin_service_pb2.CalibrateResponse:
+    """Answer of a Calibrate."""
+    (result,) = value.results
+    assert isinstance(result, Calibrated)
+    found = result.fitted
+    return admin_service_pb2.CalibrateResponse(
+        calibration=calibration_to_wire(found.calibration),
+        curve=[
+            admin_service_pb2.CurvePoint(
+                at_least=point.at_least,
+                false_merge_rate=point.false_merge_rate,
+                duplicate_recall=point.duplicate_recall,
+            )
+            for point in found.curve
+        ],
+        classes=[
+            admin_service_pb2.ClassFigures(
+                name=one.name,
+                language=one.language,
+                same_count=one.same_count,
+                found_count=one.found_count,
+                different_count=one.different_count,
+                merged_count=one.merged_count,
+            )
+            for one in found.classes
+        ],
+        replayed=value.replayed,
+        operation_id=value.operation_id,
+        revision=value.revision,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message
 
 from totonoe.v1 import admin_service_pb2, types_pb2
-from totonoe_core.commands import ChangeSettings, CollectionInfo
+from totonoe_core.commands import Calibrate, ChangeSettings, CollectionInfo
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import calibration, policy
 from totonoe_core.records import ModelIdentity
@@ -81,6 +81,14 @@ def changes_from_wire(request: admin_service_pb2.UpdateCollectionRequest) -> Cha
         expected_revision=request.expected_revision,
         reason=request.reason,
     )
+
+
+def calibrate_from_wire(request: admin_service_pb2.CalibrateRequest) -> Calibrate:
+    """The command of a Calibrate."""
+    budget = calibration.FALSE_MERGE_BUDGET
+    if request.HasField("false_merge_budget"):
+        budget = request.false_merge_budget
+    return Calibrate(request.agent_id, budget)
 
 
 def _part_changes(

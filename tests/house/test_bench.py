@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -38,6 +39,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
     "peers": (
         ["--stored", "20", "--items", "60", "--peers", "hnswlib,chroma,pgvector"],
         {"peer", "version", "note", "duplicates_let_in"},
+    ),
+    "quality": (
+        ["--limit", "2", "--embedder", "hashing"],
+        {"part", "policy", "embedder"},
     ),
     "startup": (
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
@@ -111,9 +116,37 @@ def test_tables_put_methods_of_the_same_scan_side_by_side(tmp_path: Path) -> Non
     ]
 
 
+def test_quality_tables_show_what_the_rows_say_and_plot_every_curve(tmp_path: Path) -> None:
+    rates = {"false_merge_rate": 0.01, "duplicate_recall": 0.5}
+    pairs = {"part": "pairs", "texts": "probe_en", "n": 3, "verdict_accuracy": 0.75}
+    rows: list[dict[str, object]] = [
+        pairs | {"kind": "", "beside": {"standard": rates}},
+        pairs | {"kind": "number"} | rates,
+        {"part": "curve", "texts": "a<b", "verdict": [[0.5, 0.02, 0.5], [0.9, 0.0, 0.25]],
+         "cosine": [[0.1, 0.5, 1.0], [0.9, 0.05, 0.25]], "chosen": [0.9, 0.0, 0.25]},
+    ]  # fmt: skip
+    (tmp_path / "quality.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    plot = tmp_path / "plot.svg"
+
+    command = [sys.executable, "-m", "bench.quality_tables", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--plot", str(plot)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert "| probe_en | 3 | 1.0 / 50.0 | 75.0 |" in done.stdout.splitlines()
+    assert "| number | 1.0 / 50.0, 75.0 |" in done.stdout.splitlines()
+    picture = ElementTree.fromstring(plot.read_text())
+    lines = [one.get("points") for one in picture.iter() if one.tag.endswith("polyline")]
+    # What lies right of the frame is left out: the cosine's first point.
+    assert [len((points or "").split()) for points in lines] == [1, 2]
+    assert any(one.text == "a<b" for one in picture.iter())
+
+
 def test_every_bench_has_a_target_and_a_place_in_the_docs() -> None:
     targets = set(re.findall(r"\bbench-([a-z]+)", (ROOT / "Makefile").read_text()))
-    page = (ROOT / "docs" / "performance.md").read_text()
+    page = "\n".join(
+        (ROOT / "docs" / name).read_text() for name in ("performance.md", "quality.md")
+    )
 
     assert targets == set(BENCHES)
     for name, (_, fields) in BENCHES.items():

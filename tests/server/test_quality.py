@@ -91,6 +91,25 @@ def test_row_that_is_wrong_is_named(tmp_path, row, says):
         files.read_pairs(write(tmp_path / "x.jsonl", [row]))
 
 
+PROBE = {"id": "en-number-1", "class": "number", "a": "x is 1", "b": "x is 2", "verdict": "update"}
+
+
+def test_probe_rows_have_label_language_and_verdicts(tmp_path):
+    told = {"id": "zh-cross_language-1", "class": "cross_language", "verdict": "duplicate"}
+    path = write(tmp_path / "x.jsonl", [PROBE | {"also": ["related"]}, PROBE | told])
+    assert files.form_of(path) is Form.PAIRS
+    [number, other] = files.read_pairs(path)
+    assert (number.lang, number.kind, number.label) == ("en", "number", 0)
+    assert number.verdicts == ("update", "related")
+    assert (other.lang, other.label, other.counts) == ("zh", 1, False)
+    assert number.counts
+
+
+def test_probe_row_with_an_unknown_verdict_is_named(tmp_path):
+    with pytest.raises(FileError, match="row 1: 'same'"):
+        files.read_pairs(write(tmp_path / "x.jsonl", [PROBE | {"verdict": "same"}]))
+
+
 def test_questions_carry_evidence_of_every_level(tmp_path):
     path = write(tmp_path / "x.jsonl", [QUERY | {"evidence_obs_ids": ["o"], "category": 3}])
     [question] = files.read_questions(path)

@@ -139,6 +139,55 @@ def test_pairs_report_has_every_figure(run, tmp_path):
     assert sum(part["n"] for part in found["by_kind"].values()) == 11
 
 
+PROBE = [
+    {"id": "en-number-1", "class": "number", "a": "The port is 8080", "b": "The port is 8081",
+     "verdict": "update"},
+    {"id": "en-format-1", "class": "format", "a": "The port is 8080", "b": "the port is 8080!",
+     "verdict": "duplicate"},
+    {"id": "en-cross_language-1", "class": "cross_language", "a": "Tea is hot", "b": "茶很热",
+     "verdict": "duplicate"},
+]  # fmt: skip
+
+
+def test_probe_rows_are_told_by_verdict_and_beside_every_guard(run, tmp_path):
+    done, report = run(write(tmp_path / "probe.jsonl", PROBE), "--json")
+    assert done.exit_code == 0, done.output
+    [found] = report["files"]
+    assert (found["n"], found["n_uncounted"]) == (2, 1)
+    assert (found["false_merge_rate"], found["duplicate_recall"]) == (0.0, 1.0)
+    assert found["verdict_accuracy"] == 1.0
+    assert set(found["by_kind"]) == {"number", "format", "cross_language"}
+    assert set(found["beside"]) == set(pairs.GUARDS)
+    assert found["beside"]["standard"]["duplicate_recall"] == 1.0
+    # Two of three words: 2 shared of 4.
+    assert found["beside"]["Jaccard 0.70"]["false_merge_rate"] == 0.0
+    assert found["beside"]["cosine 0.85"]["duplicate_recall"] == 1.0
+
+
+def test_policy_has_the_figures_of_its_name_beside(run, tmp_path):
+    file = write(tmp_path / "pairs.jsonl", ROWS)
+    for policy in Preset:
+        _, report = run(file, "--json", "--policy", policy.value)
+        [found] = report["files"]
+        for name, value in found["beside"][policy.value].items():
+            assert found[name] == value
+
+
+def test_shipped_probe_set_comes_first(run, tmp_path):
+    file = write(tmp_path / "pairs.jsonl", ROWS)
+    done, report = run("--probe", file, "--limit", "2", "--json")
+    assert done.exit_code == 0, done.output
+    assert [one["file"].rpartition("/")[2] for one in report["files"]] == [
+        "en.jsonl", "ja.jsonl", "zh.jsonl", "pairs.jsonl",
+    ]  # fmt: skip
+
+
+def test_nothing_to_measure_is_said(run):
+    done, _ = run()
+    assert done.exit_code == 2
+    assert "name a file, or --probe" in done.output
+
+
 def test_policy_changes_the_verdict(run, tmp_path):
     file = write(tmp_path / "pairs.jsonl", ROWS)
     _, strict = run(file, "--json")

@@ -1,6 +1,7 @@
 """One open collection: its writer, its readers, its upkeep, and the way of each call.
 
-apply    check, then the writer's queue; texts without vectors go by the embedder
+apply    check, then the writer's queue; texts without vectors go by the embedder, and a
+         calibration by embedder and readers' pool
 check    on the writer's thread, so that it sees what Remember would see
 search   in the readers' pool, on what is published
 """
@@ -8,8 +9,9 @@ search   in the readers' pool, on what is published
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +22,8 @@ from totonoe_core import heap, limits, validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
+    Calibrate,
+    Calibrated,
     CollectionInfo,
     Command,
     Forget,
@@ -28,13 +32,14 @@ from totonoe_core.commands import (
     Update,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import reading
+from totonoe_core.engine import calibrating, reading
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import fail, ready, settled, submit, then
+from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.guarding import GuardedText, Guarding
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
+from totonoe_core.guard.calibration import Fitted
 from totonoe_core.index.collection_index import Features
 from totonoe_core.queries import (
     Checked,
@@ -150,8 +155,13 @@ class Collection:
 
         Jobs whose texts cannot be embedded fail; the others go on, in their order.
         """
-        wanting: list[tuple[Job, list[int], Future[NDArray[np.float32]]]] = []
+        wanting: list[tuple[Job, Future[None]]] = []
         for job in group.jobs:
+            wanting += [
+                (job, self._fit(job, position, command))
+                for position, command in enumerate(job.commands)
+                if isinstance(command, Calibrate) and command.fitted is None
+            ]
             texts = {
                 position: command.content
                 for position, command in enumerate(job.commands)
@@ -163,17 +173,12 @@ class Collection:
             }
             if not texts:
                 continue
-            try:
-                # A request for each job, for each to fail alone; they share batches all the same.
-                future = self._embedder().submit(list(texts.values()))
-            except BaseException as error:
-                future = Future()
-                future.set_exception(error)
-            wanting.append((job, list(texts), future))
+            # A request for each job, for each to fail alone; they share batches all the same.
+            wanting.append((job, self._vectors(job, texts)))
         # Counted under a lock: the embedder answers from a thread for each of its processes.
         lock, left = threading.Lock(), len(wanting)
 
-        def done(_: Future[NDArray[np.float32]]) -> None:
+        def done(_: Future[None]) -> None:
             nonlocal left
             with lock:
                 left -= 1
@@ -181,24 +186,52 @@ class Collection:
             if last:
                 self._embedded_group(group, wanting)
 
-        for _, _, future in wanting:
+        for _, future in wanting:
             future.add_done_callback(done)
 
-    def _embedded_group(
-        self,
-        group: Group,
-        wanting: Sequence[tuple[Job, Sequence[int], Future[NDArray[np.float32]]]],
-    ) -> None:
+    def _vectors(self, job: Job, texts: Mapping[int, str]) -> Future[None]:
+        """Gives a job the vectors of the texts, which are by the place of their command."""
+
+        def keep(found: NDArray[np.float32]) -> Future[None]:
+            for position, vector in zip(texts, found, strict=True):
+                job.vectors[position] = vector
+            return ready(None)
+
+        return then(attempt(lambda: self._embedder().submit(list(texts.values()))), keep)
+
+    def _fit(self, job: Job, position: int, command: Calibrate) -> Future[None]:
+        """Gives a job's Calibrate what it finds out."""
+
+        def keep(found: Fitted) -> Future[None]:
+            commands = list(job.commands)
+            commands[position] = replace(command, fitted=found)
+            job.commands = tuple(commands)
+            return ready(None)
+
+        return then(attempt(lambda: self._fitted(command)), keep)
+
+    def _fitted(self, command: Calibrate) -> Future[Fitted]:
+        model = self._state.published.model
+        if model.name == "none":
+            raise InvalidArgument(
+                "VECTOR_REQUIRED",
+                field="collection",
+                got=f"{self.info.name!r}, whose clients bring the vectors",
+                allowed="one whose texts the daemon embeds",
+            )
+        service = self._embedder()
+        return calibrating.fitted(
+            service, model, command.false_merge_budget, self._clock(), self._searchers
+        )
+
+    def _embedded_group(self, group: Group, wanting: Sequence[tuple[Job, Future[None]]]) -> None:
         failed = set()
-        for job, positions, future in wanting:
+        for job, future in wanting:
             try:
-                found = future.result()
+                future.result()
             except BaseException as error:
                 fail(job.future, error)
                 failed.add(id(job))
-                continue
-            for position, vector in zip(positions, found, strict=True):
-                job.vectors[position] = vector
         rest = [job for job in group.jobs if id(job) not in failed]
         if rest:
             self._writer.submit(Group(rest))
@@ -266,6 +299,14 @@ class Collection:
         validate.command(command, self._clock())
         return self._on_writer(
             lambda: (self._state.revision, Decider(self._state).preview_forget(command))
+        )
+
+    def preview_calibration(self, command: Calibrate) -> Future[tuple[int, Calibrated]]:
+        """What Calibrate would answer now. Nothing of it is done on the writer's thread."""
+        validate.command(command, self._clock())
+        return then(
+            self._fitted(command),
+            lambda found: ready((self._state.published.revision, Calibrated(found))),
         )
 
     def _on_writer(self, work: Callable[[], T]) -> Future[T]:

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
 from totonoe_core.commands import (
+    Calibrate,
+    Calibrated,
     ChangeSettings,
+    CollectionInfo,
     Command,
     Forget,
     Forgotten,
@@ -57,7 +60,7 @@ from totonoe_core.text.normalize import refusing_hash
 
 
 class NeedsVector(Exception):  # noqa: N818 - not an error: the job comes back with vectors
-    """A command can only be decided with the vector of its text."""
+    """A command can only be decided with the vector of its text, or of the probe set."""
 
 
 @dataclass(slots=True)
@@ -114,6 +117,8 @@ class Decider:
                 return self._unlink(operation, command)
             case ChangeSettings():
                 return self._change_settings(operation, command)
+            case Calibrate():
+                return self._calibrate(operation, command)
 
     # -- Remember and Update
 
@@ -399,10 +404,21 @@ class Decider:
                 expected=command.expected_revision,
                 actual=before.settings_revision,
             )
-        info = replace(changed(before, command.changes), settings_revision=operation.revision)
+        info = self._put_settings(operation, changed(before, command.changes))
+        return SettingsChanged(replace(info, revision=operation.revision))
+
+    def _calibrate(self, operation: Operation, command: Calibrate) -> Calibrated:
+        if command.fitted is None:
+            raise NeedsVector
+        calibration = command.fitted.calibration
+        self._put_settings(operation, replace(self._state.info, calibration=calibration))
+        return Calibrated(command.fitted)
+
+    def _put_settings(self, operation: Operation, info: CollectionInfo) -> CollectionInfo:
+        info = replace(info, settings_revision=operation.revision)
         self._state.put_info(info, operation.revision)
         operation.touched.settings = True
-        return SettingsChanged(replace(info, revision=operation.revision))
+        return info
 
     # -- Looking up
 

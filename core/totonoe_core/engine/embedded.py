@@ -14,7 +14,16 @@ from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.clock import Clock, system_clock
-from totonoe_core.commands import Applied, CollectionInfo, Command, Forget, Forgotten, Remember
+from totonoe_core.commands import (
+    Applied,
+    Calibrate,
+    Calibrated,
+    CollectionInfo,
+    Command,
+    Forget,
+    Forgotten,
+    Remember,
+)
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import comparing, reading
 from totonoe_core.engine.collection import Collection
@@ -130,6 +139,12 @@ class EmbeddedEngine:
     def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
         """See `Engine.preview_forget`."""
         return self._with(collection, lambda found: found.preview_forget(command))
+
+    def preview_calibration(
+        self, collection: str, command: Calibrate
+    ) -> Future[tuple[int, Calibrated]]:
+        """See `Engine.preview_calibration`."""
+        return self._with(collection, lambda found: found.preview_calibration(command))
 
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
         """See `Engine.search`."""

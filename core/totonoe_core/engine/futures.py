@@ -86,6 +86,16 @@ def settled(future: Future[A]) -> Future[Future[A]]:
     return out
 
 
+def attempt(work: Callable[[], Future[A]]) -> Future[A]:
+    """The future that `work` gives, or one that has failed with what it raises."""
+    try:
+        return work()
+    except BaseException as error:
+        future: Future[A] = Future()
+        future.set_exception(error)
+        return future
+
+
 def ready(value: A) -> Future[A]:
     """A future that is done."""
     future: Future[A] = Future()

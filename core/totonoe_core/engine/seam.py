@@ -14,6 +14,8 @@ from typing import Protocol
 
 from totonoe_core.commands import (
     Applied,
+    Calibrate,
+    Calibrated,
     CollectionInfo,
     Command,
     Forget,
@@ -68,6 +70,12 @@ class Engine(Protocol):
 
     def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
         """Revision, and what `apply` of this Forget would answer; changes nothing."""
+        ...
+
+    def preview_calibration(
+        self, collection: str, command: Calibrate
+    ) -> Future[tuple[int, Calibrated]]:
+        """Revision, and what `apply` of this Calibrate would answer; changes nothing."""
         ...
 
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Command
+from totonoe_core.commands import Applied, Calibrate, Command
 from totonoe_core.engine.decide import Decider, NeedsVector, Operation
 from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.state import CollectionState
@@ -79,9 +79,9 @@ Item = Group | Call | None
 class Writer:
     """The writer thread of one collection.
 
-    `embed(group)` must give the jobs their missing vectors and submit the group again, or
-    fail them; `maintain(state)` is told now and then that there may be something to bring up to
-    date. Both are called on the writer's thread and must not wait.
+    `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
+    submit the group again, or fail them; `maintain(state)` is told now and then that there may be
+    something to bring up to date. Both are called on the writer's thread and must not wait.
     """
 
     def __init__(
@@ -400,7 +400,11 @@ def _size(item: Item) -> int:
 
 
 def _digest(commands: tuple[Command, ...]) -> bytes:
-    return blake2b(plain.dumps(commands).encode(), digest_size=16).digest()
+    # What the engine worked out is not what was asked.
+    asked = tuple(
+        replace(one, fitted=None) if isinstance(one, Calibrate) else one for one in commands
+    )
+    return blake2b(plain.dumps(asked).encode(), digest_size=16).digest()
 
 
 def _overloaded() -> Unavailable:

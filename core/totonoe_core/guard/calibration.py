@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from totonoe_core.guard import shipped
 from totonoe_core.guard.weights import Weights
 from totonoe_core.records import ModelIdentity
 
@@ -43,17 +44,53 @@ class Calibration:
         )
 
 
-CAREFUL = Weights(bias=4.0, cosine=0.0, near=-400.0, light=-400.0, soft=-400.0, moved=0.0)
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """What the verdict would do at one threshold; shares of different and of same pairs, 0..1."""
+
+    at_least: float
+    false_merge_rate: float
+    duplicate_recall: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    """Pairs of one class and language: how many there are, and were called duplicates."""
+
+    name: str
+    language: str
+    same_count: int
+    found_count: int
+    different_count: int
+    merged_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A calibration, its operating curve by rising threshold, and its figures by class."""
+
+    calibration: Calibration
+    curve: tuple[CurvePoint, ...]
+    classes: tuple[ClassFigures, ...]
+
+
+FALSE_MERGE_BUDGET = 0.005
+"""Where a caller names none."""
+FALSE_MERGE_BUDGET_MAX = 0.2
+
+CAREFUL = Weights(
+    bias=4.0, cosine=0.0, near=-400.0, light=-400.0, soft=-400.0, moved=0.0, at_least=0.9
+)
 """For a model that nothing is known of: every loose end is one too many."""
 
 SHIPPED = (
     Calibration(
-        model=ModelIdentity("use-multilingual", "3", "", 512),
-        weights=Weights(),
-        false_merge_budget=0.005,
-        false_merge_rate=0.0,
-        duplicate_recall=0.0,
-        pair_count=0,
+        model=ModelIdentity(shipped.MODEL, shipped.VERSION, "", shipped.DIMENSION),
+        weights=shipped.WEIGHTS,
+        false_merge_budget=shipped.FALSE_MERGE_BUDGET,
+        false_merge_rate=shipped.FALSE_MERGE_RATE,
+        duplicate_recall=shipped.DUPLICATE_RECALL,
+        pair_count=shipped.PAIR_COUNT,
     ),
 )
 

@@ -12,19 +12,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How far a wording may differ, as a logistic regression; `bench/quality` makes them again.
+    """How far a wording may differ, as a logistic regression (`calibrate` fits it).
 
     p(duplicate) = 1 / (1 + exp(-(bias + cosine * c + near * n + light * l + soft * s + moved * m)))
     with the shares of `Features`. `at_least` is the least p that refuses.
     """
 
-    bias: float = -8.0
-    cosine: float = 14.0
-    near: float = -6.0
-    light: float = -8.0
-    soft: float = -3.0
-    moved: float = -1.0
-    at_least: float = 0.9
+    # No defaults: rows leave those out, and what was fitted must not change with a release.
+    bias: float
+    cosine: float
+    near: float
+    light: float
+    soft: float
+    moved: float
+    at_least: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,13 +35,16 @@ def register(app: typer.Typer) -> None:
 
 def quality(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            metavar="FILE...",
+            metavar="[FILE...]",
             help="JSON lines, plain or gzip: pairs, a stream, or one of *_memories* and "
             "*_queries*. See docs/quality.md.",
         ),
-    ],
+    ] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="The probe set that ships with the daemon, first.")
+    ] = False,
     policy: Annotated[Policy, typer.Option(help="Preset of the guard.")] = Policy.STANDARD,
     level: Annotated[
         str, typer.Option(help="Of memories with a level only this one. Default: each by itself.")
@@ -106,9 +109,12 @@ def quality(
     from totonoe_server.quality.measure import measure
 
     try:
+        paths = [*(_probe_paths() if probe else ()), *(files or ())]
+        if not paths:
+            raise FileError("name a file, or --probe")
         with _progress() as begin:
             settings = _embedder(given)
-            report = measure(files, Preset(policy), settings, level, limit, begin)
+            report = measure(paths, Preset(policy), settings, level, limit, begin)
     except (FileError, SettingsError) as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
@@ -121,6 +127,13 @@ def quality(
         from totonoe_server.quality.tables import show
 
         show(report)
+
+
+def _probe_paths() -> list[Path]:
+    from totonoe_core.guard.probe import probe_files
+
+    # A wheel is unpacked when it is installed: resources are files.
+    return [Path(str(file)) for file in probe_files()]
 
 
 def _embedder(given: dict[str, Any]) -> EmbedderSettings:

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 
 from totonoe_core import validate
 from totonoe_core.errors import InvalidArgument
+from totonoe_core.guard.probe import REPORTED_ONLY
+from totonoe_core.records import Verdict
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -40,7 +42,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts; label 1: they say the same, 0: they do not, `None`: nobody knows."""
+    """Two texts; label 1: they say the same, 0: they do not, `None`: nobody knows.
+
+    `verdicts` that are right, where the file names them. What does not count is told by kind only.
+    """
 
     id: str
     lang: str
@@ -48,6 +53,8 @@ class Pair:
     b: str
     label: int | None
     kind: str
+    verdicts: tuple[str, ...] = ()
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +194,8 @@ def _read(path: Path, make: Callable[[Row], T], limit: int | None) -> list[T]:
 
 
 def _pair(row: Row) -> Pair:
+    if "verdict" in row:
+        return _probe_pair(row)
     label = row["label"]
     if label not in (0, 1, None):
         raise ValueError(f"label is {label!r}, must be 0, 1 or null")
@@ -198,6 +207,22 @@ def _pair(row: Row) -> Pair:
         b=_content(row, "b"),
         label=label,
         kind=str(kind or ""),
+    )
+
+
+def _probe_pair(row: Row) -> Pair:
+    """A row as the probe set has it: a verdict in place of a label, the language in its id."""
+    expected, kind, id_ = _text(row, "verdict"), _text(row, "class"), _text(row, "id")
+    verdicts = tuple(Verdict(one).value for one in (expected, *_ids(row, "also")))
+    return Pair(
+        id=id_,
+        lang=str(row.get("lang") or id_.partition("-")[0]),
+        a=_content(row, "a"),
+        b=_content(row, "b"),
+        label=int(verdicts[0] == Verdict.DUPLICATE.value),
+        kind=kind,
+        verdicts=verdicts,
+        counts=kind not in REPORTED_ONLY,
     )
 
 

@@ -21,7 +21,7 @@ def show(report: dict[str, Any]) -> None:
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
     console = Console(markup=False, emoji=False, highlight=False, width=width)
     console.print(f"policy {report['policy']}, embedder {report['embedder']}")
-    for form, draw in _TABLES.items():
+    for form, draw in _TABLES:
         files = [one for one in report["files"] if one["form"] == form]
         if files:
             console.print(draw(files))
@@ -45,7 +45,7 @@ def _plain(value: float | None) -> str:
 def _pairs(files: Sequence[dict[str, Any]]) -> Table:
     table = _table(
         "Pairs",
-        ("file", "n", "false merges", "duplicates found", "AUC cosine", "AUC Jaccard"),
+        ("file", "n", "false merges", "duplicates found", "verdicts", "AUC cosine", "AUC Jaccard"),
     )
     for one in files:
         parts = [("", one), *_parts(one, "by_lang", many=True), *_parts(one, "by_kind")]
@@ -55,9 +55,23 @@ def _pairs(files: Sequence[dict[str, Any]]) -> Table:
                 str(part["n"]),
                 _percent(part["false_merge_rate"]),
                 _percent(part["duplicate_recall"]),
+                _percent(part["verdict_accuracy"]),
                 _plain(part["auc_cosine"]),
                 _plain(part["auc_jaccard"]),
             )
+    return table
+
+
+def _beside(files: Sequence[dict[str, Any]]) -> Table:
+    """What others would do with the same pairs; not by kind, which is in the JSON."""
+    names = list(files[0]["beside"])
+    table = _table("The same pairs, by guard: false merges / duplicates found", ("file", *names))
+    for one in files:
+        cells = (
+            f"{_percent(rates['false_merge_rate'])} / {_percent(rates['duplicate_recall'])}"
+            for rates in one["beside"].values()
+        )
+        table.add_row(_name(one), *cells)
     return table
 
 
@@ -112,8 +126,9 @@ def _name(one: dict[str, Any]) -> str:
     return Path(one["file"]).name
 
 
-_TABLES: dict[str, Callable[[Sequence[dict[str, Any]]], Table]] = {
-    Form.PAIRS: _pairs,
-    Form.STREAM: _streams,
-    Form.RECALL: _recall,
-}
+_TABLES: tuple[tuple[Form, Callable[[Sequence[dict[str, Any]]], Table]], ...] = (
+    (Form.PAIRS, _pairs),
+    (Form.PAIRS, _beside),
+    (Form.STREAM, _streams),
+    (Form.RECALL, _recall),
+)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from totonoe_core.guard.verdict import Weights, compare
+from totonoe_core.guard.calibrate import HAND
+from totonoe_core.guard.verdict import compare
 from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.english.read import read
@@ -223,14 +224,14 @@ def _cases(groups: dict[str, list[tuple[str, str]]]) -> list[object]:
 @pytest.mark.parametrize(("own", "other"), _cases(SAME))
 def test_reading_of_another_wording_is_a_duplicate(own: str, other: str) -> None:
     for one, two in ((own, other), (other, own)):
-        judged = compare(one, two, COSINE, Weights()).judgement
+        judged = compare(one, two, COSINE, HAND).judgement
         assert judged.verdict is Verdict.DUPLICATE, (read(one), read(two))
 
 
 @pytest.mark.parametrize(("own", "other"), _cases(DIFFERENT))
 def test_reading_of_another_statement_is_no_duplicate(own: str, other: str) -> None:
     for one, two in ((own, other), (other, own)):
-        judged = compare(one, two, 1.0, Weights()).judgement
+        judged = compare(one, two, 1.0, HAND).judgement
         assert judged.verdict is not Verdict.DUPLICATE, (read(one), read(two))
 
 

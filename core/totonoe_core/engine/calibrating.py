@@ -1,0 +1,83 @@
+"""Calibrating a collection's model: the probe set embedded, read and fitted, off the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import limits
+from totonoe_core.embedding import EmbeddingService
+from totonoe_core.engine.futures import ready, submit, then
+from totonoe_core.guard.calibrate import calibrated, labelled
+from totonoe_core.guard.calibration import Fitted
+from totonoe_core.guard.probe import REPORTED_ONLY, ProbePair, probe_pairs
+from totonoe_core.kernels.cosine import similarity64
+from totonoe_core.records import ModelIdentity
+
+Vectors = NDArray[np.float32]
+
+
+def fitted(
+    service: EmbeddingService,
+    model: ModelIdentity,
+    budget: float,
+    created_us: int,
+    executor: Executor,
+) -> Future[Fitted]:
+    """What the model's cosines of the probe set say; embedded by `service`, fitted in `executor`.
+
+    Texts are handed in a batch after the other, so that others' texts come in between.
+    """
+
+    def embedded(pairs: list[ProbePair]) -> Future[Fitted]:
+        texts = [text for pair in pairs for text in (pair.a, pair.b)]
+        return then(
+            _vectors(service, texts),
+            lambda vectors: submit(
+                executor, lambda: _fitted(pairs, vectors, model, budget, created_us)
+            ),
+        )
+
+    return then(submit(executor, probe_pairs), embedded)
+
+
+def _vectors(service: EmbeddingService, texts: Sequence[str]) -> Future[Vectors]:
+    found: list[Vectors] = []
+
+    def go_on(at: int) -> Future[Vectors]:
+        if at >= len(texts):
+            return ready(np.concatenate(found))
+
+        def kept(part: Vectors) -> Future[Vectors]:
+            found.append(part)
+            return go_on(at + limits.CALIBRATION_BATCH_TEXTS)
+
+        return then(service.submit(texts[at : at + limits.CALIBRATION_BATCH_TEXTS]), kept)
+
+    return go_on(0)
+
+
+def _fitted(
+    pairs: Sequence[ProbePair],
+    vectors: Vectors,
+    model: ModelIdentity,
+    budget: float,
+    created_us: int,
+) -> Fitted:
+    rows = [
+        labelled(
+            pair.a,
+            pair.b,
+            similarity64(vectors[2 * at], vectors[2 * at + 1]),
+            pair.same,
+            name=pair.name,
+            language=pair.language,
+            source=pair.language,
+            counts=pair.name not in REPORTED_ONLY,
+        )
+        for at, pair in enumerate(pairs)
+    ]
+    return calibrated(rows, model, budget, created_us)

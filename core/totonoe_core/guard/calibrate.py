@@ -1,0 +1,315 @@
+"""Weights fitted to a model: labelled pairs in; weights, their curve and figures out.
+
+    pairs, cosines ──► verdict.compare ──► where no difference is named: logistic regression
+    p of each, and what is refused or kept whatever p ──► the least p within the budget
+
+Pure and deterministic: Newton's method from the same start, numbers rounded before they are
+used, so that the last bits of another machine's arithmetic change nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import limits
+from totonoe_core.guard.calibration import Calibration, ClassFigures, CurvePoint, Fitted
+from totonoe_core.guard.verdict import Comparison, compare
+from totonoe_core.guard.weights import Features, Weights
+from totonoe_core.records import ModelIdentity, Verdict
+
+COEFFICIENTS = tuple(item.name for item in fields(Weights) if item.name != "at_least")
+_SHARES = COEFFICIENTS[2:]
+_FREE, _HELD = 0.3, 2.0
+"""Strength of the pull to the start: of bias and cosine, which are the model's; of the rest."""
+_STEPS_MAX = 50
+_DIGITS = 4
+_EVEN_CHANCE = 0.5
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A pair whose label is known, and what the verdict found.
+
+    Attributes
+    ----------
+    name, language : str
+        Class and language, for the figures.
+    source : str
+        Where it comes from: weights are checked on sources that they were not fitted to.
+    same : bool
+        Whether both say the same.
+    counts : bool
+        Whether it is fitted to and counted, or only told.
+    features : Features or None
+        Where no difference could be named.
+    merged : bool
+        Without features: called a duplicate whatever the weights, as the words are the same.
+    """
+
+    name: str
+    language: str
+    source: str
+    same: bool
+    counts: bool
+    features: Features | None
+    merged: bool = False
+
+
+def labelled(
+    a: str,
+    b: str,
+    cosine: float,
+    same: bool,
+    *,
+    name: str = "",
+    language: str = "",
+    source: str = "",
+    counts: bool = True,
+) -> Labelled:
+    """Reads a pair; `a` is stored and `b` is new."""
+    # Which weights is of no account: features do not hang on them.
+    found = compare(b, a, cosine, HAND)
+    return Labelled(name, language, source, same, counts, found.features, merged_anyway(found))
+
+
+def merged_anyway(found: Comparison) -> bool:
+    """Whether it is a duplicate whatever the weights."""
+    return found.features is None and found.judgement.verdict is Verdict.DUPLICATE
+
+
+HAND = Weights(bias=-8.0, cosine=14.0, near=-6.0, light=-8.0, soft=-3.0, moved=-1.0, at_least=0.9)
+"""By judgement: where fitting starts, and what it is drawn to where pairs are few."""
+
+
+def calibrated(
+    pairs: Sequence[Labelled], model: ModelIdentity, budget: float, created_us: int | None
+) -> Fitted:
+    """Weights for a model, and what they do on the pairs.
+
+    Parameters
+    ----------
+    pairs : sequence of Labelled
+        With the cosines of this model.
+    budget : float
+        Share of different pairs that may be called duplicates, 0..1.
+    """
+    counted = [pair for pair in pairs if pair.counts]
+    weights = fitted_weights(counted, budget)
+    probabilities = probabilities_of(counted, weights)
+    same = np.array([pair.same for pair in counted], np.bool_)
+    at_least = threshold(probabilities, same, budget)
+    point = point_at(probabilities, same, at_least)
+    return Fitted(
+        Calibration(
+            model=model,
+            weights=replace(weights, at_least=at_least),
+            false_merge_budget=budget,
+            false_merge_rate=point.false_merge_rate,
+            duplicate_recall=point.duplicate_recall,
+            pair_count=len(counted),
+            created_us=created_us,
+        ),
+        curve_of(probabilities, same, at_least),
+        class_figures(pairs, replace(weights, at_least=at_least)),
+    )
+
+
+# -- Weights
+
+
+def fitted_weights(pairs: Sequence[Labelled], budget: float) -> Weights:
+    """The start's weights, or bias and cosine fitted, or all: what holds best on other sources.
+
+    Each source has the same say, however many pairs it has. `at_least` is the start's.
+    """
+    rows = [pair for pair in pairs if pair.features is not None]
+    # `max` takes the first of equals, which has the fewest weights of its own.
+    return _fit(rows, max(_CHOICES, key=lambda free: held_out_recall(pairs, free, budget)))
+
+
+_CHOICES = (frozenset[str](), frozenset(COEFFICIENTS[:2]), frozenset(COEFFICIENTS))
+
+
+def held_out_recall(pairs: Sequence[Labelled], free: frozenset[str], budget: float) -> float:
+    """Duplicates found within the budget, where no source's p is by weights that saw the source.
+
+    Not the log loss: few false merges decide what may be refused, and a loss hardly sees them.
+    """
+    found, same = [np.zeros(0)], [np.zeros(0, np.bool_)]
+    for source in sorted({pair.source for pair in pairs}):
+        rest = [pair for pair in pairs if pair.source != source and pair.features is not None]
+        held = [pair for pair in pairs if pair.source == source]
+        found.append(probabilities_of(held, _fit(rest, free)))
+        same.append(np.array([pair.same for pair in held], np.bool_))
+    p, labels = np.concatenate(found), np.concatenate(same)
+    return point_at(p, labels, threshold(p, labels, budget)).duplicate_recall
+
+
+def _fit(rows: Sequence[Labelled], free: frozenset[str]) -> Weights:
+    """L2-regularised logistic regression; a weight of the wrong sign becomes 0 and stays so.
+
+    More likeness never makes a duplicate less likely, a looser wording never more.
+    """
+    start = np.array([getattr(HAND, name) for name in COEFFICIENTS])
+    signs = np.array([0.0, 1.0, *(-1.0 for _ in _SHARES)])
+    x = _matrix(rows)
+    y = np.array([row.same for row in rows], np.float64)
+    say = _say(rows)
+    weights, open_ = start.copy(), np.array([name in free for name in COEFFICIENTS])
+    for _ in COEFFICIENTS:
+        weights = _newton(x, y, say, weights, start, open_)
+        wrong = open_ & (weights * signs < 0.0)
+        if not wrong.any():
+            break
+        weights[wrong] = 0.0
+        open_ &= ~wrong
+    values = dict(zip(COEFFICIENTS, (round(float(one), _DIGITS) for one in weights), strict=True))
+    return Weights(**values, at_least=HAND.at_least)
+
+
+def _newton(
+    x: Floats, y: Floats, say: Floats, weights: Floats, start: Floats, open_: NDArray[np.bool_]
+) -> Floats:
+    """Weights of the least loss, of those that are open.
+
+    Parameters
+    ----------
+    x : float64[n, 6]
+    y, say : float64[n]
+        Labels 0 or 1; weight of each row.
+    """
+    pull = np.where(np.arange(x.shape[1]) < 2, _FREE, _HELD)[open_]
+    found = weights.copy()
+
+    def loss(trial: Floats) -> float:
+        z = x @ trial
+        bend = 0.5 * float((pull * (trial - start)[open_] ** 2).sum())
+        return float((say * (np.logaddexp(0.0, z) - y * z)).sum()) + bend
+
+    for _ in range(_STEPS_MAX):
+        p = _sigmoid(x @ found)
+        slope = x[:, open_].T @ (say * (p - y)) + pull * (found - start)[open_]
+        curve = (x[:, open_].T * (say * p * (1.0 - p))) @ x[:, open_] + np.diag(pull)
+        step = np.zeros_like(found)
+        step[open_] = np.linalg.solve(curve, slope)
+        # Halved until it helps: far from the end a whole step may overshoot.
+        size, before = 1.0, loss(found)
+        while loss(found - size * step) > before and size > 1e-6:
+            size /= 2.0
+        found = found - size * step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    return found
+
+
+def _say(rows: Sequence[Labelled]) -> Floats:
+    """The same sum for each source, n in all."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for row in rows:
+        counts[row.source] += 1
+    return np.array([len(rows) / len(counts) / counts[row.source] for row in rows])
+
+
+def _matrix(rows: Iterable[Labelled]) -> Floats:
+    made = [
+        (1.0, one.cosine, *(getattr(one, name) for name in _SHARES))
+        for one in (row.features for row in rows)
+        if one is not None
+    ]
+    return np.array(made, np.float64).reshape(len(made), len(COEFFICIENTS))
+
+
+def _sigmoid(z: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-np.clip(z, -40.0, 40.0)))
+
+
+# -- Threshold, curve, figures
+
+
+def probabilities_of(pairs: Sequence[Labelled], weights: Weights) -> Floats:
+    """p of each pair; infinite if it is refused whatever the threshold, -1 if it never is."""
+    return np.array(
+        [
+            (math.inf if pair.merged else -1.0)
+            if pair.features is None
+            else pair.features.probability(weights)
+            for pair in pairs
+        ],
+        np.float64,
+    )
+
+
+def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> float:
+    """The least p, an even chance at least, that keeps false merges within the budget.
+
+    Between two pairs it lies in the middle, rounded up. Where even certainty merges too many,
+    it is 1.
+
+    Parameters
+    ----------
+    probabilities : float64[n]
+        As `probabilities_of` gives them; infinite and -1 for pairs that no threshold changes.
+    same : bool[n]
+    budget : float
+        Share of the different pairs, 0..1.
+    """
+    different = np.sort(probabilities[~same])[::-1]
+    allowed = math.floor(budget * len(different) + 1e-9)
+    bound = float(different[allowed]) if allowed < len(different) else -1.0
+    if bound >= 1.0:
+        return 1.0
+    above = probabilities[(probabilities > bound) & np.isfinite(probabilities)]
+    upper = float(above.min()) if len(above) else 1.0
+    scale = 10.0**_DIGITS
+    middle = math.ceil(((bound + upper) / 2.0) * scale) / scale
+    # Where two pairs lie closer than the rounding, the upper one is what is asked for.
+    return min(1.0, max(_EVEN_CHANCE, middle if bound < middle <= upper else upper))
+
+
+def point_at(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> CurvePoint:
+    """False merges and duplicates found at a threshold."""
+    merged = probabilities >= at_least
+
+    def share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float:
+        count = int(np.count_nonzero(whole))
+        return int(np.count_nonzero(part & whole)) / count if count else 0.0
+
+    return CurvePoint(at_least, share(merged, ~same), share(merged, same))
+
+
+def curve_of(
+    probabilities: Floats, same: NDArray[np.bool_], at_least: float
+) -> tuple[CurvePoint, ...]:
+    """By rising threshold, spread evenly over the pairs' own p, with the chosen one."""
+    within = np.unique(probabilities[(probabilities >= 0.0) & (probabilities <= 1.0)])
+    count = min(len(within), limits.CURVE_POINTS_MAX - 1)
+    chosen = within[np.linspace(0, max(0, len(within) - 1), count).astype(np.int64)]
+    thresholds = sorted({at_least, *chosen.tolist()})
+    return tuple(point_at(probabilities, same, one) for one in thresholds)
+
+
+def class_figures(pairs: Sequence[Labelled], weights: Weights) -> tuple[ClassFigures, ...]:
+    """How many of each class and language would be called duplicates, by language and name."""
+    merged = probabilities_of(pairs, weights) >= weights.at_least
+    groups: defaultdict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
+    for pair, refused in zip(pairs, merged.tolist(), strict=True):
+        groups[pair.language, pair.name].append((pair.same, refused))
+    return tuple(
+        ClassFigures(
+            name=name,
+            language=language,
+            same_count=sum(same for same, _ in group),
+            found_count=sum(same and refused for same, refused in group),
+            different_count=sum(not same for same, _ in group),
+            merged_count=sum(refused and not same for same, refused in group),
+        )
+        for (language, name), group in sorted(groups.items())
+    )

@@ -1,0 +1,70 @@
+"""Labelled pairs of short memory texts, with which a model is calibrated.
+
+One file a language, one JSON object a line:
+
+    {"id": "en-number-007", "class": "number", "a": "...", "b": "...", "verdict": "update"}
+
+`verdict` says what b, the new text, is to a, the stored one; `also` names other verdicts that are
+right. Written for this project, without looking at word lists or readers; no text is from
+anywhere else. Seventeen classes (docs/quality.md).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from totonoe_core.records import Verdict
+
+LANGUAGES = ("en", "ja", "zh")
+REPORTED_ONLY = frozenset({"cross_language"})
+"""Classes that are told, and neither fitted to nor counted: readings are of one language."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePair:
+    """Two texts and the verdicts that are right, the expected one first."""
+
+    id: str
+    name: str
+    language: str
+    a: str
+    b: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether b says nothing new."""
+        return self.verdicts[0] is Verdict.DUPLICATE
+
+
+def probe_files() -> list[Traversable]:
+    """The files, by language."""
+    return [files(__name__) / f"{language}.jsonl" for language in LANGUAGES]
+
+
+def probe_pairs() -> list[ProbePair]:
+    """All pairs that ship, by language, in the order of the files."""
+    by_language = zip(LANGUAGES, probe_files(), strict=True)
+    return [pair for language, file in by_language for pair in _pairs(language, file)]
+
+
+def _pairs(language: str, file: Traversable) -> list[ProbePair]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    found = []
+    for line in lines:
+        row = json.loads(line)
+        verdicts = (row["verdict"], *row.get("also", ()))
+        found.append(
+            ProbePair(
+                id=row["id"],
+                name=row["class"],
+                language=language,
+                a=row["a"],
+                b=row["b"],
+                verdicts=tuple(map(Verdict, verdicts)),
+            )
+        )
+    return found
