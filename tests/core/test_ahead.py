@@ -161,7 +161,7 @@ def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("preset", "expected"),
-    [(Preset.STANDARD, 0.8), (Preset.EGO, 0.95), (Preset.ROBOTMEM, 0.85)],
+    [(Preset.STANDARD, 0.75), (Preset.EGO, 0.95), (Preset.ROBOTMEM, 0.85)],
 )
 def test_batch_is_scanned_for_the_lowest_threshold_of_its_policy(preset, expected) -> None:
     assert scanned_from(PRESETS[preset]) == pytest.approx(expected, abs=1e-9)

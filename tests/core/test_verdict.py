@@ -14,12 +14,12 @@ from totonoe_core.guard.differences import differences
 from totonoe_core.guard.marks import marks, same_marks
 from totonoe_core.guard.sentences import sentences, unshared
 from totonoe_core.guard.verdict import compare
-from totonoe_core.guard.weights import Features, Weights
+from totonoe_core.guard.weights import Features
 from totonoe_core.records import Finding, ModelIdentity, Verdict
 from totonoe_core.text.reading.language import common_language, languages
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
-WEIGHTS = Weights()
+WEIGHTS = SHIPPED[0].weights
 
 
 def pieces(*keys: str, **every) -> tuple[Piece, ...]:

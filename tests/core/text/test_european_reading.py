@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from totonoe_core.guard import verdict
+from totonoe_core.guard.calibration import SHIPPED
 from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.european.read import read
@@ -184,7 +185,7 @@ def test_compare_other_meaning_is_no_duplicate(
 ) -> None:
     read_as(language)
     for one, two in ((own, other), (other, own)):
-        found = verdict.compare(one, two, 0.99, verdict.Weights()).judgement.verdict
+        found = verdict.compare(one, two, 0.99, SHIPPED[0].weights).judgement.verdict
         assert found is not Verdict.DUPLICATE, why
 
 
@@ -196,7 +197,7 @@ def test_compare_same_meaning_is_a_duplicate(
     language: str, own: str, other: str, why: str, read_as: Callable[[str], None]
 ) -> None:
     read_as(language)
-    found = verdict.compare(own, other, 0.95, verdict.Weights()).judgement.verdict
+    found = verdict.compare(own, other, 0.95, SHIPPED[0].weights).judgement.verdict
     assert found is Verdict.DUPLICATE, why
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from totonoe_core.guard.verdict import Weights, compare
+from totonoe_core.guard.calibration import SHIPPED
+from totonoe_core.guard.verdict import compare
 from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.grammar import words_of
@@ -193,13 +194,13 @@ def test_another_statement_gives_other_pieces(own: str, other: str) -> None:
 
 @pytest.mark.parametrize(("own", "other"), DIFFERENT)
 def test_another_statement_is_no_duplicate(own: str, other: str) -> None:
-    judged = compare(own, other, 0.99, Weights()).judgement
+    judged = compare(own, other, 0.99, SHIPPED[0].weights).judgement
     assert judged.verdict is not Verdict.DUPLICATE
 
 
 @pytest.mark.parametrize(("own", "other"), SAME)
 def test_same_in_other_words_is_a_duplicate(own: str, other: str) -> None:
-    judged = compare(own, other, 0.99, Weights()).judgement
+    judged = compare(own, other, 0.99, SHIPPED[0].weights).judgement
     assert judged.verdict is Verdict.DUPLICATE
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from totonoe_core.guard import verdict
+from totonoe_core.guard.calibration import SHIPPED
 from totonoe_core.records import Verdict
 from totonoe_core.text.reading.korean import read
 from totonoe_core.text.reading.model import PieceType, Role
@@ -59,7 +60,9 @@ def _said(text: str) -> list[tuple[str, str, str, bool, str, str]]:
 
 @pytest.fixture
 def decide() -> Callable[[str, str], Verdict]:
-    return lambda own, other: verdict.compare(own, other, 0.95, verdict.Weights()).judgement.verdict
+    return lambda own, other: (
+        verdict.compare(own, other, 0.95, SHIPPED[0].weights).judgement.verdict
+    )
 
 
 @pytest.mark.parametrize(("own", "other", "why"), SAME)
