@@ -12,7 +12,7 @@ from totonoe_core.text.reading.chinese.grammar import Kind
 from totonoe_core.text.reading.chinese.place import settled
 from totonoe_core.text.reading.chinese.script import simplify
 from totonoe_core.text.reading.chinese.token import Token, make_token
-from totonoe_core.text.reading.chinese.words import segmenter, word_parts
+from totonoe_core.text.reading.chinese.words import class_of, segmenter, word_parts
 from totonoe_core.text.reading.chinese.wrapping import inner
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import find_values
@@ -75,7 +75,7 @@ def cut(text: str) -> tuple[str, list[Token]]:
             continue
         for part, part_tag, offset in word_parts(word, tag):
             begin = origins[start + offset]
-            tokens.append(make_token(begin, begin + len(part), part, part_tag))
+            tokens.append(make_token(begin, begin + len(part), part, class_of(part, part_tag)))
     return plain, settled(tokens)
 
 

@@ -71,17 +71,16 @@ def _key(token: Token, lists: Lexicon) -> str:
 def _ambiguous(kept: list[Token], keys: dict[int, str]) -> set[str]:
     """Keys that several tokens have and that do not name one place in the sentence.
 
-    Two that play the same part, each with at most one dependant ("A cars and B cars"), may be
+    Two that play the same part of one word, each with at most one dependant ("A cars and B cars"), may be
     taken for each other; else it matters to which of them a dependant belongs.
     """
     counts = Counter(keys[id(t)] for t in kept)
     repeated = {key for key, count in counts.items() if count > 1}
     if not repeated:
         return repeated
-    parts: dict[str, set[tuple[str, str]]] = {}
+    parts: dict[str, set[tuple[str, int]]] = {}
     for token in kept:
-        head = keys[id(token.head)] if token.head is not None else ""
-        parts.setdefault(keys[id(token)], set()).add((token.role, head))
+        parts.setdefault(keys[id(token)], set()).add((token.role, id(token.head)))
     dependants = Counter(id(t.head) for t in kept if t.head is not None)
     crowded = {keys[id(t)] for t in kept if dependants[id(t)] > 1}
     return {key for key in repeated if len(parts[key]) > 1 or key in crowded}

@@ -31,6 +31,8 @@ _ADJECTIVES = words(
     "美 丑 帅 香 甜"
 )
 
+_RESULTS = "懂清见完好到掉开起动住成上下了着得"
+
 _NOUNS = words("联想 首都 真伪 汽车 牌子 品牌")
 
 ABOUT = words("近 约 左右 上下 大概")
@@ -105,7 +107,9 @@ def make_token(start: int, end: int, word: str, tag: str) -> Token:
     matched = _A_NOT_A.fullmatch(low)
     if matched:
         return Token(start, end, matched.group(1), Kind.VERB, asks=True)
-    if len(low) == 3 and low[1] in "不得" and known(low[0] + low[2]) and tag[:1] in "vldi":
+    if len(low) == 3 and low[1] in "不得" and tag[:1] in "vldi" and (
+        low[2] in _RESULTS or known(low[0] + low[2])
+    ):
         # 打不开, 打得开: what can be done or not.
         verb = Token(start, end, low[0] + low[2], Kind.VERB, tag="v", modality="can")
         verb.negated = low[1] == "不"
@@ -133,7 +137,7 @@ def _content(start: int, end: int, word: str, tag: str) -> Token:
         kind = Kind.TIME
     elif first in ("l", "i") and len(word) > 2:
         kind = Kind.VERB
-    if word in PERSONS or lexicon("zh").key(word) in PERSONS:
+    if first == "p" or word in PERSONS or lexicon("zh").key(word) in PERSONS:
         kind = Kind.PERSON
     if kind is not Kind.ADJECTIVE and word in _ADJECTIVES:
         kind = Kind.ADJECTIVE

@@ -9,6 +9,7 @@ guesses from their neighbours are cut without guessing, since another text has o
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from importlib.resources import files
 
 import rjieba
 
@@ -59,7 +60,7 @@ def segmenter() -> rjieba.Jieba:
         jieba.add_word(phrase, 1, None)
     lists = lexicon("zh")
     words = {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
-    words |= {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR}
+    words |= {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR, *_classes()}
     for word in sorted(words):
         if len(word) > 1 and not word.isascii() and not jieba.has_word(word):
             jieba.add_word(word, None, None)
@@ -72,11 +73,34 @@ def known(word: str) -> bool:
 
 
 @cache
+def _classes() -> dict[str, str]:
+    found: dict[str, str] = {}
+    file = files("totonoe_core.text.lexicon") / "zh" / "words.txt"
+    for line in file.read_text(encoding="utf-8").splitlines():
+        tag, *listed = line.partition("#")[0].split() or [""]
+        found.update(dict.fromkeys(listed, tag))
+    return found
+
+
+@lru_cache(maxsize=65536)
+def class_of(word: str, tag: str) -> str:
+    """The class of a word: ours, or the segmenter's, or its synonym's where that has none."""
+    listed = _classes().get(word)
+    if listed is not None:
+        # The segmenter tells verbs that are used as nouns from others.
+        return tag if listed == "v" and tag[:1] == "v" else listed
+    if tag:
+        return tag
+    key = lexicon("zh").key(word)
+    return tag if key == word else class_of(key, tag_of(key))
+
+
+@cache
 def _listed() -> frozenset[str]:
     lists = lexicon("zh")
     return frozenset(
         {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
-        | {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR}
+        | {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR, *_classes()}
     )
 
 
@@ -104,6 +128,9 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
         return whole
+    if word[0] in "没未别" and len(word) < 5 and tag[:1] in "vldi" and known(word[1:]):
+        rest = word[1:]
+        return (word[0], "d", 0), *_moved(word_parts(rest, tag_of(rest)), 1)
     if tag[:2] in _NAME_TAGS and len(word) < 5 and word[0] not in "不很最":
         return whole
     if tag[:2] != "nr" and not known(word):
