@@ -179,7 +179,7 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
 """Of several groups with a word the last one wins; `place` decides again by place."""
 
 # What a verb led to, where they stand behind one.
-COMPLEMENTS = words("到 见 完 好 掉 住 起来 下来 下去 出来 成 完毕 出 得到")
+COMPLEMENTS = words("上 到 见 完 好 掉 住 起来 下来 下去 出来 成 完毕 出 得到")
 MODAL_QUESTIONS = {
     "能不能": "can",
     "能否": "can",

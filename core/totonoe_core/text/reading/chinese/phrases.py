@@ -43,6 +43,8 @@ def noun_phrase(tokens: list[Token], at: int) -> tuple[Phrase, int]:
     bound: list[Token] = []  # heads before 的, waiting for the noun they belong to
     shared: list[Token] = []  # those that found it
     start = at
+    # "At home users" are two phrases, "at the user's" one.
+    placed = at > 0 and tokens[at - 1].kind is Kind.PREPOSITION and tokens[at - 1].value == "在"
 
     def close() -> None:
         nonlocal bound
@@ -76,7 +78,7 @@ def noun_phrase(tokens: list[Token], at: int) -> tuple[Phrase, int]:
                 break
             if kind is Kind.ASK and token.word in ASKS_ADVERB and at > start and not bound:
                 break
-            if chunk and _starts_anew(chunk[-1], token):
+            if chunk and (_starts_anew(chunk[-1], token) or (placed and kind is Kind.PERSON)):
                 break
             chunk.append(token)
         elif kind is Kind.LOCALIZER and chunk:

@@ -21,7 +21,17 @@ _SURNAMES = frozenset(
     "姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
 )
 
+_TITLES = words(
+    "姐 哥 工 总 叔 姨 嫂 董 师傅 老师 经理 主任 医生 先生 女士 小姐 同学 阿姨 叔叔 教练 教授 律师 店长 组长 队长"
+)
+
+_NUMBERED = words("甲 乙 丙 丁")
+
+_VERBS_TOO = words("用 使用 给 在 到 通过 经过 拿")
+
 _NAMES_THINGS = frozenset((Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER))
+
+_NAMED = (Kind.NOUN, Kind.PERSON)
 
 _SAYS = frozenset((Kind.VERB, Kind.ADJECTIVE, Kind.COPULA, Kind.MODAL, Kind.NOT))
 
@@ -77,6 +87,9 @@ def settled(tokens: list[Token]) -> list[Token]:
                 continue
         if token.word in _HOW_GOOD and _only_a_noun(out):
             token = Token(token.start, token.end, "怎么样", Kind.ASK, asks=True)
+        if previous is not None and _joins(previous, token, following):
+            at += 1
+            continue
         _place(token, previous, following, tokens, at)
         if _is_little_name(token, following):
             assert following is not None
@@ -128,6 +141,30 @@ def _repeats(previous: Token, token: Token) -> bool:
     return token.kind is Kind.VERB and token.word == previous.word and token.start == previous.end
 
 
+def _joins(previous: Token, token: Token, following: Token | None) -> bool:
+    """Take the token into the one before: 机器人甲, 王姐, 最多."""
+    if previous.end != token.start:
+        return False
+    if token.word in _NUMBERED and previous.kind in (Kind.NOUN, Kind.PERSON):
+        previous.type = PieceType.NAME
+    elif token.word in _TITLES and len(previous.word) == 1 and previous.word in _SURNAMES:
+        previous.kind, previous.type = Kind.PERSON, PieceType.NAME
+    elif (
+        previous.word == "最"
+        and token.word in ("多", "少")
+        and following is not None
+        and following.kind in (Kind.VALUE, Kind.VERB)
+    ):
+        previous.word, previous.end = ("至多" if token.word == "多" else "至少"), token.end
+        previous.kind, previous.type = Kind.DETERMINER, PieceType.QUANTIFIER
+        return True
+    else:
+        return False
+    previous.word += token.word
+    previous.end = token.end
+    return True
+
+
 def _is_little_name(token: Token, following: Token | None) -> bool:
     """老王, 小李, 阿强: a name, also where the segmenter drew the surname to what follows."""
     if token.word not in ("老", "小", "阿") or following is None or following.start != token.end:
@@ -152,9 +189,29 @@ def _place(
     verbal = before in (Kind.VERB, Kind.ADJECTIVE)
     if word in ("是不是", "是否") and after in _NAMES_THINGS:
         token.kind, token.asks = Kind.COPULA, True
+    elif word == "来" and after is Kind.VERB and before in (Kind.NOUN, Kind.PERSON):
+        token.kind = Kind.EMPTY  # 由 A 来 B, 用 A 来 B
+    elif word == "叫" and following is not None and _is_name(following) and before in _NAMED:
+        token.kind, token.value = Kind.COPULA, ""
+    elif (
+        token.kind is Kind.VERB
+        and before is Kind.MEASURE
+        and after not in (Kind.OF, Kind.NOUN, Kind.VALUE)
+    ):
+        token.kind = Kind.NOUN
+    elif (
+        token.kind is Kind.VERB
+        and len(word) == 2
+        and before is Kind.BREAK
+        and after is Kind.NOUN
+        and at + 2 < len(tokens)
+        and tokens[at + 2].kind in (Kind.PASSIVE, Kind.COPULA)
+    ):
+        token.kind = Kind.NOUN  # 采集进程 before 被
     elif word == "由":
         place = following is None or following.tag.startswith("ns")
-        if place or before not in (Kind.NOUN, Kind.PERSON, Kind.VALUE):
+        someone = after is Kind.PERSON or (following is not None and _is_name(following))
+        if place or (before not in (Kind.NOUN, Kind.PERSON, Kind.VALUE) and not someone):
             token.kind, token.value = Kind.PREPOSITION, "从"
     elif word == "该" and after is Kind.NOUN:
         token.word, token.kind, token.value = "这", Kind.DETERMINER, ""
@@ -297,6 +354,10 @@ def _place(
         token.kind = Kind.NOUN
 
 
+def _is_name(token: Token) -> bool:
+    return token.type is PieceType.NAME and token.kind in (Kind.PERSON, Kind.NOUN)
+
+
 def _is_said_to_be(tokens: list[Token], at: int, before: Kind, after: Kind) -> bool:
     """The last word of "A is B": a noun, whatever its class."""
     ends = after in (Kind.BREAK, Kind.QUESTION) and before in (Kind.NOUN, Kind.ADJECTIVE)
@@ -343,7 +404,7 @@ def _has_verb_next(tokens: list[Token], at: int) -> bool:
         if token.kind in (Kind.VERB, Kind.ADJECTIVE, Kind.MODAL, Kind.COPULA):
             return True
         if token.kind in (Kind.PREPOSITION, Kind.OBJECT, Kind.PASSIVE):
-            return _has_verb_ahead(tokens, at)
+            return token.word in _VERBS_TOO or _has_verb_ahead(tokens, at)
         if token.kind not in (Kind.ADVERB, Kind.TENSE):
             return False
     return False

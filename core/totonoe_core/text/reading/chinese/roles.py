@@ -208,7 +208,10 @@ def _tense(state: _State, tokens: list[Token], at: int) -> None:
             and not state.last.tense
             and not state.last.negated
             and not state.last.modality
+            and not any(p.role == Role.AGENT for p in state.subjects)
         ):
+            # With a doer, "has done" and "does" differ no more than an aspect; without, a bare
+            # verb would be an order.
             state.last.tense = "past"
     elif token.word == "过" and before is not None and before.kind in (Kind.VERB, Kind.COMPLEMENT):
         if state.last is not None:

@@ -16,6 +16,7 @@ import rjieba
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
     GRAMMAR,
+    MEASURES,
     NEGATION_FREE,
     PRONOUNS,
     QUANTIFIERS,
@@ -46,6 +47,8 @@ _WITH_ASPECT = words(
 _TWO_WORDS = words("还有 都有 也有 又有 有何 有啥 没啥")
 
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
+
+_PUTS = frozenset("带关加贴装写戴穿锁补附盖接插系绑挂")
 
 _PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在被把是")
 
@@ -124,6 +127,13 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         return ("想", "v", 0), (word[1], "v", 1)
     if len(word) == 2 and word[1] in "过了着" and tag[:1] == "v" and word not in _WITH_ASPECT:
         return (word[0], "v", 0), (word[1], "u", 1)
+    if len(word) == 2 and word[0] in "这那每各某" and word[1] in MEASURES and not is_listed(word):
+        return (word[0], "r", 0), (word[1], "q", 1)
+    if len(word) == 2 and word[1] == "上" and tag[:1] == "v" and word[0] in _PUTS:
+        return (word[0], "v", 0), ("上", "f", 1)
+    if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
+        # A preposition that a guessed name swallowed.
+        return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
     if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
         return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
