@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from totonoe_core.text.reading.chinese.grammar import Kind
+from totonoe_core.text.reading.chinese.idioms import Spans, plainly
 from totonoe_core.text.reading.chinese.place import settled
 from totonoe_core.text.reading.chinese.script import simplify
 from totonoe_core.text.reading.chinese.token import Token, make_token
@@ -59,7 +60,7 @@ def cut(text: str) -> tuple[str, list[Token]]:
         text = " " * start + text[start:end] + " " * (len(text) - end)
         plain = " " * start + plain[start:end] + " " * (len(plain) - end)
     holes = _holes(text, plain)
-    masked, origins = _mask(plain, holes)
+    masked, spans = plainly(*_mask(plain, holes))
     by_start = {hole.start: hole for hole in holes}
     tokens: list[Token] = []
     at = 0
@@ -69,13 +70,14 @@ def cut(text: str) -> tuple[str, list[Token]]:
         if word.isspace():
             continue
         if word == _HOLE:
-            hole = by_start.get(origins[start])
+            hole = by_start.get(spans[start][0])
             if hole is not None:
                 tokens.append(hole)
             continue
         for part, part_tag, offset in word_parts(word, tag):
-            begin = origins[start + offset]
-            tokens.append(make_token(begin, begin + len(part), part, class_of(part, part_tag)))
+            begin = spans[start + offset][0]
+            end = spans[start + offset + len(part) - 1][1]
+            tokens.append(make_token(begin, end, part, class_of(part, part_tag)))
     return plain, settled(tokens)
 
 
@@ -139,19 +141,19 @@ def _one_dot(name: str) -> str:
     return re.sub("[・•‧]", "·", name)
 
 
-def _mask(plain: str, holes: list[Token]) -> tuple[str, list[int]]:
-    """The text with one character for each hole, and where each character came from."""
+def _mask(plain: str, holes: list[Token]) -> tuple[str, Spans]:
+    """The text with one character for each hole, and where each character stands."""
     parts: list[str] = []
-    origins: list[int] = []
+    spans: Spans = []
     at = 0
     for hole in holes:
         if hole.start < at:
             continue
         parts.append(plain[at : hole.start])
-        origins.extend(range(at, hole.start))
+        spans.extend((n, n + 1) for n in range(at, hole.start))
         parts.append(_HOLE)
-        origins.append(hole.start)
+        spans.append((hole.start, hole.end))
         at = hole.end
     parts.append(plain[at:])
-    origins.extend(range(at, len(plain)))
-    return "".join(parts), origins
+    spans.extend((n, n + 1) for n in range(at, len(plain)))
+    return "".join(parts), spans

@@ -62,6 +62,9 @@ class _State:
     negated: bool = False
     modality: str = ""
     tense: str = ""
+    asks: bool = False
+    has_doer: bool = False
+    """The last predicate has an agent, in a statement."""
     case: str = ""
     """Role that the next phrase gets from a preposition."""
 
@@ -74,8 +77,8 @@ def assign(tokens: list[Token]) -> bool:
     bool
         True if the text asks.
     """
-    state = _State()
     asks = any(t.asks or t.kind is Kind.QUESTION for t in tokens)
+    state = _State(asks=asks)
     at = 0
     while at < len(tokens):
         at = _step(state, tokens, at)
@@ -198,7 +201,9 @@ def _negation(state: _State, tokens: list[Token], at: int) -> int:
 def _tense(state: _State, tokens: list[Token], at: int) -> None:
     token = tokens[at]
     before = tokens[at - 1] if at else None
-    if token.value == "done":
+    if token.value == "done" and token.word != "了":
+        state.tense = "done"
+    elif token.value == "done":
         following = tokens[at + 1].kind if at + 1 < len(tokens) else Kind.BREAK
         if (
             before is not None
@@ -208,7 +213,7 @@ def _tense(state: _State, tokens: list[Token], at: int) -> None:
             and not state.last.tense
             and not state.last.negated
             and not state.last.modality
-            and not any(p.role == Role.AGENT for p in state.subjects)
+            and not state.has_doer
         ):
             # With a doer, "has done" and "does" differ no more than an aspect; without, a bare
             # verb would be an order.
@@ -304,7 +309,7 @@ def _predicate(state: _State, token: Token) -> None:
     state.copula = False
     token.negated ^= state.negated
     token.modality = state.modality or token.modality
-    token.tense = state.tense or token.tense
+    tense = state.tense or token.tense
     if state.manner and state.last is not None:
         token.role, token.head = Role.ADVERB, state.last
     else:
@@ -332,6 +337,8 @@ def _predicate(state: _State, token: Token) -> None:
                 for head in phrase.heads:
                     head.role = "prep:从"
     state.subjects = plain
+    state.has_doer = not state.asks and any(p.role == Role.AGENT for p in state.waiting)
+    token.tense = ("" if state.has_doer else "past") if tense == "done" else tense
     for phrase in carried:
         for head in phrase.heads:
             head.role, head.head = Role.PATIENT, token

@@ -26,7 +26,7 @@ from totonoe_core.text.reading.chinese.grammar import (
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 
-_NO_WORDS = ("服务器端", "很漂亮", "今天天气", "不断改进")
+_NO_WORDS = ("服务器端", "很漂亮", "今天天气", "不断改进", "去一趟", "也有", "下围棋", "很快", "很慢")
 """Phrases of the dictionary that tear the words beside them."""
 
 _NO_SUPERLATIVE = words("最近 最后 最终 最初 最先 最少 最多")
