@@ -177,6 +177,40 @@ def without_name(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+_OBJECTS = frozenset((Kind.NOUN, Kind.PERSON, Kind.VALUE))
+
+
+def uncleft(tokens: list[Token]) -> list[Token]:
+    """ "The report is Li's writing 的" as "the report by Li written", "what he uses is X" as
+    "he uses X", "who speaks is X" as "X speaks"."""
+    for at, token in enumerate(tokens):
+        if token.kind is not Kind.COPULA or token.asks or at == 0:
+            continue
+        if tokens[at - 1].kind is Kind.OF and at > 1 and tokens[at - 2].kind is Kind.VERB:
+            end = _clause_end(tokens, at)
+            start = at - 2
+            while start and tokens[start - 1].kind not in (Kind.BREAK, Kind.QUESTION):
+                start -= 1
+            rest = tokens[at + 1 : end]
+            if not rest or rest[-1].kind not in _OBJECTS:
+                continue
+            if any(t.kind in _OBJECTS for t in tokens[start : at - 1]):
+                return tokens[: at - 1] + tokens[at + 1 :]
+            return tokens[:start] + rest + tokens[start : at - 1] + tokens[end:]
+        end = _clause_end(tokens, at)
+        if end - at < 3 or tokens[end - 1].kind is not Kind.OF:
+            continue
+        if tokens[end - 2].kind not in (Kind.VERB, Kind.ADJECTIVE, Kind.TENSE, Kind.COMPLEMENT):
+            continue
+        inner = tokens[at + 1 : end - 1]
+        someone = inner[0].kind in (Kind.PERSON, Kind.NOUN) and tokens[at - 1].kind in _OBJECTS
+        by = [token] if someone and inner[-1].kind is not Kind.ADJECTIVE else []
+        if by:
+            token.kind, token.value = Kind.PASSIVE, "by"
+        return tokens[:at] + by + inner + tokens[end:]
+    return tokens
+
+
 def _is_or(token: Token) -> bool:
     return token.word == "还是" and token.kind is Kind.EMPTY
 

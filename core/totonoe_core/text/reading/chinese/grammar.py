@@ -103,7 +103,7 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
     (Kind.TENSE, "", "着 正在 正 在在"),
     (Kind.COPULA, "", "是 就是 即是 即 乃 便是 为的是 算是 算 属于 真是 也是 都是 还是 是的"),
     (Kind.PASSIVE, "", "被 遭 遭到 受到 被人 为所 让人"),
-    (Kind.PASSIVE, "by", "由"),
+    (Kind.PASSIVE, "by", "由 归 经由"),
     (Kind.OBJECT, "", "把"),
     (Kind.PREPOSITION, "在", "在 于 位于"),
     (Kind.PREPOSITION, "从", "从 自 自从 打从 来自"),

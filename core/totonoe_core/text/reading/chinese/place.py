@@ -31,6 +31,8 @@ _VERBS_TOO = words("用 使用 给 在 到 通过 经过 拿")
 
 _NAMES_THINGS = frozenset((Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER))
 
+_BEHIND_NOUNS = frozenset((Kind.NOUN, Kind.PASSIVE, Kind.COPULA, Kind.BREAK))
+
 _NAMED = (Kind.NOUN, Kind.PERSON)
 
 _SAYS = frozenset((Kind.VERB, Kind.ADJECTIVE, Kind.COPULA, Kind.MODAL, Kind.NOT))
@@ -189,6 +191,17 @@ def _place(
     verbal = before in (Kind.VERB, Kind.ADJECTIVE)
     if word in ("是不是", "是否") and after in _NAMES_THINGS:
         token.kind, token.asks = Kind.COPULA, True
+    elif (
+        token.kind is Kind.VERB
+        and len(word) == 2
+        and before is Kind.OF
+        and at > 1
+        and tokens[at - 2].kind in (Kind.NOUN, Kind.PERSON, Kind.VALUE)
+        and after in _BEHIND_NOUNS
+    ):
+        token.kind = Kind.NOUN  # AGV 的充电触点, 他的请假由
+    elif word == "负责" and after is Kind.VERB:
+        token.kind = Kind.EMPTY
     elif word == "来" and after is Kind.VERB and before in (Kind.NOUN, Kind.PERSON):
         token.kind = Kind.EMPTY  # 由 A 来 B, 用 A 来 B
     elif word == "叫" and following is not None and _is_name(following) and before in _NAMED:

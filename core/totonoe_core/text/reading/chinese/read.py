@@ -20,6 +20,7 @@ from totonoe_core.text.reading.chinese.frames import (
     KEPT,
     one_of_two,
     subject_first,
+    uncleft,
     unframed,
     which_there_is,
     without_name,
@@ -48,7 +49,7 @@ def read(text: str) -> Reading:
         Pieces ascending by start. Time grows linearly with the text.
     """
     plain, tokens = cut(text)
-    tokens, wishes = unframed(plain, one_of_two(subject_first(tokens)))
+    tokens, wishes = unframed(plain, one_of_two(subject_first(uncleft(tokens))))
     tokens = without_name(which_there_is(tokens))
     asks = assign(tokens) and not wishes
     lists = lexicon("zh")

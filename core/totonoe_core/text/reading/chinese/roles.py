@@ -37,6 +37,8 @@ _LESS_ASKED = words("一些 总是 再 我 大约")
 
 _CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
 
+_NAMING = frozenset((PieceType.NAME, PieceType.IDENTIFIER, PieceType.PATH))
+
 _PLACED = words("怎么 哪里 什么时候")
 
 
@@ -287,8 +289,11 @@ def _complement(state: _State, phrase: Phrase) -> None:
     elif (
         len(subjects) == 1
         and len(subjects[0].heads) == len(phrase.heads) == 1
-        and (head.type is PieceType.NAME or head.kind is Kind.PERSON)
-        and subjects[0].heads[0].kind is Kind.NOUN
+        and (head.type in _NAMING or head.kind is Kind.PERSON)
+        and (
+            subjects[0].heads[0].kind is Kind.NOUN
+            or (head.type is PieceType.NAME and subjects[0].heads[0].kind is Kind.PERSON)
+        )
         and subjects[0].heads[0].type is PieceType.WORD
         and not state.negated
     ):

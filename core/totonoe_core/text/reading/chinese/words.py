@@ -48,6 +48,8 @@ _TWO_WORDS = words("还有 都有 也有 又有 有何 有啥 没啥")
 
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
 
+_GRADED = frozenset("好慢快大小高低贵远近冷热累忙晚早长短难重轻吵亮暗脏旧新强弱深浅硬软")
+
 _PUTS = frozenset("带关加贴装写戴穿锁补附盖接插系绑挂")
 
 _PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在被把是")
@@ -148,6 +150,8 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
         return _cut_again(word)
     if len(word) > 2 and word[-1] in "吗吧啊呢么" and tag[:2] not in _NAME_TAGS:
         return *_cut_again(word[:-1]), (word[-1], "y", len(word) - 1)
+    if len(word) == 2 and word[0] in "很太" and word[1] in _GRADED:
+        return (word[0], "d", 0), (word[1], "a", 1)
     for prefix in _PREFIXES:
         rest = word[len(prefix) :]
         if len(rest) >= (1 if prefix == "不" else 2) and word.startswith(prefix) and known(rest):

@@ -172,6 +172,9 @@ def _part(text: str, at: int, value: Fraction, end: int, words: CjkGrammar) -> F
     top = plain_number(text, match.end(), words)
     if top is None or not value:
         return None
+    if words.language == "zh" and (top[0] * 100 / value).denominator == 1:
+        # Three of four are 75 %.
+        return at, top[1], PieceType.QUANTITY, f"{number_key(top[0] * 100 / value)} %"
     return at, top[1], PieceType.NUMBER, number_key(top[0] / value)
 
 
@@ -287,6 +290,10 @@ def measured(
             return at, after[1], PieceType.QUANTITY, quantity_key(value + F(1, 2), after[0])
         if text.startswith("月", end + 2):
             return at, end + 3, PieceType.QUANTITY, quantity_key(value + F(1, 2), units.MONTH)
+    if words.language == "zh" and text.startswith("分半", end):
+        # A minute and a half; 分 alone counts points.
+        end += 2 + text.startswith(("钟", "鐘"), end + 2)
+        return at, end, PieceType.QUANTITY, quantity_key(value + F(1, 2), units.MINUTE)
     found = unit_at(text, end, words)
     if found is None:
         counter = longest(text, end + text.startswith(" ", end), words.counters)

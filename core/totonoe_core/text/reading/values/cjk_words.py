@@ -72,10 +72,10 @@ _JA_RELATIVE = """今日=0d 本日=0d きょう=0d 明日=+1d あした=+1d 明�
     毎日=every-d 毎週=every-w 毎月=every-m 毎年=every-y 毎朝=every-morning 毎晩=every-night"""
 _ZH_RELATIVE = """今天=0d 今日=0d 明天=+1d 明日=+1d 后天=+2d 後天=+2d 大后天=+3d 昨天=-1d 昨日=-1d 前天=-2d 大前天=-3d
     今晚=0d-night 昨晚=-1d-night 明晚=+1d-night 今早=0d-morning 明早=+1d-morning 今年=0y 明年=+1y 后年=+2y 後年=+2y 去年=-1y 前年=-2y
-    上周=-1w 下周=+1w 本周=0w 这周=0w 這週=0w 上週=-1w 下週=+1w 上星期=-1w 下星期=+1w 这星期=0w 这个星期=0w 上个星期=-1w
+    上周=-1w 下周=+1w 本周=0w 这周=0w 這週=0w 上週=-1w 下週=+1w 上星期=-1w 下星期=+1w 这星期=0w 这个星期=0w 上个礼拜=-1w 下个礼拜=+1w 上礼拜=-1w 下礼拜=+1w 这礼拜=0w 上个星期=-1w
     下个星期=+1w 上个月=-1m 下个月=+1m 这个月=0m 上個月=-1m 下個月=+1m 這個月=0m 本月=0m 上月=-1m 下月=+1m 次日=+day
     上周末=-1weekend 下周末=+1weekend 这周末=0weekend 本周末=0weekend 下下周=+2w 上上周=-2w 下下个月=+2m 上上个月=-2m 当天=0day 当日=0day 第二天=+day
-    每天=every-d 天天=every-d 每日=every-d 每周=every-w 每週=every-w 每月=every-m 每个月=every-m 每年=every-y 每晚=every-night"""
+    每天=every-d 天天=every-d 每日=every-d 每周=every-w 每星期=every-w 每个星期=every-w 每礼拜=every-w 每个礼拜=every-w 每週=every-w 每月=every-m 每个月=every-m 每年=every-y 每晚=every-night"""
 _KO_RELATIVE = """오늘=0d 내일=+1d 모레=+2d 어제=-1d 그저께=-2d 그제=-2d 이번주=0w 다음주=+1w 지난주=-1w 이번_주=0w
     다음_주=+1w 지난_주=-1w 이번_달=0m 이번달=0m 다음_달=+1m 다음달=+1m 지난달=-1m 지난_달=-1m 올해=0y 내년=+1y 작년=-1y
     매일=every-d 매주=every-w 매월=every-m 매달=every-m 매년=every-y"""

@@ -239,7 +239,7 @@ WORDS: dict[str, dict[str, Unit]] = {
         "角 毛 毛钱": Unit("CNY", F(1, 10)), "美元 美金": Unit("USD"), "欧元": Unit("EUR"),
         "日元": Unit("JPY"), "英镑": Unit("GBP"), "港币 港元": Unit("HKD"), "韩元": Unit("KRW"),
         "卢布": Unit("RUB"), "米 公尺": Unit("m"), "千米 公里": Unit("m", _KILO),
-        "厘米 公分": Unit("m", _CENTI), "毫米": Unit("m", _MILLI), "英寸": SYMBOLS["inch"],
+        "厘米 公分": Unit("m", _CENTI), "毫米": Unit("m", _MILLI), "微米": Unit("m", F(1, 10**6)), "英寸": SYMBOLS["inch"],
         "寸": Unit("寸"), "英尺": SYMBOLS["ft"], "英里": SYMBOLS["mi"], "里": Unit("里"),
         "克": Unit("kg", _MILLI), "千克 公斤": Unit("kg"), "斤": Unit("kg", F(1, 2)),
         "毫克": Unit("kg", F(1, 10**6)), "两重": Unit("kg", F(1, 20)), "吨": Unit("kg", _KILO),
