@@ -27,6 +27,9 @@ _MENTION = re.compile(
     r"(?:^|(?<=[,，。?？!！\s]))([^,，。?？!！\s]{1,30}?)(?=(?:这个词|一词|这句话)?(?:是|的)?(?:什么|啥)意思)"
 )
 
+# An escape of a pattern: in another case it says the contrary.
+_ESCAPE = re.compile(r"\\[A-Za-z]")
+
 # Characters that names from other languages are written with.
 _SOUNDS = (
     "阿埃艾爱安昂奥巴白班邦包保贝本比彼毕宾波伯勃博布采查昌茨达大戴丹当道德登邓迪狄蒂丁东杜敦顿多厄恩尔法范菲费芬丰佛夫弗福"
@@ -96,6 +99,13 @@ def _holes(text: str, plain: str) -> list[Token]:
         for found in find_values(text, "zh")
     ]
     holes = _whole_words(plain, holes)
+    if "\\" in plain:
+        known = {hole.start for hole in holes}
+        holes.extend(
+            Token(*match.span(), match.group(), Kind.VALUE, type=PieceType.IDENTIFIER)
+            for match in _ESCAPE.finditer(plain)
+            if match.start() not in known
+        )
     taken = bytearray(len(text))
     for hole in holes:
         taken[hole.start : hole.end] = b"\1" * (hole.end - hole.start)
