@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from totonoe_core.text.reading.chinese.read import read
+from totonoe_core.text.reading.chinese.wrapping import inner
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 
 _LIGHT = 0.5
@@ -58,6 +59,45 @@ SAME = [
     ("which of two", "火车好还是飞机好", "飞机好还是火车好"),
     ("what there is", "有什么好看的书", "什么书好看"),
     ("what it is called", "这首歌的名字叫什么", "这首歌叫什么名字"),
+    ("by whom, without aspect", "法务审查了这份协议", "这份协议由法务审查"),
+    ("来 before a verb", "校验器调用加载器", "加载器由校验器来调用"),
+    ("cleft", "这份周报是李娜写的", "李娜写这份周报"),
+    ("what is used", "小组用的是飞书", "小组用飞书"),
+    ("whose name", "我们的队长叫赵敏", "赵敏是我们的队长"),
+    ("converse of a comparison", "小何比小杜高", "小杜比小何矮"),
+    ("converse of a superior", "冯涛是韩雪的上司", "韩雪是冯涛的下属"),
+    ("converse of marrying", "何平娶了宋佳", "宋佳嫁给了何平"),
+    ("numbered things", "机器人乙把零件递给了机器人甲", "零件由机器人乙递给机器人甲"),
+    ("fronted place", "在办公室张伟习惯站着工作", "张伟在办公室习惯站着工作"),
+    ("fronted time", "十月我的侄子开始工作", "我的侄子十月开始工作"),
+    ("already done", "车票已经买了", "车票买了"),
+    ("denied twice", "张伟非喝咖啡不可", "张伟必须喝咖啡"),
+    ("nobody does not", "没有人不喜欢她", "大家都喜欢她"),
+    ("cause behind", "服务中断的原因是磁盘写满", "磁盘写满导致服务中断"),
+    ("not all", "并非所有模块都有测试", "有些模块没有测试"),
+    ("only if not", "只要不停电就继续运行", "除非停电，否则就继续运行"),
+    ("hobby", "张伟的爱好是钓鱼", "张伟喜欢钓鱼"),
+    ("takes care of", "李娜负责维护网关", "李娜维护网关"),
+    ("a part of a whole", "五分之二的门店盈利", "40% 的门店盈利"),
+    ("a minute and a half", "等待两分半钟", "等待 150 秒"),
+    ("every week", "每个礼拜备份", "每周备份"),
+]
+WRAPPED = [
+    ("label", "备注：网关每月重启"),
+    ("label of two words", "工作记录：网关每月重启"),
+    ("numbered label", "约定 12：网关每月重启"),
+    ("brackets", "【运维】网关每月重启"),
+    ("two brackets", "[memory][项目] 网关每月重启"),
+    ("heading", "## 注意事项\n网关每月重启"),
+    ("hashtags", "网关每月重启 #运维 #备忘"),
+    ("element", "<note>网关每月重启</note>"),
+    ("by the way", "顺便提一下，网关每月重启"),
+    ("as discussed", "正如之前讨论的，网关每月重启"),
+    ("greeting and thanks", "大家好，提醒一下，网关每月重启，谢谢"),
+    ("source", "据用户所说：网关每月重启"),
+    ("sign", "📌 网关每月重启"),
+    ("closing", "网关每月重启，特此通知。"),
+    ("traditional", "備註：網關每月重啟"),
 ]
 DIFFERENT = [
     ("who manages whom", "张伟管理李娜", "李娜管理张伟"),
@@ -90,6 +130,26 @@ DIFFERENT = [
     ("which is asked", "他什么时候来", "他为什么来"),
     ("direction", "公司位于北京东部", "公司位于北京西部"),
     ("tool and object", "用Python调用Java", "用Java调用Python"),
+    ("who wore what", "戴红帽子的人修车，戴白帽子的人看书", "戴白帽子的人修车，戴红帽子的人看书"),
+    ("comparison turned", "小何比小杜高", "小杜比小何高"),
+    ("superior turned", "冯涛是韩雪的上司", "韩雪是冯涛的上司"),
+    ("marriage turned", "何平嫁给了宋佳", "宋佳嫁给了何平"),
+    ("cause turned", "断电导致死机", "死机导致断电"),
+    ("numbered things turned", "机器人甲等机器人乙", "机器人乙等机器人甲"),
+    ("not yet", "协议已经签了", "协议还没签"),
+    ("not lost", "收据丢了", "收据没丢"),
+    ("can be understood", "他听得懂粤语", "他听不懂粤语"),
+    ("not refunded", "这笔费用可以退还", "这笔费用不予退还"),
+    ("不住 is no adverb", "张伟不住在天津", "张伟持续在天津"),
+    ("not cut off", "机房不断电", "机房持续电"),
+    ("not married", "何平没娶宋佳", "宋佳嫁给了何平"),
+    ("did not cause", "升级没有导致故障", "升级导致故障"),
+    ("no hobby", "钓鱼不是张伟的爱好", "张伟喜欢钓鱼"),
+    ("escapes", r"用 \w+ 匹配", r"用 \W+ 匹配"),
+    ("maximum", "取最大值", "取最小值"),
+    ("done or to be done", "重启了网关", "重启网关"),
+    ("label that says something", "端口：8080", "备注：8080"),
+    ("brackets that say something", "【生产】开启调试日志", "【测试】开启调试日志"),
 ]
 
 
@@ -101,6 +161,16 @@ def _ids(rows: list[tuple[str, str, str]]) -> list[str]:
 def test_read_same_statement_in_other_words_gives_same_parts(_why: str, one: str, two: str) -> None:
     assert _parts(read(one)) == _parts(read(two))
     assert read(one).asks == read(two).asks
+
+
+@pytest.mark.parametrize(("_why", "text"), WRAPPED, ids=[row[0] for row in WRAPPED])
+def test_read_wrapped_statement_gives_the_parts_of_the_bare_one(_why: str, text: str) -> None:
+    assert _parts(read(text)) == _parts(read("网关每月重启"))
+
+
+@pytest.mark.parametrize("text", ["备注：", "你好", "谢谢", "## 备注"])
+def test_inner_of_a_mere_wrapper_is_all_of_it(text: str) -> None:
+    assert inner(text) == (0, len(text))
 
 
 @pytest.mark.parametrize(("_why", "one", "two"), DIFFERENT, ids=_ids(DIFFERENT))
@@ -131,7 +201,7 @@ def test_read_negation_reaches_the_verb_over_adverbs_and_prepositions() -> None:
         ("明天可能下雨", "下雨", "may", ""),
         ("他打算辞职", "辞职", "plan", ""),
         ("他去过日本", "去", "", "past"),
-        ("他已经毕业", "毕业", "", "past"),
+        ("已经毕业", "毕业", "", "past"),
         ("系统将升级", "升级", "", "future"),
         ("他很少抽烟", "抽烟", "hardly", ""),
     ],

@@ -1,8 +1,11 @@
 """Chinese texts, simplified or traditional, to readings.
 
+wrapping labels, greetings and the like, which are left out
+idioms   wordings that do not mean what their words do, put plainly
 script   traditional to simplified, width
 words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words
+joined   words that were left in two
 place    its kind where it stands
 cut      the text to tokens, by these and `values`
 frames   wordings that say the same, made one
@@ -72,8 +75,8 @@ def _key(token: Token, lists: Lexicon) -> str:
 def _ambiguous(kept: list[Token], keys: dict[int, str]) -> set[str]:
     """Keys that several tokens have and that do not name one place in the sentence.
 
-    Two that play the same part of one word, each with at most one dependant ("A cars and B cars"), may be
-    taken for each other; else it matters to which of them a dependant belongs.
+    Two that play the same part of one word, each with at most one dependant ("A cars and B
+    cars"), may be taken for each other; else it matters to which of them a dependant belongs.
     """
     counts = Counter(keys[id(t)] for t in kept)
     repeated = {key for key, count in counts.items() if count > 1}

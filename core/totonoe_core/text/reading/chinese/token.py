@@ -107,8 +107,11 @@ def make_token(start: int, end: int, word: str, tag: str) -> Token:
     matched = _A_NOT_A.fullmatch(low)
     if matched:
         return Token(start, end, matched.group(1), Kind.VERB, asks=True)
-    if len(low) == 3 and low[1] in "不得" and tag[:1] in "vldi" and (
-        low[2] in _RESULTS or known(low[0] + low[2])
+    if (
+        len(low) == 3
+        and low[1] in "不得"
+        and tag[:1] in "vldi"
+        and (low[2] in _RESULTS or known(low[0] + low[2]))
     ):
         # 打不开, 打得开: what can be done or not.
         verb = Token(start, end, low[0] + low[2], Kind.VERB, tag="v", modality="can")

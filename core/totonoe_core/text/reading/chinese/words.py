@@ -26,14 +26,24 @@ from totonoe_core.text.reading.chinese.grammar import (
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 
-_NO_WORDS = ("服务器端", "很漂亮", "今天天气", "不断改进", "去一趟", "也有", "下围棋", "很快", "很慢")
+_NO_WORDS = (
+    "服务器端",
+    "很漂亮",
+    "今天天气",
+    "不断改进",
+    "去一趟",
+    "也有",
+    "下围棋",
+    "很快",
+    "很慢",
+)
 """Phrases of the dictionary that tear the words beside them."""
 
 _NO_SUPERLATIVE = words("最近 最后 最终 最初 最先 最少 最多")
 
 _WITH_RESULT = words(
     "看到 得到 感到 遇到 找到 收到 受到 想到 听到 达到 提到 遭到 直到 等到 做到 遇到 碰到 见到 "
-    "学到 拿到 买到 接到 "
+    "送到 学到 拿到 买到 接到 "
     "存在 所在 潜在 内在 好在 正在 实在 现在 感到 迟到 签到 周到 报到 意识到 补给 供给 配给 "
     "不在 还在 有在"
 )

@@ -20,6 +20,7 @@ from totonoe_core.text.reading.values.units import Unit, number_key, quantity_ke
 F = Fraction
 Found = tuple[int, int, PieceType, str]
 
+_GAPPED = frozenset("万亿萬億")
 _SYMBOL = re.compile(
     r" ?((?:US)?[$€£¥₩]|[%％‰]|[°℃℉][CF]?|[A-Za-zµμΩ]{1,4}(?:/[a-z]{1,3})?[²³]?|[㎏㎞㎝㎜㎡])"
     r"(?![A-Za-z0-9_])"
@@ -73,6 +74,11 @@ def plain_number(text: str, at: int, words: CjkGrammar) -> tuple[Fraction, int, 
             if len(surface) > 1 and surface[0] == "0" and surface[1] != "." and not seen:
                 return value, next_end, surface
             scaled = False
+            if (
+                text[next_end : next_end + 1] == " "
+                and text[next_end + 1 : next_end + 2] in _GAPPED
+            ):
+                next_end += 1  # 1.2 亿
             while (scale := _SCALES.get(text[next_end : next_end + 1])) is not None:
                 if (
                     text[next_end] in "百千十"
