@@ -1,7 +1,7 @@
 """What is wrapped around a Chinese text and says nothing of what it says.
 
 Labels before a colon or in brackets, headings, greetings, "by the way", "as discussed": only of
-a closed list (`text/lexicon/zh/wrappers.txt`), since 端口: or 【生产】 says something.
+a closed list (`text/lexicon/zh/wrapping.txt`), since 端口: or 【生产】 says something.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _says(plain: str, start: int, end: int) -> bool:
 def _phrases() -> dict[str, str]:
     """Alternatives of each kind, the longest first."""
     found: dict[str, list[str]] = {}
-    file = files("totonoe_core.text.lexicon") / "zh" / "wrappers.txt"
+    file = files("totonoe_core.text.lexicon") / "zh" / "wrapping.txt"
     for line in file.read_text(encoding="utf-8").splitlines():
         kind, *words = line.partition("#")[0].split() or [""]
         found.setdefault(kind, []).extend(words)
