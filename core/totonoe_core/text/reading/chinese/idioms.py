@@ -117,7 +117,19 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (rf"{_AFFIRMED}({_X}{{2,24}}?),({_X}{{0,6}})因此", r"\1,\2"),
 )
-_COMPILED = tuple((re.compile(pattern), template) for pattern, template in _RULES)
+_ANYWHERE = tuple(
+    (re.compile(pattern), template)
+    for pattern, template in _RULES
+    if not pattern.startswith(_AFFIRMED)
+)
+_WHOLE = tuple(
+    (re.compile(pattern), template) for pattern, template in _RULES if pattern.startswith(_AFFIRMED)
+)
+# One of these stands in every text that a rule for whole texts is about.
+_OF_WHOLE = re.compile(
+    "娶|下属|下级|手下|部下|徒弟|比|从|爱好|喜好|兴趣|原因|起因|成因|根源|缘故|罪魁祸首|因|由于|"
+    "导致|造成|引起|引发|致使"
+)
 _GROUP = re.compile(r"\\(\d)")
 
 Spans = list[tuple[int, int]]
@@ -139,7 +151,7 @@ def plainly(masked: str, spans: Spans) -> tuple[str, Spans]:
     list of (int, int)
         The same for the new wording, not ascending where a template moved something.
     """
-    for pattern, template in _COMPILED:
+    for pattern, template in (*_ANYWHERE, *(_WHOLE if _OF_WHOLE.search(masked) else ())):
         for _ in range(_RULES_MAX):
             match = pattern.search(masked)
             if match is None:
