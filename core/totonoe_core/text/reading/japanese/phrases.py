@@ -15,11 +15,19 @@ from totonoe_core.text.reading.japanese.grammar import (
     LIGHT_VERBS,
     PEOPLE,
     SAME_CASE,
+    SAYING,
     Effect,
     Table,
     words_of,
 )
-from totonoe_core.text.reading.japanese.phrase import MANNER, PREDICATE, THING, Phrase, counts
+from totonoe_core.text.reading.japanese.phrase import (
+    MANNER,
+    PREDICATE,
+    THING,
+    Phrase,
+    counts,
+    is_label,
+)
 from totonoe_core.text.reading.japanese.words import (
     ACTION,
     ADJECTIVE,
@@ -29,6 +37,8 @@ from totonoe_core.text.reading.japanese.words import (
     BRACKET,
     CASE,
     COMMA,
+    COUNTER,
+    FIGURE,
     FINAL,
     LINK,
     NAME,
@@ -45,12 +55,15 @@ from totonoe_core.text.reading.japanese.words import (
     TOPIC,
     VALUE,
     VERB,
+    WHEN,
     Word,
 )
+from totonoe_core.text.reading.model import PieceType
 
 _T = TypeVar("_T")
 
 _NEGATING: Final = words_of("未 不 非 無")
+_QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
 _TAIL_MAX: Final = 24  # expressions behind one predicate
 _TOPICS: Final = words_of("は も って こそ さえ すら なんて")
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
@@ -165,11 +178,7 @@ class _Parser:
                 parts[-1].tag = NAME if parts[-1].tag in (NOUN, NAME) else parts[-1].tag
                 self.at += 1
                 continue
-            if (
-                parts
-                and parts[-1].end != word.start
-                and not (parts[-1].surface.isascii() and word.surface.isascii())
-            ):
+            if parts and _ends(parts[-1], word):
                 break
             parts.append(word)
             self.at += 1
@@ -177,6 +186,11 @@ class _Parser:
             counted = parts[-1].value is None or counts(parts[-1])
             if counted and parts[-2].tag not in (VALUE, QUANTIFIER):
                 parts[-2:] = [parts[-1], parts[-2]]  # モニター三台 is 三台のモニター
+        if len(parts) == 2 and is_label(parts[1]) and parts[0].tag in (NOUN, ACTION):
+            if parts[0].key == "バージョン":
+                del parts[0]
+            else:
+                parts.reverse()  # 課題 #412 is #412 の課題
         self._after_compound(parts)
 
     def _after_compound(self, parts: list[Word]) -> None:
@@ -186,16 +200,20 @@ class _Parser:
         if here is None:
             self._thing(parts, "")
             return
-        acts = last.tag in (ACTION, STATE) or (last.tag == SUFFIX and last.surface == "化")
+        makes = last.surface == "化" and last.tag == SUFFIX and len(parts) > 1
+        acts = makes or last.tag in (ACTION, STATE) or (last.tag == NOUN and here.tag == VERB)
         if (
             here.tag == VERB
             and here.normal in ("為る", "出来る", "致す", "為さる", "下さる")
             and acts
         ):
             self.at += 1
-            if last.surface == "化" and len(parts) > 1:
+            if makes:
                 parts.pop()
             phrase = self._predicate(parts, here.form)
+            if makes:
+                last.key = "化"
+                phrase.aspect = last
             if here.normal == "出来る" and not phrase.modality:
                 phrase.modality = "can"
             return
@@ -237,7 +255,11 @@ class _Parser:
         """Particles behind a thing."""
         words = self.words
         phrase = self._thing(parts, "")
+        before = self.at
         case = self._match(CASES)
+        following = words[self.at].base if self.at < len(words) else ""
+        if case and words[self.at - 1].base == "て" and following in ("いる", "おる", "ある"):
+            self.at, case = before, None  # を使っている is a predicate, を使って a case
         if case is not None:
             if case in ("は", "も"):
                 phrase.topic = True
@@ -253,12 +275,13 @@ class _Parser:
                     break
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
             elif word.tag == TOPIC or word.surface in _TOPICS:
-                if word.surface in ("しか",):
+                if word.surface == "しか":
                     phrase.limit = "しか"
                 phrase.topic = True
             elif word.tag == PARTICLE:
                 if word.surface in _LIMITS:
                     phrase.limit = word.surface
+                    phrase.topic |= word.surface == "しか"
                 elif word.surface in ("や", "とか", "か"):
                     phrase.case = "や" if word.surface != "か" else phrase.case
                 elif word.surface in ("より",):
@@ -274,6 +297,9 @@ class _Parser:
     def _thing(self, parts: list[Word], case: str) -> Phrase:
         phrase = Phrase(parts, THING)
         phrase.case = case
+        if len(parts) > 1 and parts[-1].tag == SUFFIX and parts[-1].surface == "化":
+            phrase.aspect = parts.pop()  # ビルドの高速化
+            parts[-1].tag = ACTION
         if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in _NEGATING:
             phrase.words = parts[1:]
             phrase.negated = True
@@ -305,6 +331,7 @@ class _Parser:
             phrase.modality = "can"
         if last.tag == ADJECTIVE and last.normal == "無い":
             phrase.negated = not phrase.negated
+            last.normal = last.key = "有る"
         self.found.append(phrase)
         form = form or last.form
         if form.startswith("命令形"):
@@ -390,11 +417,15 @@ class _Parser:
             phrase.link = "if"
             self.at += 1
         elif word.tag == CASE and word.surface == "と":
-            phrase.link = "quote"
+            phrase.link = "quote" if self._quotes() else "if"
             self.at += 1
         elif word.tag == CASE and word.surface == "に":
             phrase.link = "te"
             self.at += 1
+
+    def _quotes(self) -> bool:
+        following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]
+        return any(word.normal in SAYING or word.key in SAYING for word in following)
 
     def _nominalised(self, phrase: Phrase) -> None:
         """Pass こと, の, ところ behind a clause and read the case of what they make."""
@@ -418,6 +449,8 @@ class _Parser:
                 self._say(phrase, effect)
             return
         phrase.link = "noun"
+        if following.base == "は" and word.tag == NOMINALISER:
+            phrase.cleft = True
         while self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
             word = words[self.at]
             if word.tag == CASE:
@@ -425,6 +458,19 @@ class _Parser:
             else:
                 phrase.topic = True
             self.at += 1
+
+
+def _ends(last: Word, word: Word) -> bool:
+    """Whether a compound ends between two nominal words."""
+    dated = last.value is not None and last.value.type in (PieceType.DATE, PieceType.TIME)
+    if dated and word.tag not in (SUFFIX, COUNTER, VALUE, FIGURE):
+        return True  # 毎月レポートを出す
+    if last.end == word.start:
+        return False
+    latin = last.surface.isascii(), word.surface.isascii()
+    # API キー is one word, 今日 Python は two.
+    joined = all(latin) or (any(latin) and word.start - last.end == 1 and last.tag != WHEN)
+    return not joined or dated
 
 
 _TAIL: Final = frozenset((AUXILIARY, LINK, FINAL, TOPIC, PARTICLE, NOMINALISER, CASE))

@@ -7,16 +7,22 @@ from typing import Final
 from totonoe_core.text.reading.japanese.grammar import (
     GIVING,
     NO_OBJECT,
+    ORGANISATIONS_END,
     PEOPLE,
     PEOPLE_END,
     PLACING,
     STANDING,
+    TRANSITIVE,
+    words_of,
 )
-from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase
+from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase, is_time
 from totonoe_core.text.reading.japanese.words import ACTION, NAME, VERB, Word
 from totonoe_core.text.reading.model import Role
 
 CAUSER: Final = "prep:causer"
+TIME: Final = "time"
+BEGINNING: Final = words_of("始まる 始める 開く 起動 実行 出発")
+"""Predicates of which から and に give the same time."""
 
 
 def resolve(predicate: Phrase) -> None:
@@ -27,13 +33,19 @@ def resolve(predicate: Phrase) -> None:
     word = predicate.words[-1]
     objects = word.normal in NO_OBJECT or predicate.modality in ("want", "can")
     subject = "が" in cases
-    topics = [each for each in args if each.topic and each.case == ""]
+    topics = [each for each in args if each.topic and each.case == "" and not is_time(each)]
     for each in args:
         if each.sort == MANNER:
             each.role = Role.ADVERB
             continue
         case = each.case
-        if case == "が" and objects and "を" not in cases and not _acts(each.words[-1]):
+        if (case in ("", "に", "で") and each.sort == THING and is_time(each)) or (case == "から" and is_time(each) and word.key in BEGINNING):
+            each.role = TIME
+        elif case == "" and each.limit == "しか":
+            other = subject or len(topics) > 1
+            acting = _acts(each.words[-1]) or predicate.words[-1].tag not in (VERB, ACTION)
+            each.role = Role.AGENT if acting and not other else Role.PATIENT
+        elif case == "が" and objects and "を" not in cases and not _acts(each.words[-1]):
             each.role = Role.PATIENT
         elif case in ("が", ""):
             if case == "" and not each.topic:
@@ -75,12 +87,22 @@ def _beside_subject(predicate: Phrase, cases: set[str]) -> str:
         return Role.TOPIC
     if word.tag not in (VERB, ACTION):
         return Role.TOPIC
+    if word.key in TRANSITIVE or word.normal in TRANSITIVE:
+        return Role.PATIENT
     subjects = (each.words[-1] for each in predicate.args if each.case == "が")
     return Role.PATIENT if any(one.tag == NAME or _acts(one) for one in subjects) else Role.TOPIC
 
 
 def _acts(word: Word) -> bool:
-    return word.key in PEOPLE or (word.value is None and word.normal[-1:] in PEOPLE_END)
+    if word.key in PEOPLE:
+        return True
+    return word.value is None and (
+        word.normal[-1:] in PEOPLE_END or word.normal in ORGANISATIONS_END
+    )
+
+
+def _named(word: Word) -> bool:
+    return word.tag == NAME or _acts(word)
 
 
 def _passive(predicate: Phrase, cases: set[str]) -> None:
@@ -97,7 +119,7 @@ def _passive(predicate: Phrase, cases: set[str]) -> None:
                 each.head = next(one for one in predicate.args if one.case == "を")
         elif (
             each.case == "によって"
-            or (each.case == "から" and gives)
+            or (each.case == "から" and (gives or _named(each.words[-1])) and not placing)
             or (each.case == "に" and (not placing or _acts(each.words[-1])))
         ):
             each.role = Role.AGENT

@@ -295,6 +295,15 @@ def _some(found: list[Word]) -> list[Word]:
     return result
 
 
+def _joined_tag(whole: list[Word]) -> str:
+    last = whole[-1].tag
+    if last == SUFFIX:
+        return NOUN
+    if last == AUXILIARY and whole[0].tag == VERB:  # 走らせる
+        return VERB
+    return last if last in _OPEN else ADVERB
+
+
 def _is_potential(normal: str, base: str, conjugation: str) -> bool:
     return (
         conjugation.startswith("下一段")
@@ -318,7 +327,7 @@ def _join(
                 last, normal = whole[-1], "".join(parts)
                 one = Word("".join(each.surface for each in whole), word.start, last.end, normal)
                 one.base, one.form = last.base, last.form
-                one.tag = last.tag if last.tag in _OPEN else ADVERB
+                one.tag = _joined_tag(whole)
                 if last.base == "ない":  # つまらない denies nothing
                     one.tag = ADJECTIVE
                 one.key = keys.get(normal, normal)
