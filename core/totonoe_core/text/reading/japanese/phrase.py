@@ -29,6 +29,8 @@ class Phrase:
     link : str
         How a predicate goes on: "" (ends a sentence), rel (before a noun), te, if, because, but,
         quote, noun (made a noun).
+    light : bool
+        Only says what sort of thing its neighbour is: 楽器 of ピアノという楽器.
     cleft : bool
         Made the topic by のは: what follows may be a part of it.
     """
@@ -36,7 +38,7 @@ class Phrase:
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = limit = role = ""
     topic = negated = passive = causative = done = receives = lasting = no_more = False
-    past = asks = orders = be = comma = cleft = False
+    past = asks = orders = be = comma = cleft = light = False
     aspect: Word | None = None
     head: Phrase | None = None
 

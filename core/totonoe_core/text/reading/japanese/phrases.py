@@ -186,6 +186,8 @@ class _Parser:
             counted = parts[-1].value is None or counts(parts[-1])
             if counted and parts[-2].tag not in (VALUE, QUANTIFIER):
                 parts[-2:] = [parts[-1], parts[-2]]  # モニター三台 is 三台のモニター
+        if len(parts) > 1 and parts[-1].normal in ("前", "後") and parts[-2].tag == ACTION:
+            parts[-2:] = [parts[-1], parts[-2]]  # 再起動後 is 再起動の後
         if len(parts) == 2 and is_label(parts[1]) and parts[0].tag in (NOUN, ACTION):
             if parts[0].key == "バージョン":
                 del parts[0]
@@ -356,8 +358,14 @@ class _Parser:
             effect = self._match(AFTER_PREDICATE)
             if effect is None:
                 break
-            self._say(phrase, effect)
             form = words[self.at - 1].form
+            if form == "連用形-ニ" and effect.modality == "seem":
+                phrase.link = "so"  # 失敗しないように確かめる
+                break
+            self._say(phrase, effect)
+            if words[before].form == "仮定形-融合" and words[before].base == "ない":
+                self._must_colloquially(phrase)
+                break
             if words[before].base == "だ" and words[before].form == "意志推量形":
                 phrase.modality = phrase.modality or "seem"
             if form == "仮定形-一般" and words[self.at - 1].base in ("た", "だ"):
@@ -371,6 +379,18 @@ class _Parser:
         if not phrase.link:
             self._link(phrase, form)
         return phrase
+
+    def _must_colloquially(self, phrase: Phrase) -> None:
+        """行かなきゃ, 行かなきゃいけない; with something else behind it a condition."""
+        following = self._bases(self.at, 2)
+        closes = following in (("いける", "ない"), ("なる", "ない"))
+        if closes:
+            self.at += 2
+        ends = self.at >= len(self.words) or self.words[self.at].tag in (STOP, FINAL)
+        if closes or ends:
+            phrase.negated, phrase.modality = not phrase.negated, "must"
+        else:
+            phrase.link = "if"
 
     def _say(self, phrase: Phrase, effect: Effect) -> None:
         if effect.flips:
@@ -476,5 +496,5 @@ def _ends(last: Word, word: Word) -> bool:
 _TAIL: Final = frozenset((AUXILIARY, LINK, FINAL, TOPIC, PARTICLE, NOMINALISER, CASE))
 _TAIL_WORDS: Final = words_of(
     "ない 無い 必要 こと 方 ほう つもり 予定 はず 筈 わけ 訳 もの ところ 様子 状態 可能"
-    " 得る うる かねる いい よい"
+    " 得る うる かねる いい よい ほか 他 以外"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
@@ -123,6 +124,8 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
         phrase.modality,
         tense,
     )
+    if phrase.light and pieces[-1].weight > _LIGHT:
+        pieces[-1] = replace(pieces[-1], weight=_LIGHT)
     if phrase.aspect is not None:
         _piece(phrase.aspect, Role.ADVERB, own, pieces)
     if phrase.limit:

@@ -38,12 +38,28 @@ _MAKING_SO: Final = ("為る", "成る")
 
 def rewrite(phrases: list[Phrase]) -> list[Phrase]:
     """The phrases in their one form; those that only carry grammar are dropped."""
-    phrases = _without_light_verbs(phrases)
+    phrases = _without_light_verbs(_without_sorts(phrases))
     phrases = _remembered(phrases)
     _needed(phrases)
     phrases = _there_is(phrases)
     _end_in_predicate(phrases)
     return phrases
+
+
+def _without_sorts(phrases: list[Phrase]) -> list[Phrase]:
+    """ピアノという楽器を弾く is ピアノを弾く."""
+    if not any(phrase.case == "という" for phrase in phrases):
+        return phrases
+    found: list[Phrase] = []
+    for phrase in phrases:
+        before = found[-1] if found else None
+        if before is None or before.case != "という" or phrase.sort != THING or before.light:
+            found.append(phrase)
+            continue
+        before.case, before.topic, before.limit = phrase.case, phrase.topic, phrase.limit
+        phrase.light, phrase.role, phrase.head, phrase.case = True, Role.MODIFIER, before, "の"
+        found.insert(-1, phrase)
+    return found
 
 
 def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
@@ -135,8 +151,12 @@ def _end_in_predicate(phrases: list[Phrase]) -> None:
         return
     before = phrases[-2] if len(phrases) > 1 else None
     if before is not None and not last.negated and not last.modality:
-        if _is_event_at(before, last):
+        if _is_event_at(before, last) or _is_charge(before, last):
             before.sort, before.topic = PREDICATE, False
+            if not is_time(last):
+                last.case = "が"
+                for each in phrases[:-2]:
+                    each.case = "を" if each.case == "の" else each.case
             _hand(before, last)
             return
         cleft = _cleft(phrases)
@@ -295,6 +315,12 @@ def _is_event_at(event: Phrase, time: Phrase) -> bool:
         and event.key not in RELATIONS
         and is_time(time)
     )
+
+
+def _is_charge(charge: Phrase, who: Phrase) -> bool:
+    """検査の担当は佐藤だ is 佐藤が検査を担当する."""
+    topic = charge.sort == THING and charge.topic and not charge.case
+    return topic and charge.key == "担当者" and who.words[-1].tag == NAME
 
 
 def _cleft(phrases: list[Phrase]) -> Phrase | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
+    AROUND,
     PLACES,
 )
 from totonoe_core.text.reading.japanese.phrase import MANNER, PREDICATE, THING, Phrase, counts
@@ -39,8 +40,11 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
         if phrase.sort == PREDICATE:
             resolve(phrase)
     for phrase in phrases:
-        if phrase.case == "の" and phrase.head is not None and _is_place(phrase.head):
-            place = phrase.head
+        place = phrase.head
+        if place is not None and (
+            (phrase.case == "の" and _is_place(place))
+            or (phrase.link == "rel" and place.key in AROUND)
+        ):
             if place.head is not phrase:
                 phrase.role, phrase.head = place.role, place.head
                 place.role, place.head = Role.MODIFIER, phrase
@@ -49,7 +53,8 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
 
 
 def _is_place(phrase: Phrase) -> bool:
-    return phrase.sort == THING and len(phrase.words) == 1 and phrase.key in PLACES
+    place = phrase.key in PLACES or phrase.key in AROUND
+    return place and phrase.sort == THING and len(phrase.words) == 1
 
 
 def _is_count(phrase: Phrase) -> bool:

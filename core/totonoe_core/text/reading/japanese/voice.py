@@ -52,6 +52,8 @@ def resolve(predicate: Phrase) -> None:
                 each.role = Role.ADVERB if each.sort == THING else Role.UNKNOWN
             elif case == "" and subject and not objects:
                 each.role = _beside_subject(predicate, cases)
+            elif case == "" and not subject and "を" not in cases and _undergoes(each, predicate):
+                each.role = Role.PATIENT
             elif case == "" and each is not topics[-1] and each.topic:
                 each.role = Role.TOPIC  # 期間は差はない: the last は is the subject
             else:
@@ -78,6 +80,15 @@ def resolve(predicate: Phrase) -> None:
         for each in args:
             if each.role == Role.AGENT:
                 each.role = Role.PATIENT
+
+
+def _undergoes(topic: Phrase, predicate: Phrase) -> bool:
+    """Whether は alone marks what it is done to: 報告書は毎月提出する."""
+    word, verb = topic.words[-1], predicate.words[-1]
+    if predicate.passive or predicate.be or verb.tag not in (VERB, ACTION):
+        return False
+    person = _acts(word) or (word.tag == NAME and not word.surface.isascii())
+    return not person and (verb.key in TRANSITIVE or verb.normal in TRANSITIVE)
 
 
 def _beside_subject(predicate: Phrase, cases: set[str]) -> str:
