@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import TIMES
+from totonoe_core.text.reading.japanese.grammar import AROUND, TIMES
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import PieceType
 
@@ -71,4 +71,4 @@ def is_time(phrase: Phrase) -> bool:
     word = phrase.words[-1]
     if word.value is not None:
         return word.value.type in (PieceType.DATE, PieceType.TIME)
-    return word.normal in TIMES
+    return word.normal in TIMES or word.key in AROUND

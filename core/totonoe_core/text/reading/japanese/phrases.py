@@ -219,6 +219,10 @@ class _Parser:
             if here.normal == "出来る" and not phrase.modality:
                 phrase.modality = "can"
             return
+        if here.surface == "で" and self.at + 1 < len(words):
+            after = words[self.at + 1].surface
+            if after in ("しか", "のみ", "だけ", "さえ"):
+                here.tag, here.base = CASE, "で"  # 家でしか
         if here.base in ("だ", "です") and here.tag == AUXILIARY:
             following = words[self.at + 1] if self.at + 1 < len(words) else None
             if here.form == "連用形-ニ":  # 静かに, 無効に

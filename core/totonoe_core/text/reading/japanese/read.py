@@ -15,6 +15,7 @@ from totonoe_core.text.reading.japanese.words import BRACKET, NAME, QUANTIFIER, 
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
 _LIGHT = 0.3
+_WEEKDAYS = frozenset("月火水木金土日")
 _ASIDE_MAX = 60
 """Words between brackets; with more it is no aside but a text."""
 
@@ -63,7 +64,9 @@ def _phrases(found: list[Word]) -> list[Phrase]:
     owners = {id(word): phrase for phrase in result for word in phrase.words}
     for before, inside in asides:
         owner = owners.get(id(before))
+        weekday = len(inside) == 1 and inside[0].surface in _WEEKDAYS and before.value is not None
         for phrase in assign(phrases(inside)):
+            phrase.light = weekday
             if phrase.head is None:
                 phrase.role, phrase.head = Role.MODIFIER, owner
             result.append(phrase)

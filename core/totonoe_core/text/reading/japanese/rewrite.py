@@ -33,6 +33,9 @@ from totonoe_core.text.reading.japanese.words import (
 )
 from totonoe_core.text.reading.model import Role
 
+_ACTION_WITHIN: Final = 6
+"""Phrases between an action and its light verb."""
+
 _MAKING_SO: Final = ("為る", "成る")
 
 
@@ -66,8 +69,11 @@ def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
     """デプロイを行う is デプロイする, デプロイ可能 is デプロイできる."""
     found: list[Phrase] = []
     for phrase in phrases:
+        if phrase is phrases[-1] and _is_verdict(phrase):
+            phrase.sort, phrase.be = PREDICATE, True
         if phrase.sort == PREDICATE or phrase is phrases[-1]:
             _say_of_compound(phrase)
+            _take_action(found, phrase)
             if found and _says_of(found[-1], phrase):
                 found.pop()
                 before = found[-1] if found and phrase.words[-1].tag == ACTION else None
@@ -75,6 +81,33 @@ def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
                     before.case = "を"
         found.append(phrase)
     return found
+
+
+def _is_verdict(phrase: Phrase) -> bool:
+    """再起動が必要, with nothing behind it."""
+    word = phrase.words[-1]
+    alone = len(phrase.words) == 1 and not phrase.case and not phrase.topic
+    return alone and phrase.sort == THING and word.normal in MODAL_NOUNS
+
+
+def _take_action(found: list[Phrase], phrase: Phrase) -> None:
+    """棚卸しは月末に行う is 月末に棚卸しする: the action stands farther from its light verb."""
+    if len(phrase.words) > 1 or phrase.words[-1].normal not in ("行う", "実施", "執り行う"):
+        return
+    for index in range(len(found) - 1, max(-1, len(found) - _ACTION_WITHIN), -1):
+        before = found[index]
+        if before.sort == PREDICATE:
+            return
+        marked = before.case in ("を", "が") or (before.topic and not before.case)
+        if before.sort == THING and marked and before.words[-1].tag == ACTION and not before.limit:
+            if index + 1 == len(found) and before.case:
+                return  # beside it: `_says_of`
+            phrase.words, phrase.be = before.words, False
+            if index and found[index - 1].case == "の":
+                found[index - 1].case = "を"
+            del found[index]
+            phrase.passive = False
+            return
 
 
 def _say_of_compound(phrase: Phrase) -> None:

@@ -21,6 +21,9 @@ from totonoe_core.text.reading.model import Role
 
 CAUSER: Final = "prep:causer"
 TIME: Final = "time"
+HAPPENING: Final = words_of("始める 終わる 開く 開催")
+"""Keys of verbs whose subject, if it is a thing, is what somebody does it to."""
+
 BEGINNING: Final = words_of("始まる 始める 開く 起動 実行 出発")
 """Predicates of which から and に give the same time."""
 
@@ -39,7 +42,9 @@ def resolve(predicate: Phrase) -> None:
             each.role = Role.ADVERB
             continue
         case = each.case
-        if (case in ("", "に", "で") and each.sort == THING and is_time(each)) or (case == "から" and is_time(each) and word.key in BEGINNING):
+        if (case in ("", "に", "で") and each.sort == THING and is_time(each)) or (
+            case == "から" and is_time(each) and word.key in BEGINNING
+        ):
             each.role = TIME
         elif case == "" and each.limit == "しか":
             other = subject or len(topics) > 1
@@ -74,11 +79,11 @@ def resolve(predicate: Phrase) -> None:
         for each in args:
             if each.role == Role.AGENT:
                 each.role = "prep:for"
-            elif each.case in ("に", "から"):
+            elif each.case in ("に", "から") and each.role != TIME:
                 each.role = Role.AGENT
-    elif (predicate.done or word.normal in STANDING) and "を" not in cases:
+    elif "を" not in cases and (predicate.done or word.normal in STANDING or word.key in HAPPENING):
         for each in args:
-            if each.role == Role.AGENT:
+            if each.role == Role.AGENT and (word.key not in HAPPENING or not _acts(each.words[-1])):
                 each.role = Role.PATIENT
 
 
@@ -128,6 +133,8 @@ def _passive(predicate: Phrase, cases: set[str]) -> None:
             else:  # 田中が財布を盗まれる: it was his
                 each.role = Role.MODIFIER
                 each.head = next(one for one in predicate.args if one.case == "を")
+        elif each.role == TIME or each.words[-1].value is not None:
+            continue  # 来週に変更される
         elif (
             each.case == "によって"
             or (each.case == "から" and (gives or _named(each.words[-1])) and not placing)
