@@ -444,8 +444,9 @@ class _Parser:
             phrase.link = "quote" if self._quotes() else "if"
             self.at += 1
         elif word.tag == CASE and word.surface == "に":
-            phrase.link = "te"
-            self.at += 1
+            purpose = self._bases(self.at + 1, 1) == ("は",)
+            phrase.link, phrase.case = ("noun", "に") if purpose else ("te", "")
+            self.at += 1 + purpose  # 入るには鍵が要る: entering needs it
 
     def _quotes(self) -> bool:
         following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]

@@ -73,6 +73,8 @@ def resolve(predicate: Phrase) -> None:
             each.role = "prep:" + case
     if predicate.passive and not predicate.causative:
         _passive(predicate, cases)
+        if _undergone(predicate):
+            predicate.modality = predicate.modality or "undergo"
     elif predicate.causative:
         _causative(predicate, cases)
     elif predicate.receives:
@@ -141,6 +143,12 @@ def _passive(predicate: Phrase, cases: set[str]) -> None:
             or (each.case == "に" and (not placing or _acts(each.words[-1])))
         ):
             each.role = Role.AGENT
+
+
+def _undergone(predicate: Phrase) -> bool:
+    """指摘された says of nobody named what 指摘した says he did."""
+    told = any(each.role in (Role.PATIENT, Role.MODIFIER) for each in predicate.args)
+    return not told and predicate.link != "rel"
 
 
 def _causative(predicate: Phrase, cases: set[str]) -> None:
