@@ -160,7 +160,7 @@ def test_what_says_something_is_no_wrapper(text: str) -> None:
         ("三月に引っ越す", "date:month:3", "time"),
         ("ドアを開けるのは田中だ", "田中", "agent"),
         ("佐藤が検査した", "佐藤", "agent"),
-        ("報告書は毎月提出する", "報告書", "patient"),
+        ("手紙は毎月提出する", "手紙", "patient"),
     ],
 )
 def test_part(text: str, key: str, role: str) -> None:
