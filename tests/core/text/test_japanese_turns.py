@@ -1,10 +1,11 @@
-"""Japanese turned round: clefts, inversions, reminders, needs, times; what stays the same, what not."""
+"""Japanese turned round: clefts, inversions, reminders, needs, times."""
 
 from __future__ import annotations
 
 import pytest
 
-from totonoe_core.guard.verdict import Weights, compare
+from totonoe_core.guard.calibration import SHIPPED
+from totonoe_core.guard.verdict import compare
 from totonoe_core.records import Verdict
 from totonoe_core.text.reading.japanese.read import read
 from totonoe_core.text.reading.wrapping import inner
@@ -114,12 +115,12 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("own", "other"), SAME)
 def test_turned_round_is_a_duplicate(own: str, other: str) -> None:
-    assert compare(own, other, 0.99, Weights()).judgement.verdict is Verdict.DUPLICATE
+    assert compare(own, other, 0.99, SHIPPED[0].weights).judgement.verdict is Verdict.DUPLICATE
 
 
 @pytest.mark.parametrize(("own", "other"), DIFFERENT)
 def test_another_statement_is_no_duplicate(own: str, other: str) -> None:
-    assert compare(own, other, 0.99, Weights()).judgement.verdict is not Verdict.DUPLICATE
+    assert compare(own, other, 0.99, SHIPPED[0].weights).judgement.verdict is not Verdict.DUPLICATE
 
 
 @pytest.mark.parametrize(

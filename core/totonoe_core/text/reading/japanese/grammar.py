@@ -303,7 +303,7 @@ TRANSITIVE: Final = words_of(
 SAYING: Final = words_of(
     "言う 思う 考える 述べる 話す 聞く 伝える 書く 答える 呼ぶ 信じる 感じる 判断 報告 発表 見る"
     " 主張 説明 予想 予測 期待 見なす 決める 記す 記載 表示 尋ねる 約束 宣言 語る 叫ぶ 知る 提案"
-    " 指摘 認める 言える 教える 推定 理解 誤解 定義 警告 注意 回答 願う 推奨 連絡 書く 読む 名付ける"
+    " 指摘 認める 言える 教える 推定 理解 誤解 定義 警告 注意 回答 願う 推奨 連絡 名付ける"
 )
 """Verbs behind と that quote; before others it is a condition."""
 

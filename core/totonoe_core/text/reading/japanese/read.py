@@ -158,6 +158,8 @@ def _piece(
         elif word.tag == QUANTIFIER:
             kind = PieceType.QUANTIFIER
         near, opposites, own = _relations(key)
+        if word.tag == NAME:
+            near = opposites = frozenset()
         weight = own
     pieces.append(
         Piece(

@@ -1,7 +1,8 @@
 """Clauses brought to one form before their parts are told: light verbs, idioms, turned clauses.
 
-What is said in several ways (デプロイを行う and デプロイする, 忘れずに閉じる and 必ず閉じる, 開けるのは
-田中だ and 田中が開ける) becomes one row of phrases here, so that `roles` sees it once.
+What is said in several ways becomes one row of phrases here, so that `roles` sees it once:
+デプロイを行う and デプロイする, 忘れずに閉じる and 閉じるのを忘れない,
+開けるのは田中だ and 田中が開ける.
 """
 
 from __future__ import annotations

@@ -41,13 +41,16 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
             resolve(phrase)
     for phrase in phrases:
         place = phrase.head
-        if place is not None and (
-            (phrase.case == "の" and _is_place(place))
-            or (phrase.link == "rel" and place.key in AROUND)
+        if (
+            place is not None
+            and (
+                (phrase.case == "の" and _is_place(place))
+                or (phrase.link == "rel" and place.key in AROUND)
+            )
+            and place.head is not phrase
         ):
-            if place.head is not phrase:
-                phrase.role, phrase.head = place.role, place.head
-                place.role, place.head = Role.MODIFIER, phrase
+            phrase.role, phrase.head = place.role, place.head
+            place.role, place.head = Role.MODIFIER, phrase
     _coordinate(phrases)
     return phrases
 
