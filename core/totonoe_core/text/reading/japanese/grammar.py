@@ -61,6 +61,7 @@ _NEED_NOT = Effect(flips=True, modality="must")
 _MAY = Effect(modality="may")
 _MAY_NOT = Effect(flips=True, modality="may")
 _CAN = Effect(modality="can")
+_SOMETIMES = Effect(modality="sometimes")
 _CANNOT = Effect(flips=True, modality="can")
 _WANT = Effect(modality="want")
 _SHOULD = Effect(modality="should")
@@ -69,6 +70,7 @@ _SEEM = Effect(modality="seem")
 _PLAN = Effect(modality="plan")
 _TRY = Effect(modality="try")
 _TE = Effect(mark="te")
+_ORDERS = Effect(mark="orders")
 
 AFTER_PREDICATE: Final = Table(
     # must
@@ -76,6 +78,10 @@ AFTER_PREDICATE: Final = Table(
     ("ない と いける ない|ない と なる ない|ない ば だめ だ|ない と だめ だ|ない ば END", _MUST),
     ("ない を 得る ない|ない を える ない|しか ない|ない と END|ない て は だめ だ", _MUST),
     ("必要 が ある|必要 だ|べし だ ある|必要 性 が ある|ない て は END", _MUST),
+    ("他 ない|ほか ない|以外 ない|外 ない|より ほか ない|ほか は ない", _MUST),
+    ("ない わけ に は いく ない|ない 訳 に は いく ない|ない に は いる れる ない", _MUST),
+    ("ない こと は ない|ない こと も ない|ない もの で も ない", _SOMETIMES),
+    ("こと も ある|こと が ある|場合 が ある|場合 も ある|とき も ある", _SOMETIMES),
     ("必要 が ない|必要 は ない|必要 だ は ない|必要 で は ない|ない て も いい", _NEED_NOT),
     (
         "ない て も よい|ない て いい|ない て よい|ない て も 構う ない|ない て も かまう ない",
@@ -119,6 +125,14 @@ AFTER_PREDICATE: Final = Table(
     ),
     ("ない で くださる|ない だ くださる|ない て くださる", Effect(True, mark="orders")),
     ("な END", Effect(True, mark="orders")),
+    ("よう だ 願う いたす|よう 願う いたす|よう だ 願う|よう 願う|て 願う|よう だ 頼む", _ORDERS),
+    ("よう だ END|よう に END", _ORDERS),
+    (
+        "ない こと END|ない よう に END|ない よう だ END|ない よう に する て くださる",
+        Effect(True, mark="orders"),
+    ),
+    ("ない よう だ する て くださる", Effect(True, mark="orders")),
+    ("よう だ する て くださる", _ORDERS),
     ("こと END|て おく こと END|よう に する て くださる|よう に くださる", Effect(mark="orders")),
     # voice
     ("れる|られる", Effect(mark="passive")),
@@ -129,6 +143,8 @@ AFTER_PREDICATE: Final = Table(
     ("て いる|て おる|てる", Effect(mark="lasting")),
     ("て おく|て しまう|て くる|て いく|て くれる|て くださる|て あげる", _NOTHING),
     ("て やる|とく|ちゃう|ます|だ ある|だ いる|の だ|ん だ|もの だ|わけ だ|こと だ", _NOTHING),
+    ("よう だ する て いる|よう だ する|よう だ なる|もの と する|こと に なる て いる", _NOTHING),
+    ("と いう もの だ|こと と する て いる", _NOTHING),
     ("よう に する|よう に なる|ところ だ|た ところ だ|様子 だ|状態 だ|と いう こと だ", _NOTHING),
     ("だ|です|で ある|よ|ね|ぞ|さ|わ|そう", _NOTHING),
     ("と する て いる", _TRY),
@@ -161,7 +177,7 @@ CASES: Final = Table(
     ("と する て", "として"),
     ("に とる て", "にとって"),
     ("に くらべる て|に 比べる て|と くらべる て|と 比べる て|に 比する て", "より"),
-    ("の ため に|の ため|の 為 に|の 為", "ため"),
+    ("の ため に|の ため|の 為 に|の 為|の 目的 で", "ため"),
     ("から の", "から"),
     ("まで に", "までに"),
     ("の 方 が|の ほう が", "が"),
@@ -170,6 +186,7 @@ CASES: Final = Table(
     ("の 方 に|の ほう に|の 方 へ|の ほう へ", "に"),
     ("と いう", "という"),
     ("に て", "で"),
+    ("だけ だ ない|だけ で ない|だけ だ は ない|のみ だ ない|ばかり だ ない", "や"),
 )
 
 SAME_CASE: Final = {"へ": "に", "にて": "で", "の": "の"}
@@ -247,11 +264,48 @@ PEOPLE: Final = words_of(
 PEOPLE_END: Final = words_of("者 人 員 家 手 師 生 長 官 達 さん 氏")
 """What ends a word for somebody."""
 
+AROUND: Final = words_of("前 後 直前 直後 最中 途中")
+"""Nouns that say when, of the clause or action before them."""
+
 PLACES: Final = words_of(
     "上 下 中 外 前 後ろ 裏 表 隣 近く 間 奥 手前 周り 左 右 先 内部 内側 外側 向こう 下部"
     " 上部 側面"
 )
 """Nouns that say where at a thing: 机の上に is 机に, with 上 said of the desk."""
+
+TIMES: Final = words_of(
+    "朝 昼 夜 晩 夕方 深夜 早朝 午前 午後 正午 夜中 日中 春 夏 秋 冬 月末 月初 年末 年始 年度末"
+    " 週末 平日 休日 祝日 夏休み 冬休み 春休み 朝一 毎晩 毎朝 毎日 毎週 毎月 毎年 年度初め"
+)
+"""Nouns that say when, with に or without."""
+
+RELATIONS: Final = words_of(
+    "担当者 担当 趣味 特技 専門 専攻 目標 目的 日課 原因 理由 出身 強み 弱み 長所 短所 好物 夢"
+    " 仕事 職業 責任者 代表 窓口 本業 副業 習慣 条件 前提 方針 得意先 上限 下限 既定 定位置"
+)
+"""Nouns of which somebody or something is the one: 写真が趣味だ is 趣味は写真だ."""
+
+ORGANISATIONS_END: Final = words_of("部 課 室 係 隊 社 局 省 庁 班 会 団 チーム グループ 委員会")
+
+TRANSITIVE: Final = words_of(
+    "担当者 確認 承認 管理 作成 開発 設計 実装 レビュー 修正 使う 変える 決める 書く 読む 選ぶ"
+    " 作る 買う 食べる 飲む 準備 提出 監視 検証 分析 保存 送る 削除 追加 設定 インストール 払う"
+    " 運営 編集 翻訳 公開 リリース 直す 洗う 捨てる 運ぶ 売る 受け持つ 引き受ける 用意 手配"
+    " アップデート 実行 閉じる 承認 禁じる 止める 使用 記録 ログ 書き込む 読み込む 入れる 出す 送信"
+    " 置く 渡す 捨てる 集める 入力 出力 起動 再起動 マージ デプロイ バックアップ 復元 圧縮 暗号化"
+    " 検索 探す 測る 計算 検出 評価 整理 分類 共有 連絡 報告 説明 登録 変換 置換 移動 複製 選定"
+    " 支払う 洗濯 着る 借りる 貸す 返す 受け取る 配る 飼う 育てる 撮影 描く 弾く 覚える 学ぶ"
+    " 信じる 好む 望む 避ける 守る 延期 続ける 始める 終える 実施 開催 行う 採用 廃止 導入 締結"
+    " 処理 負担 発注 注文 予約 調べる 教える 持つ 保管 交換 校正 点検 掃除 開ける 見る"
+)
+"""Keys of verbs that have an object: in 車は兄が洗う the car is washed."""
+
+SAYING: Final = words_of(
+    "言う 思う 考える 述べる 話す 聞く 伝える 書く 答える 呼ぶ 信じる 感じる 判断 報告 発表 見る"
+    " 主張 説明 予想 予測 期待 見なす 決める 記す 記載 表示 尋ねる 約束 宣言 語る 叫ぶ 知る 提案"
+    " 指摘 認める 言える 教える 推定 理解 誤解 定義 警告 注意 回答 願う 推奨 連絡 名付ける"
+)
+"""Verbs behind と that quote; before others it is a condition."""
 
 ONE: Final = words_of("人 匹 頭 台 つ 個 本 枚 羽 冊 軒 件 名 艘 隻 機 両 杯 棟 足 着 輪")
 """Counters that after 1 stand where other languages have an article."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from totonoe_core.text.reading.japanese.grammar import AROUND, TIMES
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import PieceType
 
@@ -28,12 +29,16 @@ class Phrase:
     link : str
         How a predicate goes on: "" (ends a sentence), rel (before a noun), te, if, because, but,
         quote, noun (made a noun).
+    light : bool
+        Only says what sort of thing its neighbour is: 楽器 of ピアノという楽器.
+    cleft : bool
+        Made the topic by のは: what follows may be a part of it.
     """
 
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = limit = role = ""
     topic = negated = passive = causative = done = receives = lasting = no_more = False
-    past = asks = orders = be = comma = False
+    past = asks = orders = be = comma = cleft = light = False
     aspect: Word | None = None
     head: Phrase | None = None
 
@@ -51,3 +56,19 @@ class Phrase:
 def counts(word: Word) -> bool:
     """Whether the word is a figure that may count what stands beside it."""
     return word.value is not None and word.value.type in (PieceType.QUANTITY, PieceType.NUMBER)
+
+
+def is_label(word: Word) -> bool:
+    """Whether the word is an identifier or version, which names what stands beside it."""
+    return word.value is not None and word.value.type in (
+        PieceType.IDENTIFIER,
+        PieceType.VERSION,
+    )
+
+
+def is_time(phrase: Phrase) -> bool:
+    """Whether the phrase says when."""
+    word = phrase.words[-1]
+    if word.value is not None:
+        return word.value.type in (PieceType.DATE, PieceType.TIME)
+    return word.normal in TIMES or word.key in AROUND

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
@@ -14,6 +15,7 @@ from totonoe_core.text.reading.japanese.words import BRACKET, NAME, QUANTIFIER, 
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
 _LIGHT = 0.3
+_WEEKDAYS = frozenset("月火水木金土日")
 _ASIDE_MAX = 60
 """Words between brackets; with more it is no aside but a text."""
 
@@ -62,7 +64,9 @@ def _phrases(found: list[Word]) -> list[Phrase]:
     owners = {id(word): phrase for phrase in result for word in phrase.words}
     for before, inside in asides:
         owner = owners.get(id(before))
+        weekday = len(inside) == 1 and inside[0].surface in _WEEKDAYS and before.value is not None
         for phrase in assign(phrases(inside)):
+            phrase.light = weekday
             if phrase.head is None:
                 phrase.role, phrase.head = Role.MODIFIER, owner
             result.append(phrase)
@@ -123,6 +127,8 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
         phrase.modality,
         tense,
     )
+    if phrase.light and pieces[-1].weight > _LIGHT:
+        pieces[-1] = replace(pieces[-1], weight=_LIGHT)
     if phrase.aspect is not None:
         _piece(phrase.aspect, Role.ADVERB, own, pieces)
     if phrase.limit:
@@ -152,6 +158,8 @@ def _piece(
         elif word.tag == QUANTIFIER:
             kind = PieceType.QUANTIFIER
         near, opposites, own = _relations(key)
+        if word.tag == NAME:
+            near = opposites = frozenset()
         weight = own
     pieces.append(
         Piece(

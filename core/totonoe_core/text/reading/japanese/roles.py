@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
-    LIGHT_VERBS,
-    MODAL_NOUNS,
-    NO_OBJECT,
+    AROUND,
     PLACES,
 )
 from totonoe_core.text.reading.japanese.phrase import MANNER, PREDICATE, THING, Phrase, counts
+from totonoe_core.text.reading.japanese.rewrite import rewrite
 from totonoe_core.text.reading.japanese.voice import resolve
 from totonoe_core.text.reading.japanese.words import (
     ACTION,
@@ -22,7 +21,6 @@ from totonoe_core.text.reading.japanese.words import (
     NAME,
     NOUN,
     QUANTIFIER,
-    STATE,
     VERB,
 )
 from totonoe_core.text.reading.model import Role
@@ -36,25 +34,30 @@ _ARGS_MAX: Final = 64
 
 def assign(phrases: list[Phrase]) -> list[Phrase]:
     """Give each phrase its part and head; light verbs are dropped from the list."""
-    phrases = _without_light_verbs(phrases)
-    _there_is(phrases)
-    _end_in_predicate(phrases)
+    phrases = rewrite(phrases)
     _attach(phrases)
     for phrase in phrases:
         if phrase.sort == PREDICATE:
             resolve(phrase)
     for phrase in phrases:
-        if phrase.case == "の" and phrase.head is not None and _is_place(phrase.head):
-            place = phrase.head
-            if place.head is not phrase:
-                phrase.role, phrase.head = place.role, place.head
-                place.role, place.head = Role.MODIFIER, phrase
+        place = phrase.head
+        if (
+            place is not None
+            and (
+                (phrase.case == "の" and _is_place(place))
+                or (phrase.link == "rel" and place.key in AROUND)
+            )
+            and place.head is not phrase
+        ):
+            phrase.role, phrase.head = place.role, place.head
+            place.role, place.head = Role.MODIFIER, phrase
     _coordinate(phrases)
     return phrases
 
 
 def _is_place(phrase: Phrase) -> bool:
-    return phrase.sort == THING and len(phrase.words) == 1 and phrase.key in PLACES
+    place = phrase.key in PLACES or phrase.key in AROUND
+    return place and phrase.sort == THING and len(phrase.words) == 1
 
 
 def _is_count(phrase: Phrase) -> bool:
@@ -66,140 +69,6 @@ def _is_count(phrase: Phrase) -> bool:
         and len(phrase.words) == 1
         and (word.tag == QUANTIFIER or counts(word))
     )
-
-
-def _without_light_verbs(phrases: list[Phrase]) -> list[Phrase]:
-    """デプロイを行う is デプロイする, デプロイ可能 is デプロイできる."""
-    found: list[Phrase] = []
-    for phrase in phrases:
-        if phrase.sort == PREDICATE or phrase is phrases[-1]:
-            _say_of_compound(phrase)
-            if found and _says_of(found[-1], phrase):
-                found.pop()
-                before = found[-1] if found and phrase.words[-1].tag == ACTION else None
-                if before is not None and before.sort == THING and before.case == "の":
-                    before.case = "を"
-        found.append(phrase)
-    return found
-
-
-def _say_of_compound(phrase: Phrase) -> None:
-    """利用可能 and デプロイ禁止 say something of their first part."""
-    words = phrase.words
-    if len(words) < 2 or phrase.case or phrase.topic:
-        return
-    last, before = words[-1], words[-2]
-    if last.normal in MODAL_NOUNS and before.tag == ACTION:
-        _modal(phrase, last.normal)
-        phrase.words = words[:-1]
-    elif before.tag == ACTION and (last.normal in LIGHT_VERBS or last.surface in ("中", "化")):
-        phrase.words = words[:-1]
-        phrase.be = False
-    elif before.tag == ACTION and last.normal in ("済み", "済む", "済"):
-        phrase.words = words[:-1]
-        phrase.past, phrase.be = True, False
-    else:
-        return
-    phrase.sort = PREDICATE
-
-
-def _modal(phrase: Phrase, noun: str) -> None:
-    denied, modality = MODAL_NOUNS[noun]
-    phrase.negated ^= denied
-    phrase.modality = modality
-    phrase.passive = phrase.be = phrase.past = False
-
-
-def _says_of(before: Phrase, phrase: Phrase) -> bool:
-    """Whether the predicate only says something of the action before it, and takes its place."""
-    word = phrase.words[-1]
-    if len(phrase.words) > 1 or phrase.sort != PREDICATE or before.limit:
-        return False
-    normal = word.normal
-    if before.sort == PREDICATE:  # 変更することは禁止だ
-        if before.link != "noun" or normal not in MODAL_NOUNS:
-            return False
-    elif before.sort != THING or before.words[-1].tag != ACTION:
-        return False
-    plain = before.case in ("を", "が", "") and not before.comma
-    if normal in MODAL_NOUNS and before.case in ("を", "が", "", "の"):
-        _modal(phrase, normal)
-    elif normal == "出来る" and plain:
-        phrase.modality = phrase.modality or "can"
-    elif not (normal in LIGHT_VERBS and plain and word.tag in (VERB, ACTION)):
-        return False
-    phrase.words = before.words
-    phrase.negated ^= before.negated
-    phrase.be = False
-    return True
-
-
-def _end_in_predicate(phrases: list[Phrase]) -> None:
-    """A text that ends in a thing says it of its topic, or is the clause before it inside out.
-
-    ベンチに座っている男性です is 男性がベンチに座っている.
-    """
-    if not phrases:
-        return
-    last = phrases[-1]
-    ends_in_thing = (last.sort == THING and not last.case and not last.topic) or (
-        last.sort == PREDICATE and last.be and last.words[-1].tag != STATE and not last.negated
-    )
-    if not ends_in_thing:
-        return
-    before = phrases[-2] if len(phrases) > 1 else None
-    told = any(each.topic for each in phrases[:-1])
-    if (
-        before is not None
-        and before.sort == PREDICATE
-        and before.link == "rel"
-        and (before.words[-1].tag in (VERB, ACTION) or _has_object(phrases[:-1]))
-        and not told
-        and not last.modality
-    ):
-        _turn(before, last)
-    elif last.sort == THING:
-        last.sort = PREDICATE
-        last.be = last.words[-1].tag != ACTION
-
-
-def _has_object(phrases: list[Phrase]) -> bool:
-    """コーヒーが好きな, コーヒー好きな."""
-    last = phrases[-1]
-    if last.words[-1].normal not in NO_OBJECT:
-        return False
-    return len(last.words) > 1 or (len(phrases) > 1 and phrases[-2].case == "が")
-
-
-def _turn(clause: Phrase, thing: Phrase) -> None:
-    """Make the noun that a clause belongs to its subject, or its object if it has one."""
-    clause.link = ""
-    clause.past = False  # 帽子をかぶった男性: he wears it now
-    thing.sort = THING
-    thing.case, thing.topic = "", True
-    clause.args.append(thing)
-    thing.head = clause
-
-
-def _there_is(phrases: list[Phrase]) -> None:
-    """走っている人がいる is 人が走っている."""
-    if len(phrases) < 3:
-        return
-    *_, clause, thing, last = phrases
-    if (
-        last.sort == PREDICATE
-        and last.words[-1].normal in ("居る", "有る")
-        and thing.sort == THING
-        and thing.case in ("が", "")
-        and clause.sort == PREDICATE
-        and clause.link == "rel"
-        and clause.words[-1].tag in (VERB, ACTION)
-        and not (last.modality or clause.negated or last.past)
-    ):
-        clause.negated = last.negated
-        clause.asks |= last.asks
-        _turn(clause, thing)
-        phrases.pop()
 
 
 def _attach(phrases: list[Phrase]) -> None:

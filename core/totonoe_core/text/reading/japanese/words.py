@@ -56,6 +56,9 @@ _SOME: Final = words_of("数 何 幾 何人")
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
 
+_CASES_ALONE: Final = words_of("が で と")
+"""Behind a space the dictionary takes them for conjunctions."""
+
 _OPEN: Final = NOMINAL | {VERB, ADJECTIVE}
 
 # u-row to e-row: how a potential verb (読める) is made of a plain one (読む).
@@ -260,6 +263,8 @@ def words(text: str) -> list[Word]:
             word.base = "て"
         elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
             word.tag = NAME
+        elif tag == OTHER and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
+            word.tag = CASE  # ASR1603 が
         word.key = key = keys.get(normal, normal)
         if word.tag == NAME and key != normal:
             word.tag = NOUN  # DB and the like
@@ -295,6 +300,15 @@ def _some(found: list[Word]) -> list[Word]:
     return result
 
 
+def _joined_tag(whole: list[Word]) -> str:
+    last = whole[-1].tag
+    if last == SUFFIX:
+        return NOUN
+    if last == AUXILIARY and whole[0].tag == VERB:  # 走らせる
+        return VERB
+    return last if last in _OPEN else ADVERB
+
+
 def _is_potential(normal: str, base: str, conjugation: str) -> bool:
     return (
         conjugation.startswith("下一段")
@@ -318,7 +332,7 @@ def _join(
                 last, normal = whole[-1], "".join(parts)
                 one = Word("".join(each.surface for each in whole), word.start, last.end, normal)
                 one.base, one.form = last.base, last.form
-                one.tag = last.tag if last.tag in _OPEN else ADVERB
+                one.tag = _joined_tag(whole)
                 if last.base == "ない":  # つまらない denies nothing
                     one.tag = ADJECTIVE
                 one.key = keys.get(normal, normal)

@@ -1,0 +1,255 @@
+"""Predicates of a Japanese text: what their tail of function words says, and how they go on."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from totonoe_core.text.reading.japanese.grammar import (
+    AFTER_PREDICATE,
+    ASPECTS,
+    EMPTY_NOUNS,
+    FLAGS,
+    LIGHT_VERBS,
+    SAME_CASE,
+    SAYING,
+    Effect,
+    Table,
+    words_of,
+)
+from totonoe_core.text.reading.japanese.phrase import (
+    MANNER,
+    PREDICATE,
+    Phrase,
+)
+from totonoe_core.text.reading.japanese.words import (
+    ADJECTIVE,
+    ADNOMINAL,
+    ADVERB,
+    AUXILIARY,
+    BRACKET,
+    CASE,
+    COMMA,
+    FINAL,
+    LINK,
+    NOMINAL,
+    NOMINALISER,
+    PARTICLE,
+    PREFIX,
+    SPACE,
+    STOP,
+    TOPIC,
+    VERB,
+    Word,
+)
+
+_T = TypeVar("_T")
+
+NEGATING: Final = words_of("未 不 非 無")
+_QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
+_TAIL_MAX: Final = 24  # expressions behind one predicate
+_TAIL: Final = frozenset((AUXILIARY, LINK, FINAL, TOPIC, PARTICLE, NOMINALISER, CASE))
+_TAIL_WORDS: Final = words_of(
+    "ない 無い 必要 こと 方 ほう つもり 予定 はず 筈 わけ 訳 もの ところ 様子 状態 可能"
+    " 得る うる かねる いい よい ほか 他 以外"
+)
+
+
+class Reader:
+    """Words of a text, the place reached in them, and the phrases found so far."""
+
+    def __init__(self, words: list[Word]) -> None:
+        # Politeness says nothing, wherever it stands.
+        self.words = [
+            word
+            for word in words
+            if word.tag != SPACE and (word.base != "ます" or word.form == "意志推量形")
+        ]
+        self.at = 0
+        self.found: list[Phrase] = []
+
+    def bases(self, at: int, count: int) -> tuple[str, ...]:
+        found = [word.base for word in self.words[at : at + count]]
+        if len(found) < count:
+            found.append("END")
+        return tuple(found)
+
+    def match(self, table: Table[_T]) -> _T | None:
+        """The longest expression of the table that begins here, which is then passed."""
+        words, at = self.words, self.at
+        longest = table.sizes.get(words[at].base, 0) if at < len(words) else 0
+        if not longest:
+            return None
+        bases = tuple([word.base for word in words[at : at + longest]])
+        for size in range(len(bases), 0, -1):
+            parts = bases[:size]
+            value = table.final.get(parts)
+            if value is not None:
+                end = at + size
+                if end == len(words) or words[end].tag in (STOP, FINAL, BRACKET):
+                    self.at = end
+                    return value
+            value = table.inside.get(parts)
+            if value is not None:
+                self.at = at + size
+                return value
+        return None
+
+    def predicate(self, parts: list[Word], form: str = "", be: bool = False) -> Phrase:
+        """Read the tail of the predicate whose compound has just been passed."""
+        words = self.words
+        last = parts[-1]
+        phrase = Phrase(parts, PREDICATE)
+        phrase.be = be
+        if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in NEGATING:
+            phrase.words = parts[1:]
+            phrase.negated = True
+        if last.can:
+            phrase.modality = "can"
+        if last.tag == ADJECTIVE and last.normal == "無い":
+            phrase.negated = not phrase.negated
+            last.normal = last.key = "有る"
+        self.found.append(phrase)
+        form = form or last.form
+        if form.startswith("命令形"):
+            phrase.orders = True
+        for _ in range(_TAIL_MAX):
+            if self.at >= len(words):
+                break
+            word = words[self.at]
+            if word.tag == VERB and word.normal in LIGHT_VERBS and word.base in ("なさる",):
+                phrase.orders = word.form == "命令形"
+                self.at += 1
+                continue
+            joins = form == "連用形-一般" and word.tag in (VERB, ADJECTIVE)
+            if joins and word.normal in ASPECTS:
+                phrase.aspect = word
+                form = word.form
+                self.at += 1
+                continue
+            if word.tag not in _TAIL and word.base not in _TAIL_WORDS:
+                break
+            before = self.at
+            effect = self.match(AFTER_PREDICATE)
+            if effect is None:
+                break
+            form = words[self.at - 1].form
+            if form == "連用形-ニ" and effect.modality == "seem":
+                phrase.link = "so"  # 失敗しないように確かめる
+                break
+            self._say(phrase, effect)
+            if words[before].form == "仮定形-融合" and words[before].base == "ない":
+                self._must_colloquially(phrase)
+                break
+            if words[before].base == "だ" and words[before].form == "意志推量形":
+                phrase.modality = phrase.modality or "seem"
+            if form == "仮定形-一般" and words[self.at - 1].base in ("た", "だ"):
+                phrase.link, phrase.past = "if", False
+            if form == "意志推量形" and words[self.at - 1].base == "ます":
+                phrase.orders = True
+            if phrase.link:
+                break
+        if phrase.no_more:
+            phrase.past = False  # 吸わなくなった: does not smoke now
+        if not phrase.link:
+            self._link(phrase, form)
+        return phrase
+
+    def _must_colloquially(self, phrase: Phrase) -> None:
+        """行かなきゃ, 行かなきゃいけない; with something else behind it a condition."""
+        following = self.bases(self.at, 2)
+        closes = following in (("いける", "ない"), ("なる", "ない"))
+        if closes:
+            self.at += 2
+        ends = self.at >= len(self.words) or self.words[self.at].tag in (STOP, FINAL)
+        if closes or ends:
+            phrase.negated, phrase.modality = not phrase.negated, "must"
+        else:
+            phrase.link = "if"
+
+    def _say(self, phrase: Phrase, effect: Effect) -> None:
+        if effect.flips:
+            phrase.negated = not phrase.negated
+        if effect.modality:
+            phrase.modality = effect.modality
+        mark = effect.mark
+        if not mark:
+            return
+        if mark in FLAGS:
+            setattr(phrase, mark, True)
+        else:
+            phrase.link = mark
+
+    def _link(self, phrase: Phrase, form: str) -> None:
+        """How the predicate goes on, from its inflected form and what follows."""
+        words = self.words
+        if self.at >= len(words):
+            return
+        word = words[self.at]
+        if word.tag in NOMINAL or word.tag in (ADNOMINAL,):
+            if word.normal in EMPTY_NOUNS or word.surface in EMPTY_NOUNS:
+                self.nominalised(phrase)
+                return
+            adverbial = phrase.words[-1].tag == ADJECTIVE and form == "連用形-一般"
+            phrase.link = "" if adverbial else "rel"
+            if adverbial:
+                phrase.sort = MANNER
+            elif form == "連用形-一般":
+                phrase.link = "te"
+        elif word.tag == NOMINALISER:
+            self.nominalised(phrase)
+        elif word.tag in (VERB, ADJECTIVE, ADVERB):
+            adjective = phrase.words[-1].tag == ADJECTIVE
+            if adjective and form.startswith("連用形"):
+                phrase.sort = MANNER
+            elif form.startswith("連用形"):
+                phrase.link = "te"
+            else:
+                phrase.link = "rel"
+        elif word.tag == COMMA and form.startswith("連用形"):
+            phrase.link = "te"
+        elif word.tag == LINK and word.surface == "と":
+            phrase.link = "if"
+            self.at += 1
+        elif word.tag == CASE and word.surface == "と":
+            phrase.link = "quote" if self._quotes() else "if"
+            self.at += 1
+        elif word.tag == CASE and word.surface == "に":
+            purpose = self.bases(self.at + 1, 1) == ("は",)
+            phrase.link, phrase.case = ("noun", "に") if purpose else ("te", "")
+            self.at += 1 + purpose  # 入るには鍵が要る: entering needs it
+
+    def _quotes(self) -> bool:
+        following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]
+        return any(word.normal in SAYING or word.key in SAYING for word in following)
+
+    def nominalised(self, phrase: Phrase) -> None:
+        """Pass こと, の, ところ behind a clause and read the case of what they make."""
+        words = self.words
+        if self.at >= len(words):
+            return
+        word = words[self.at]
+        if not (
+            word.tag == NOMINALISER or word.normal in EMPTY_NOUNS or word.surface in EMPTY_NOUNS
+        ):
+            return
+        self.at += 1
+        following = words[self.at] if self.at < len(words) else None
+        if following is None or following.tag in (STOP, COMMA):
+            phrase.link = ""
+            return
+        if following.base in ("だ", "です"):
+            phrase.link = ""
+            effect = self.match(AFTER_PREDICATE)
+            if effect is not None:
+                self._say(phrase, effect)
+            return
+        phrase.link = "noun"
+        if following.base == "は" and word.tag == NOMINALISER:
+            phrase.cleft = True
+        while self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
+            word = words[self.at]
+            if word.tag == CASE:
+                phrase.case = SAME_CASE.get(word.surface, word.surface)
+            else:
+                phrase.topic = True
+            self.at += 1
