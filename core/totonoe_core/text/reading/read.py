@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 
 from totonoe_core.text.reading.model import Reading
+from totonoe_core.text.reading.wrapping import inner
 
 READ_CHARS_MAX = 2_000
 """Longer texts are not read: the verdict compares them sentence by sentence first, and what is
@@ -36,10 +38,19 @@ def read(text: str, language: str) -> Reading:
     Returns
     -------
     Reading
-        Not `certain` and without pieces where there is no reader or the text is too long.
+        Of the statement without its wrappers (see `wrapping`), with offsets into `text`. Not
+        `certain` and without pieces where there is no reader or the text is too long.
     """
     if len(text) > READ_CHARS_MAX:
         return _UNREAD
+    start, end = inner(text, language)
+    reading = _read(text[start:end], language)
+    if not reading.pieces and end - start < len(text):
+        return _read(text, language)
+    return _shifted(reading, start) if start else reading
+
+
+def _read(text: str, language: str) -> Reading:
     # Imported on first use: each brings its word lists, some a dictionary.
     if language in _EUROPEAN:
         european: Reading = import_module(f"{__package__}.european.read").read(text, language)
@@ -48,6 +59,13 @@ def read(text: str, language: str) -> Reading:
         own: Reading = import_module(f"{__package__}.{_OWN_READERS[language]}").read(text)
         return own
     return _UNREAD
+
+
+def _shifted(reading: Reading, by: int) -> Reading:
+    pieces = tuple(
+        replace(piece, start=piece.start + by, end=piece.end + by) for piece in reading.pieces
+    )
+    return replace(reading, pieces=pieces)
 
 
 def forget_cached() -> None:
