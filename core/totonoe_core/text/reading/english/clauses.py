@@ -110,9 +110,7 @@ class Parse(Verbs):
             particle = following is None or following.tag in "X.,CISPR"
             contrary = form not in ("up", "down", "off", "out", "over", "in") or particle
             if contrary:
-                self.kept[at] = True
-                self.role[at] = Role.ADVERB
-                self.head[at] = here.predicate
+                self._adverb(at)
             if particle:
                 return
         elif following is None or following.tag in "X.,CIS":
@@ -127,9 +125,7 @@ class Parse(Verbs):
         form = self.tokens[at].lemma
         if not self._clause_follows(at):
             if form in closed.PREPOSITIONS_AS_WORDS:
-                self.kept[at] = True
-                self.role[at] = Role.ADVERB
-                self.head[at] = self._here.predicate
+                self._adverb(at)
             self._prep = "as" if form == "as" else form
             self._prep_at = at
             self._joined = False

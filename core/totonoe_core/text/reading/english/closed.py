@@ -187,4 +187,14 @@ MERE_COLLECTIVES = listed(
     "group bunch set number lot kind type sort crowd herd flock cluster gathering assortment"
 )
 """Of these, those that say no more than a plural does."""
+NUMBERED = listed(
+    "commit port issue branch file flag node ticket release tag build job task line page room gate"
+    " patch order flight train bus process thread block request stage step point test index link"
+)
+"""What is told apart by a number, and might else be read as an order."""
+TIME_NOUNS = listed(
+    "morning afternoon evening night noon midnight midday day week month year weekend weekday"
+    " bedtime lunchtime dinnertime dawn dusk spring summer autumn winter christmas easter"
+    " nighttime daytime tonight sunrise sunset fortnight"
+)
 TITLES = listed("mr mrs ms miss dr prof professor sir madam lord lady")

@@ -73,8 +73,9 @@ class Closing(State):
             patients = subjects or nouns
             for at in clause.agents:
                 self._act(at, Role.AGENT, predicate)
+            given = lemma in DATIVE and bool(real)
             for at in patients:
-                self._act(at, Role.PATIENT, predicate)
+                self._act(at, "prep:to" if given else Role.PATIENT, predicate)
             if clause.agents:
                 actor = clause.agents[0]
             elif patients:
@@ -110,6 +111,8 @@ class Closing(State):
                 and not self._told(actor)
             ):
                 actor = real[0]
+        if clause.kind == "ger" and self.role[predicate]:
+            return
         self.role[predicate] = Role.PREDICATE
         self.head[predicate] = actor
         if clause.kind == "sub" and clause.link == "while":

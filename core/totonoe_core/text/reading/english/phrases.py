@@ -6,10 +6,11 @@ from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.closing import Closing
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause
-from totonoe_core.text.reading.model import Role
+from totonoe_core.text.reading.model import PieceType, Role
 
 _COPULAR = listed("look seem appear become get feel remain stay sound taste smell turn")
 
+_NEEDS = frozenset({"need", "require"})
 _NEVER_FINITE = frozenset({"be", "been", "being", "having"})
 
 
@@ -40,6 +41,7 @@ class Phrases(Closing):
     def _phrase(self, at: int) -> tuple[int, int, bool]:
         """Head and end of the noun phrase at `at`, and whether it has no noun (only adjectives)."""
         tokens = self.tokens
+        start = at
         pending: list[int] = []
         head = -1
         count = len(tokens)
@@ -47,6 +49,8 @@ class Phrases(Closing):
             token = tokens[at]
             tag = token.tag
             if tag in "NM":
+                if head >= 0 and self._time_ends(start, head):
+                    break
                 if head >= 0:
                     self._modify(head, at)
                 head = at
@@ -57,6 +61,8 @@ class Phrases(Closing):
                 self.kept[at] = True
                 if head >= 0:
                     self._modify(at, head)
+                elif not pending and self._time_alone(at):
+                    return at, at + 1, False
                 else:
                     pending.append(at)
             elif tag == "'":
@@ -66,6 +72,10 @@ class Phrases(Closing):
                 head = -1
             elif head >= 0:
                 break
+            elif tag == "O" and token.form in ("one", "ones") and pending:
+                token.lemma, token.tag = "one", "N"
+                self.kept[at] = self.light[at] = True
+                head = at
             elif tag == "O":
                 if pending:
                     break
@@ -118,6 +128,26 @@ class Phrases(Closing):
         for modifier in pending:
             self._modify(modifier, head)
         return head, at, bare
+
+    def _is_time(self, at: int) -> bool:
+        token = self.tokens[at]
+        if token.value is not None:
+            return token.value.type in (PieceType.DATE, PieceType.TIME)
+        return token.tag == "N" and token.lemma in closed.TIME_NOUNS
+
+    def _time_alone(self, at: int) -> bool:
+        """Whether a date is a phrase by itself, not the modifier of a noun ("the 9:30 train")."""
+        if not self._is_time(at) or (at and self.tokens[at - 1].tag in "T$QA"):
+            return False
+        following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        if following is None or following.tag not in "NMA#":
+            return True
+        opens = at == 0 or self.tokens[at - 1].tag in ".,"
+        return bool(self._prep) or (opens and "relative" in self.tokens[at].form)
+
+    def _time_ends(self, start: int, head: int) -> bool:
+        """Whether "At bedtime" is over before the noun that follows."""
+        return bool(self._prep) and head == start and self._is_time(head)
 
     def _adjectives_go_on(self, at: int) -> bool:
         """Whether "and" or a comma joins two adjectives before one noun."""
@@ -230,6 +260,8 @@ class Phrases(Closing):
 
     def _attach(self, head: int, stop: int = -1) -> None:
         here = self._here
+        if self._is_time(head) and self._timed(head, stop):
+            return
         if self._prep:
             self._attach_prepositional(head, here)
         elif here.be and here.predicate < 0 and here.subjects and not self._existential:
@@ -251,6 +283,25 @@ class Phrases(Closing):
         self._noun = head
         self._noun_end = stop - 1
 
+    def _timed(self, head: int, stop: int) -> bool:
+        """A time is told of the whole clause, wherever it stands."""
+        here = self._here
+        if self._prep not in ("", "in", "on", "at", "during", "over"):
+            return False
+        told = here.predicate >= 0 or here.complement >= 0
+        if not self._prep and not told:
+            following = self.tokens[stop] if 0 <= stop < len(self.tokens) else None
+            opens = not here.subjects and not here.be
+            if not opens or following is None or following.tag not in "T$OMNQA#,":
+                return False
+        self._prep = ""
+        value = self.tokens[head].value
+        clock = value is not None and value.type is PieceType.TIME
+        self.role[head] = "prep:at" if clock else "prep:on"
+        self.head[head] = -2
+        here.objects.append(-1 - head)
+        return True
+
     def _attach_prepositional(self, head: int, here: Clause) -> None:
         prep, self._prep = self._prep, ""
         noun = self._noun
@@ -261,7 +312,8 @@ class Phrases(Closing):
             else:
                 self._modify(head, noun)
             return
-        if prep == "by" and here.predicate >= 0 and here.passive:
+        needed = prep == "for" and here.predicate >= 0 and tokens[here.predicate].lemma in _NEEDS
+        if (prep == "by" or needed) and here.predicate >= 0 and here.passive:
             here.agents.append(head)
             return
         if tokens[head].lemma == "it" and self._on_itself(prep, head):

@@ -161,7 +161,7 @@ def word(form: str) -> Word:
     elif verb:
         forms += "Z"
     verb = _spelled(verb or lemma)
-    base = _denied(form)
+    base = "" if strong and form.startswith(("in", "im", "il", "ir")) else _denied(form)
     if (
         form in adjectives
         or lemma in adjectives
