@@ -136,6 +136,7 @@ class Parse(Verbs):
         while len(self._stack) > 1:
             self._stack.pop()
         clause = self._open(Clause("sub", link=_LINKS.get(form, form)))
+        clause.denials = int(form == "unless")
         if self.tokens[at + 1].tag in "GD":
             clause.subjects = list(self._stack[0].subjects)
         self._prep = ""

@@ -145,6 +145,12 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     **dict.fromkeys(("need", "have", "require", "oblige", "force", "got"), ("must", "", False)),
     **dict.fromkeys(("seem", "appear", "tend"), ("seem", "", False)),
     **dict.fromkeys(("able", "capable", "manage", "allow", "possible"), ("can", "", False)),
+    **dict.fromkeys(
+        ("necessary", "require", "essential", "mandatory", "obligatory", "compulsory"),
+        ("must", "", False),
+    ),
+    **dict.fromkeys(("advisable", "best"), ("should", "", False)),
+    "impossible": ("can", "", True),
     **dict.fromkeys(("suppose", "recommend", "advise"), ("should", "", False)),
     **dict.fromkeys(("likely",), ("may", "", False)),
     "go": ("", "future", False),
@@ -197,4 +203,9 @@ TIME_NOUNS = listed(
     " bedtime lunchtime dinnertime dawn dusk spring summer autumn winter christmas easter"
     " nighttime daytime tonight sunrise sunset fortnight"
 )
+EITHER_OR = listed(
+    "common usual available readable valid complete correct known possible used supported stable"
+    " installed encrypted safe able legal official finished documented tested signed reachable"
+)
+"""What is so or is not, with nothing between: "not unavailable" is available."""
 TITLES = listed("mr mrs ms miss dr prof professor sir madam lord lady")

@@ -262,6 +262,8 @@ class Verbs(Phrases):
             here.predicate = -1
             here.passive = False
             here.be = False
+            if len(here.subjects) == 1 and self.tokens[here.subjects[0]].lemma == "it":
+                self.kept[here.subjects.pop()] = False  # "it is impossible to undo this"
             here.denials += self.denied[governor] + denials + negates
             self.denied[governor] = 0
             here.modality = modality or here.modality
