@@ -101,6 +101,8 @@ class Parse(Verbs):
             return
         following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         here = self._here
+        if here.predicate == self._last_content(at) and self._merely_is(form, here):
+            return
         if here.predicate >= 0 and (following is None or following.tag in "X.,CISP"):
             phrasal = f"{self.tokens[here.predicate].lemma} {form}"
             if words.is_listed(phrasal):  # "turn the light off"
@@ -121,8 +123,28 @@ class Parse(Verbs):
         self._prep_at = at
         self._joined = False
 
+    def _merely_is(self, form: str, here: Clause) -> bool:
+        """ "works as a nurse" as "is a nurse", "can be found in" as "is in"."""
+        if here.predicate < 0 or not here.subjects:
+            return False
+        lemma = self.tokens[here.predicate].lemma
+        works = form == "as" and lemma in closed.WORK_AS and not here.passive
+        found = lemma == "find" and here.passive and here.modality == "can"
+        if not works and not (found and form in closed.PLACES):
+            return False
+        self.kept[here.predicate] = False
+        here.predicate = -1
+        here.be, here.passive = True, False
+        if found:
+            here.modality = ""
+        self._prep = ""
+        return works
+
     def _subordinate(self, at: int) -> None:
         form = self.tokens[at].lemma
+        here = self._here
+        if here.predicate == self._last_content(at) and self._merely_is(form, here):
+            return
         if not self._clause_follows(at):
             if form in closed.PREPOSITIONS_AS_WORDS:
                 self._adverb(at)

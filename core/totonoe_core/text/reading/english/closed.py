@@ -161,7 +161,7 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     "forget": ("", "", True),
 }
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
-LIKE_HAVING = frozenset({"contain", "feature"})
+LIKE_HAVING = frozenset({"contain", "feature", "own", "possess"})
 REPORTING = listed(
     "say tell report claim announce state think believe know see hear note explain add"
     " suggest argue hope expect confirm deny insist warn"
@@ -208,4 +208,36 @@ EITHER_OR = listed(
     " installed encrypted safe able legal official finished documented tested signed reachable"
 )
 """What is so or is not, with nothing between: "not unavailable" is available."""
+WORK_AS = listed("work serve act")
+PLACES = listed("in on at under behind near above below beside between inside next")
+COMPARED = table("""
+old: young new
+large: small
+big: little
+fast: slow
+high: low
+expensive: cheap
+heavy: light
+strong: weak
+late: early
+far: near close
+thick: thin
+wide: narrow
+loud: quiet
+warm: cold cool
+better: worse
+more: less
+difficult: easy simple
+complex: simple
+""")
+"""Adjectives whose comparative says the same with the sides exchanged."""
+NOT_ABLE = listed(
+    "available reliable responsible comfortable possible stable capable valuable suitable portable"
+    " reasonable considerable notable remarkable acceptable sustainable variable vulnerable able"
+    " probable enjoyable favorable formidable honorable hospitable knowable likable liable miserable"
+    " profitable questionable respectable sociable usable accountable agreeable applicable notable"
+    " affordable durable flexible visible edible sensible terrible horrible eligible compatible"
+    " feasible tangible plausible incredible credible gullible fashionable memorable"
+)
+"""Adjectives in -able that say more, or something else, than that it can be done."""
 TITLES = listed("mr mrs ms miss dr prof professor sir madam lord lady")

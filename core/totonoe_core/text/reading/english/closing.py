@@ -58,6 +58,9 @@ class Closing(State):
                     self.denied[at] += clause.denials
                     self.modality[at] = clause.modality
                     self.tense[at] = clause.tense
+                    if self.tokens[at].lemma == "allergy" and subjects:
+                        self.role[at], self.head[at] = Role.PREDICATE, subjects[0]
+                        self.role[subjects[0]] = Role.PREDICATE
                     break
             for at in subjects:
                 if not self.role[at]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from totonoe_core.text.reading.english import closed
+from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.closing import Closing
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause
@@ -32,6 +32,8 @@ class Phrases(Closing):
             denial += self.denied[back]
             self.denied[back] = 0
         self.denied[head] += denial
+        if bare and not self._prep and self._can_be_done(head):
+            return stop
         if bare and not self._prep:
             self._describe(head, start)
         else:
@@ -197,6 +199,23 @@ class Phrases(Closing):
             self.modality[head] = here.modality
             self.tense[head] = here.tense
 
+    def _can_be_done(self, at: int) -> bool:
+        """ "is reproducible" as "can be reproduced"."""
+        here, token = self._here, self.tokens[at]
+        if not here.be or here.predicate >= 0 or here.complement >= 0 or token.word is None:
+            return False
+        if self.tokens[self._last_content(at)].tag != "X" or not here.subjects or here.modality:
+            return False
+        verb = words.doable(token.word.base or token.form)
+        if not verb:
+            return False
+        here.denials += bool(token.word.base) + self.denied[at]
+        self.denied[at] = 0
+        token.word, token.lemma, token.tag = words.word(verb), verb, "D"
+        here.passive, here.modality = True, "can"
+        self._set_predicate(at, here)
+        return True
+
     def _joined_to(self, start: int) -> int:
         """The head of the phrase that ends before the conjunction at `start - 1`."""
         if self._joined and start > 0 and self.tokens[start - 1].tag in "C,":
@@ -316,6 +335,9 @@ class Phrases(Closing):
         if (prep == "by" or needed) and here.predicate >= 0 and here.passive:
             here.agents.append(head)
             return
+        if prep == "than" and here.be and here.complement >= 0 and len(here.subjects) == 1:
+            self._compared(head, here)
+            return
         if tokens[head].lemma == "it" and self._on_itself(prep, head):
             return
         self.role[head] = "prep:" + prep
@@ -343,6 +365,17 @@ class Phrases(Closing):
         else:
             self.head[head] = -2
             here.objects.append(-1 - head)
+
+    def _compared(self, head: int, here: Clause) -> None:
+        """ "Ann is younger than Bob" as "Bob is older than Ann"."""
+        told = self.tokens[here.complement]
+        more, less = here.subjects[0], head
+        if contrary := closed.COMPARED.get(told.lemma):
+            told.lemma = contrary
+            more, less = less, more
+        self.role[more], self.head[more] = Role.PREDICATE, -1
+        self.role[less], self.head[less] = "prep:than", here.complement
+        self.head[here.complement] = more
 
     def _on_itself(self, prep: str, pronoun: int) -> bool:
         """ "the table has a cup on it" as "a cup is on the table"."""

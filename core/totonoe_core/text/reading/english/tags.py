@@ -83,8 +83,21 @@ def _retag_closed(tokens: list[Token], at: int) -> None:
     elif form == "her":
         owns = following is not None and (not following.tag or following.tag in "Q#MA")
         token.tag = "$" if owns else "O"
-    elif form == "there":
-        pass
+    elif form == "like" and token.tag == "P" and _likes(tokens, at, following):
+        token.tag = "V"
+
+
+def _likes(tokens: list[Token], at: int, following: Token | None) -> bool:
+    """Whether "like" is the verb."""
+    before = _before(tokens, at)
+    if before is None or following is None:
+        return False
+    if before.tag == "I" or (before.tag == "X" and before.form not in BE):
+        return True
+    if before.tag not in ("N", "M", "O") or _verb_behind(tokens, at):
+        return False
+    plural = before.tag == "O" or before_is_plural(tokens, at)
+    return plural and following.tag not in ("P", ".", ",") and not _verb_ahead(tokens, at)
 
 
 def _open_tag(

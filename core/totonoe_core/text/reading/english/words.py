@@ -12,7 +12,7 @@ from importlib.resources import files
 import simplemma
 
 from totonoe_core.text import lexicon as lexicons
-from totonoe_core.text.reading.english.closed import CLOSED, listed, table
+from totonoe_core.text.reading.english.closed import CLOSED, NOT_ABLE, listed, table
 
 _KNOWN_WORDS_MAX = 32_768
 _FORM_MAX = 40
@@ -317,6 +317,18 @@ def _denied(form: str) -> str:
                 if ending and simplemma.is_known(base, lang="en"):
                     return base
     return ""
+
+
+@lru_cache(_KNOWN_WORDS_MAX)
+def doable(form: str) -> str:
+    """The verb of an adjective that says it can be done: "readable" -> "read"; else ""."""
+    if form in NOT_ABLE or not form.endswith(("able", "ible")):
+        return ""
+    stem = form[:-4]
+    options = [stem, stem + "e", stem[:-1] + "y" if stem.endswith("i") else stem]
+    if len(stem) > 2 and stem[-1] == stem[-2]:
+        options.append(stem[:-1])
+    return next((verb for verb in options if verb in _words("verbs")), "")
 
 
 _DENIABLE = listed(
