@@ -4,6 +4,7 @@ One pass from left to right with a small stack of clauses (main, subordinate, re
 participle). Where two readings are possible, the head stays unknown instead of guessed.
 
     state     what is known so far
+    wordings  times, comparisons, bundles
     phrases   nouns, adjectives, denials
     verbs     verbs and auxiliaries
     closing   parts given at the end of a clause

@@ -234,7 +234,8 @@ complex: simple
 NOT_ABLE = listed(
     "available reliable responsible comfortable possible stable capable valuable suitable portable"
     " reasonable considerable notable remarkable acceptable sustainable variable vulnerable able"
-    " probable enjoyable favorable formidable honorable hospitable knowable likable liable miserable"
+    " probable enjoyable favorable formidable honorable hospitable knowable likable liable"
+    " miserable"
     " profitable questionable respectable sociable usable accountable agreeable applicable notable"
     " affordable durable flexible visible edible sensible terrible horrible eligible compatible"
     " feasible tangible plausible incredible credible gullible fashionable memorable"

@@ -242,7 +242,7 @@ def before_is_plural(tokens: list[Token], at: int) -> bool:
 
 
 def _names(tokens: list[Token], at: int) -> bool:
-    """Whether a value stands for a thing ("commit 81c3fe0", "sensor 4"), not for a count of them."""
+    """Whether a value stands for a thing ("commit 81c3fe0"), not for a count of them."""
     value = tokens[at].value
     if value is None:
         return False
