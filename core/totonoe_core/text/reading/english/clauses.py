@@ -104,6 +104,8 @@ class Parse(Verbs):
         here = self._here
         if here.predicate == self._last_content(at) and self._merely_is(form, here):
             return
+        if here.predicate >= 0 and form in closed.PLACES:
+            self._you_find(here)
         if here.predicate >= 0 and (following is None or following.tag in "X.,CISP"):
             phrasal = f"{self.tokens[here.predicate].lemma} {form}"
             if words.is_listed(phrasal):  # "turn the light off"
@@ -140,6 +142,16 @@ class Parse(Verbs):
             here.modality = ""
         self._prep = ""
         return works
+
+    def _you_find(self, here: Clause) -> None:
+        """ "you find the key under the mat" as "the key is under the mat"."""
+        lemmas = [self.tokens[at].lemma for at in (here.predicate, *here.subjects)]
+        told = here.tense or self.tokens[here.predicate].form != "find"
+        if told or lemmas != ["find", "you"] or len(here.objects) != 1 or here.objects[0] < 0:
+            return
+        self.kept[here.predicate] = self.kept[here.subjects[0]] = False
+        here.subjects, here.objects = here.objects, []
+        here.predicate, here.be, here.modality = -1, True, ""
 
     def _subordinate(self, at: int) -> None:
         form = self.tokens[at].lemma

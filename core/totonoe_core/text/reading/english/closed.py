@@ -209,6 +209,8 @@ EITHER_OR = listed(
 )
 """What is so or is not, with nothing between: "not unavailable" is available."""
 WORK_AS = listed("work serve act")
+HAPPEN = frozenset({"happen", "occur", "take place"})
+"""Said of a deed, these say only that it is done."""
 PLACES = listed("in on at under behind near above below beside between inside next")
 COMPARED = table("""
 old: young new

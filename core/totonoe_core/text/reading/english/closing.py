@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from totonoe_core.text.reading.english import closed
+from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause, State
 from totonoe_core.text.reading.model import Role
@@ -70,6 +70,8 @@ class Closing(State):
         self.modality[predicate] = clause.modality or ("if" if clause.link == "if" else "")
         self.tense[predicate] = clause.tense
         actor = -1
+        if lemma in closed.HAPPEN and len(subjects) == 1 and self._happens(predicate, clause):
+            return
         if lemma in PLACED and clause.passive and not clause.agents:
             self.light[predicate] = True
         if clause.passive:
@@ -127,6 +129,31 @@ class Closing(State):
             elif clause.kind != "that":
                 self.role[predicate] = "prep:" + clause.link
             self.head[predicate] = governor if governor != predicate else -1
+
+    def _happens(self, predicate: int, clause: Clause) -> bool:
+        """ "rotation of the logs happens daily" as "the logs are rotated daily"."""
+        deed = clause.subjects[0]
+        verb = words.deed(self.tokens[deed].lemma)
+        done = [
+            at
+            for at in range(predicate)
+            if self.role[at] == Role.MODIFIER
+            and self.head[at] == deed
+            and self.tokens[at].tag in "NM"
+        ]
+        if not verb or not done:
+            return False
+        for at, head in enumerate(self.head):
+            if head == predicate:
+                self.head[at] = deed
+        self.tokens[deed].lemma, self.tokens[deed].tag = verb, "V"
+        self.kept[predicate] = False
+        self.role[deed], self.head[deed] = Role.PREDICATE, done[0]
+        self.denied[deed] += self.denied[predicate]
+        self.modality[deed], self.tense[deed] = self.modality[predicate], self.tense[predicate]
+        for at in done:
+            self.role[at] = Role.PATIENT
+        return True
 
     def _clothes(self, things: list[int]) -> bool:
         return all(self.tokens[at].lemma in closed.CLOTHES for at in things)

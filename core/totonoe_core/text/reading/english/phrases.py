@@ -167,6 +167,9 @@ class Phrases(Wordings):
             self.denied[head] += self.denied[joined]
             here.complement = head
             return
+        if here.predicate >= 0 and self.tokens[head].form.endswith("ly"):
+            self._adverb(head)  # "runs daily"
+            return
         self.role[head] = Role.MODIFIER
         if here.predicate >= 0:
             self.head[head] = here.predicate if not here.be else subject

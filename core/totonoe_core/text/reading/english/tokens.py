@@ -217,6 +217,8 @@ def joined(tokens: list[Token]) -> list[Token]:
                 if stop > count:
                     continue
                 exact = tag not in ("V", "N")
+                if tag == "V" and out and out[-1].tag in ("T", "$"):
+                    continue  # "the run down the hill"
                 if exact and stem != token.form and expressions.get(token.form) is None:
                     continue
                 if all(

@@ -331,6 +331,54 @@ def doable(form: str) -> str:
     return next((verb for verb in options if verb in _words("verbs")), "")
 
 
+@lru_cache(_KNOWN_WORDS_MAX)
+def deed(noun: str) -> str:
+    """The verb whose doing a noun names: "rotation" -> "rotate"; "" if it names none."""
+    verbs, nounverbs = _words("verbs"), _words("nounverbs")
+    if noun in _DEEDS:
+        return _DEEDS[noun]
+    for ending, added in _DEED_ENDINGS:
+        if noun.endswith(ending) and (verb := noun[: -len(ending)] + added) in verbs | nounverbs:
+            return verb
+    return noun if noun in nounverbs else ""
+
+
+_DEED_ENDINGS = (
+    ("ation", "ate"),
+    ("ation", "e"),
+    ("ation", ""),
+    ("ition", "e"),
+    ("tion", "te"),
+    ("tion", "t"),
+    ("sion", "d"),
+    ("sion", "de"),
+    ("ment", ""),
+    ("ing", ""),
+    ("ing", "e"),
+    ("al", ""),
+    ("al", "e"),
+    ("ance", ""),
+    ("y", ""),
+)
+_DEEDS = table("""
+describe: description
+receive: reception receipt
+decide: decision
+arrive: arrival
+choose: choice
+lose: loss
+pay: payment
+grow: growth
+sell: sale
+fly: flight
+analyze: analysis
+destroy: destruction
+reduce: reduction
+produce: production
+expand: expansion
+""")
+
+
 _DENIABLE = listed(
     "like aware able likely usual known clear fair sure ready happy easy safe lucky kind"
     " known seen audible visible possible polite mature legal logical literate regular"
