@@ -30,6 +30,10 @@ SAME = {
     "fronted place": [
         ("Under the bench the fan gets stuck", "The fan gets stuck under the bench"),
     ],
+    "report without a subject": [
+        ("Fixed the leak", "The leak was fixed"),
+        ("Merged the branch yesterday", "The branch was merged yesterday"),
+    ],
     "get passive": [
         ("Olga got elected in May", "Olga was elected in May"),
         ("The parcel gets delivered by drone", "The parcel is delivered by drone"),

@@ -107,6 +107,8 @@ class Closing(State):
                 if len(groups) > 1 and lemma in DATIVE and self.group[at] == self.group[real[0]]:
                     role = "prep:to"
                 self._act(at, role, predicate)
+            if actor < 0 and real:
+                actor = real[0]  # as in a passive that names nobody
             if lemma == "wear" and real and actor >= 0 and self._clothes(real):
                 self._worn(real, predicate, actor)
             elif (

@@ -60,6 +60,8 @@ class Phrases(Wordings):
             elif tag == "#":
                 if head >= 0 and at + 1 < count and tokens[at + 1].tag in "NMA":
                     break  # another phrase begins ("gave Eva two roses")
+                if head >= 0 and self._is_time(at):
+                    break  # "merged the branch yesterday"
                 self.kept[at] = True
                 if head >= 0:
                     self._modify(at, head)

@@ -141,6 +141,11 @@ class Verbs(Phrases):
         if tag == "G" and self._acts(at, here):
             clause = self._open(Clause("ger"))
             return self._set_predicate(at, clause)
+        if tag == "D" and (at == 0 or self.tokens[at - 1].tag == ".") and not here.be:
+            following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+            if following is not None and following.tag in "T$M":
+                here.tense = "past"  # "Fixed the leak"
+                return self._set_predicate(at, here)
         if tag in "GD":
             waits = here.be or here.perfect
             if here.predicate < 0 and here.complement < 0 and (waits or here.kind in ("to", "sub")):
