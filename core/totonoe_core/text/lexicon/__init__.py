@@ -10,6 +10,7 @@ spaces, `_` stands for a space inside an expression:
                     A word may stand in several
     opposites.txt   two sides a line, `|` between them: each word left contradicts each word right
     light.txt       words that another wording may leave out without loss (very, currently)
+    wrappers.txt    what stands around a statement and says nothing; see `text.reading.wrapping`
 
 Written for this project. A word of one synonym group may stand in no other.
 """

@@ -145,6 +145,12 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     **dict.fromkeys(("need", "have", "require", "oblige", "force", "got"), ("must", "", False)),
     **dict.fromkeys(("seem", "appear", "tend"), ("seem", "", False)),
     **dict.fromkeys(("able", "capable", "manage", "allow", "possible"), ("can", "", False)),
+    **dict.fromkeys(
+        ("necessary", "require", "essential", "mandatory", "obligatory", "compulsory"),
+        ("must", "", False),
+    ),
+    **dict.fromkeys(("advisable", "best"), ("should", "", False)),
+    "impossible": ("can", "", True),
     **dict.fromkeys(("suppose", "recommend", "advise"), ("should", "", False)),
     **dict.fromkeys(("likely",), ("may", "", False)),
     "go": ("", "future", False),
@@ -155,7 +161,7 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     "forget": ("", "", True),
 }
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
-LIKE_HAVING = frozenset({"contain", "feature"})
+LIKE_HAVING = frozenset({"contain", "feature", "own", "possess"})
 REPORTING = listed(
     "say tell report claim announce state think believe know see hear note explain add"
     " suggest argue hope expect confirm deny insist warn"
@@ -187,4 +193,54 @@ MERE_COLLECTIVES = listed(
     "group bunch set number lot kind type sort crowd herd flock cluster gathering assortment"
 )
 """Of these, those that say no more than a plural does."""
+NUMBERED = listed(
+    "commit port issue branch file flag node ticket release tag build job task line page room gate"
+    " patch order flight train bus process thread block request stage step point test index link"
+)
+"""What is told apart by a number, and might else be read as an order."""
+TIME_NOUNS = listed(
+    "morning afternoon evening night noon midnight midday day week month year weekend weekday"
+    " bedtime lunchtime dinnertime dawn dusk spring summer autumn winter christmas easter"
+    " nighttime daytime tonight sunrise sunset fortnight"
+)
+EITHER_OR = listed(
+    "common usual available readable valid complete correct known possible used supported stable"
+    " installed encrypted safe able legal official finished documented tested signed reachable"
+)
+"""What is so or is not, with nothing between: "not unavailable" is available."""
+WORK_AS = listed("work serve act")
+HAPPEN = frozenset({"happen", "occur", "take place"})
+"""Said of a deed, these say only that it is done."""
+PLACES = listed("in on at under behind near above below beside between inside next")
+COMPARED = table("""
+old: young new
+large: small
+big: little
+fast: slow
+high: low
+expensive: cheap
+heavy: light
+strong: weak
+late: early
+far: near close
+thick: thin
+wide: narrow
+loud: quiet
+warm: cold cool
+better: worse
+more: less
+difficult: easy simple
+complex: simple
+""")
+"""Adjectives whose comparative says the same with the sides exchanged."""
+NOT_ABLE = listed(
+    "available reliable responsible comfortable possible stable capable valuable suitable portable"
+    " reasonable considerable notable remarkable acceptable sustainable variable vulnerable able"
+    " probable enjoyable favorable formidable honorable hospitable knowable likable liable"
+    " miserable"
+    " profitable questionable respectable sociable usable accountable agreeable applicable notable"
+    " affordable durable flexible visible edible sensible terrible horrible eligible compatible"
+    " feasible tangible plausible incredible credible gullible fashionable memorable"
+)
+"""Adjectives in -able that say more, or something else, than that it can be done."""
 TITLES = listed("mr mrs ms miss dr prof professor sir madam lord lady")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from totonoe_core.text.reading.english import closed
+from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause, State
 from totonoe_core.text.reading.model import Role
@@ -58,6 +58,9 @@ class Closing(State):
                     self.denied[at] += clause.denials
                     self.modality[at] = clause.modality
                     self.tense[at] = clause.tense
+                    if self.tokens[at].lemma == "allergy" and subjects:
+                        self.role[at], self.head[at] = Role.PREDICATE, subjects[0]
+                        self.role[subjects[0]] = Role.PREDICATE
                     break
             for at in subjects:
                 if not self.role[at]:
@@ -67,14 +70,17 @@ class Closing(State):
         self.modality[predicate] = clause.modality or ("if" if clause.link == "if" else "")
         self.tense[predicate] = clause.tense
         actor = -1
+        if lemma in closed.HAPPEN and len(subjects) == 1 and self._happens(predicate, clause):
+            return
         if lemma in PLACED and clause.passive and not clause.agents:
             self.light[predicate] = True
         if clause.passive:
             patients = subjects or nouns
             for at in clause.agents:
                 self._act(at, Role.AGENT, predicate)
+            given = lemma in DATIVE and bool(real)
             for at in patients:
-                self._act(at, Role.PATIENT, predicate)
+                self._act(at, "prep:to" if given else Role.PATIENT, predicate)
             if clause.agents:
                 actor = clause.agents[0]
             elif patients:
@@ -101,6 +107,8 @@ class Closing(State):
                 if len(groups) > 1 and lemma in DATIVE and self.group[at] == self.group[real[0]]:
                     role = "prep:to"
                 self._act(at, role, predicate)
+            if actor < 0 and real:
+                actor = real[0]  # as in a passive that names nobody
             if lemma == "wear" and real and actor >= 0 and self._clothes(real):
                 self._worn(real, predicate, actor)
             elif (
@@ -110,6 +118,8 @@ class Closing(State):
                 and not self._told(actor)
             ):
                 actor = real[0]
+        if clause.kind == "ger" and self.role[predicate]:
+            return
         self.role[predicate] = Role.PREDICATE
         self.head[predicate] = actor
         if clause.kind == "sub" and clause.link == "while":
@@ -121,6 +131,31 @@ class Closing(State):
             elif clause.kind != "that":
                 self.role[predicate] = "prep:" + clause.link
             self.head[predicate] = governor if governor != predicate else -1
+
+    def _happens(self, predicate: int, clause: Clause) -> bool:
+        """ "rotation of the logs happens daily" as "the logs are rotated daily"."""
+        deed = clause.subjects[0]
+        verb = words.deed(self.tokens[deed].lemma)
+        done = [
+            at
+            for at in range(predicate)
+            if self.role[at] == Role.MODIFIER
+            and self.head[at] == deed
+            and self.tokens[at].tag in "NM"
+        ]
+        if not verb or not done:
+            return False
+        for at, head in enumerate(self.head):
+            if head == predicate:
+                self.head[at] = deed
+        self.tokens[deed].lemma, self.tokens[deed].tag = verb, "V"
+        self.kept[predicate] = False
+        self.role[deed], self.head[deed] = Role.PREDICATE, done[0]
+        self.denied[deed] += self.denied[predicate]
+        self.modality[deed], self.tense[deed] = self.modality[predicate], self.tense[predicate]
+        for at in done:
+            self.role[at] = Role.PATIENT
+        return True
 
     def _clothes(self, things: list[int]) -> bool:
         return all(self.tokens[at].lemma in closed.CLOTHES for at in things)

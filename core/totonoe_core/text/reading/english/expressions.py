@@ -80,6 +80,35 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         as well
         at all
         with each other
+        in question
+        as it happens
+        in the end
+        at the latest
+        there is no doubt that
+        there is no question that
+        without a doubt
+        without doubt
+        no doubt
+        no wonder that
+        no wonder :
+        no wonder
+        the city of
+        the town of
+        the country of
+        the village of
+        the month of
+        the sum of
+        go and
+        for some reason
+        needless to say
+        if possible
+        as far as i know
+        one way or another
+        in practice
+        in reality
+        in other words
+        to be honest
+        to be exact
     """),
     "P": _same("""
         in close proximity to = near
@@ -143,6 +172,23 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         as for = about
         as of
         in terms of
+        no later than = by
+        not later than = by
+        by means of = with
+        with the help of = with
+        for the purpose of = for
+        on behalf of = for
+        in the course of = during
+        over the course of = during
+        in the event of = in case of
+        in the absence of = without
+        in the vicinity of = near
+        in the direction of = toward
+        in the area of = in
+        on the basis of = based on
+        with the exception of = except
+        as a result of = because of
+        at the beginning of = at the start of
     """),
     "Q": _same("""
         a lot of = many
@@ -179,6 +225,38 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         as a rule = usually
         nothing but = only
         no one but = only
+        nobody but = only
+        none but = only
+        nobody except = only
+        no one except = only
+        nobody other than = only
+        hardly ever = rarely
+        almost never = rarely
+        scarcely ever = rarely
+        next to never = rarely
+        almost always = usually
+        nearly always = usually
+        never fail to = always
+        never fails to = always
+        never failed to = always
+        without exception = all
+        the whole time = always
+        around the clock = always
+        day and night = always
+        every single = all
+        each and every = all
+        once in a while = sometimes
+        every now and then = sometimes
+        at times = sometimes
+        a handful of = a few
+        a majority of = most
+        the bulk of = most
+        not less than = at least
+        not fewer than = at least
+        a minimum of = at least
+        a maximum of = at most
+        in excess of = more than
+        no slower than = at least as fast as
     """),
     "2": _same("""
         a couple of
@@ -204,6 +282,30 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         straight away = immediately
         in advance = beforehand
         not only = also
+        for the time being = temporarily
+        day in day out = daily
+        every day = daily
+        each day = daily
+        once a day = daily
+        every week = weekly
+        each week = weekly
+        every hour = hourly
+        each hour = hourly
+        by hand = manually
+        on its own = automatically
+        by itself = automatically
+        in detail = thoroughly
+        in person = personally
+        on time = punctually
+        without delay = immediately
+        without interruption = constantly
+        all the way = completely
+        in full = completely
+        on purpose = deliberately
+        by accident = accidentally
+        by mistake = accidentally
+        from now on = henceforth
+        at home = home
     """),
     "C": _same("""
         as well as = and
@@ -240,6 +342,18 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         in no way = not
         too far to = not
         not at all = not
+        it is not true that = not
+        it is not the case that = not
+        it is false that = not
+        it is not so that = not
+        not a single = no
+        not even one = no
+        not one = no
+        not any = no
+        under no circumstances = never
+        at no time = never
+        not once = never
+        not ever = never
     """),
     "A": _same("""
         made of = make

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.closed import listed
-from totonoe_core.text.reading.english.closing import Closing
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause
+from totonoe_core.text.reading.english.wordings import Wordings
 from totonoe_core.text.reading.model import Role
 
 _COPULAR = listed("look seem appear become get feel remain stay sound taste smell turn")
 
+_NEEDS = frozenset({"need", "require"})
 _NEVER_FINITE = frozenset({"be", "been", "being", "having"})
 
 
-class Phrases(Closing):
+class Phrases(Wordings):
     """Reads noun phrases and bare adjectives."""
 
     def _nominal(self, at: int) -> int:
@@ -31,6 +32,8 @@ class Phrases(Closing):
             denial += self.denied[back]
             self.denied[back] = 0
         self.denied[head] += denial
+        if bare and not self._prep and self._can_be_done(head):
+            return stop
         if bare and not self._prep:
             self._describe(head, start)
         else:
@@ -40,6 +43,7 @@ class Phrases(Closing):
     def _phrase(self, at: int) -> tuple[int, int, bool]:
         """Head and end of the noun phrase at `at`, and whether it has no noun (only adjectives)."""
         tokens = self.tokens
+        start = at
         pending: list[int] = []
         head = -1
         count = len(tokens)
@@ -47,6 +51,8 @@ class Phrases(Closing):
             token = tokens[at]
             tag = token.tag
             if tag in "NM":
+                if head >= 0 and self._time_ends(start, head):
+                    break
                 if head >= 0:
                     self._modify(head, at)
                 head = at
@@ -54,9 +60,13 @@ class Phrases(Closing):
             elif tag == "#":
                 if head >= 0 and at + 1 < count and tokens[at + 1].tag in "NMA":
                     break  # another phrase begins ("gave Eva two roses")
+                if head >= 0 and self._is_time(at):
+                    break  # "merged the branch yesterday"
                 self.kept[at] = True
                 if head >= 0:
                     self._modify(at, head)
+                elif not pending and self._time_alone(at):
+                    return at, at + 1, False
                 else:
                     pending.append(at)
             elif tag == "'":
@@ -66,6 +76,10 @@ class Phrases(Closing):
                 head = -1
             elif head >= 0:
                 break
+            elif tag == "O" and token.form in ("one", "ones") and pending:
+                token.lemma, token.tag = "one", "N"
+                self.kept[at] = self.light[at] = True
+                head = at
             elif tag == "O":
                 if pending:
                     break
@@ -155,6 +169,9 @@ class Phrases(Closing):
             self.denied[head] += self.denied[joined]
             here.complement = head
             return
+        if here.predicate >= 0 and self.tokens[head].form.endswith("ly"):
+            self._adverb(head)  # "runs daily"
+            return
         self.role[head] = Role.MODIFIER
         if here.predicate >= 0:
             self.head[head] = here.predicate if not here.be else subject
@@ -230,6 +247,8 @@ class Phrases(Closing):
 
     def _attach(self, head: int, stop: int = -1) -> None:
         here = self._here
+        if self._is_time(head) and self._timed(head, stop):
+            return
         if self._prep:
             self._attach_prepositional(head, here)
         elif here.be and here.predicate < 0 and here.subjects and not self._existential:
@@ -261,8 +280,12 @@ class Phrases(Closing):
             else:
                 self._modify(head, noun)
             return
-        if prep == "by" and here.predicate >= 0 and here.passive:
+        needed = prep == "for" and here.predicate >= 0 and tokens[here.predicate].lemma in _NEEDS
+        if (prep == "by" or needed) and here.predicate >= 0 and here.passive:
             here.agents.append(head)
+            return
+        if prep == "than" and here.be and here.complement >= 0 and len(here.subjects) == 1:
+            self._compared(head, here)
             return
         if tokens[head].lemma == "it" and self._on_itself(prep, head):
             return
@@ -291,42 +314,6 @@ class Phrases(Closing):
         else:
             self.head[head] = -2
             here.objects.append(-1 - head)
-
-    def _on_itself(self, prep: str, pronoun: int) -> bool:
-        """ "the table has a cup on it" as "a cup is on the table"."""
-        main = self._stack[0]
-        verb = main.predicate
-        if verb < 0 or self.kept[verb] or len(main.subjects) != 1:
-            return False
-        owner = main.subjects[0]
-        things = [
-            at
-            for at in range(verb + 1, pronoun)
-            if self.role[at] == "prep:with" and self.head[at] == owner
-        ]
-        if not things or self.role[owner]:
-            return False
-        self.role[owner], self.head[owner] = "prep:" + prep, things[0]
-        for at in things:
-            self.role[at], self.head[at] = Role.PREDICATE, -1
-        self.kept[pronoun] = False
-        return True
-
-    def _bundle(self, noun: int, head: int, here: Clause) -> None:
-        """ "a group of people" stands for its people."""
-        self.light[noun] = True
-        self.kept[noun] = self.tokens[noun].lemma not in closed.MERE_COLLECTIVES
-        self.role[head], self.head[head] = self.role[noun], self.head[noun]
-        self.denied[head] += self.denied[noun]
-        self.denied[noun] = 0
-        for places in (here.subjects, here.objects, here.agents):
-            for at, place in enumerate(places):
-                if place == noun:
-                    places[at] = head
-        for at in range(noun):
-            if self.head[at] == noun:
-                self.head[at] = head
-        self._modify(noun, head)
 
     def _deny(self, at: int) -> None:
         token = self.tokens[at]

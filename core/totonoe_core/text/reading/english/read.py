@@ -111,7 +111,7 @@ def _piece(
     modality = parse.modality[at]
     if found is not None and found.base and keys[at] != keyed(lemma).key:
         lemma = _base_lemma(found.base)
-        if denied % 2:
+        if denied % 2 and found.base not in closed.EITHER_OR:
             modality = modality or "rather"  # "not unhappy" is not quite happy
         denied += 1
     facts = keyed(lemma)

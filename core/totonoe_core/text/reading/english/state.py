@@ -93,6 +93,8 @@ class State:
         ) and ("D" in word.forms or "G" in word.forms):
             self.role[modifier] = Role.PREDICATE
         self.head[modifier] = head
+        if self.tokens[head].lemma == "allergy" and self.tokens[modifier].tag == "N":
+            self.role[modifier] = "prep:to"
 
     def _last_content(self, at: int) -> int:
         at -= 1

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.closed import BE, HAVE
 from totonoe_core.text.reading.english.tokens import Token, joined, split
+from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import Value
 
 
@@ -64,7 +65,9 @@ def _retag_closed(tokens: list[Token], at: int) -> None:
             previous = tokens[at - 1] if at else None
             base = following.word is not None and following.form == following.lemma
             noun_only = following.forms() == "N"
-            if base and not noun_only and not (previous is not None and previous.form == "from"):
+            third = tokens[at + 2].form if at + 2 < len(tokens) else ""
+            ranges = previous is not None and previous.form == "from"
+            if base and not noun_only and not ranges and third != "of":
                 token.tag = "I"
     elif form == "that":
         if (
@@ -78,16 +81,33 @@ def _retag_closed(tokens: list[Token], at: int) -> None:
         else:
             token.tag = "T"
     elif form == "her":
-        if following is None or (following.tag and following.tag not in "Q#MA"):
-            token.tag = "O"
-    elif form == "there":
-        pass
+        owns = following is not None and (not following.tag or following.tag in "Q#MA")
+        token.tag = "$" if owns else "O"
+    elif form == "like" and token.tag == "P" and _likes(tokens, at, following):
+        token.tag = "V"
+
+
+def _likes(tokens: list[Token], at: int, following: Token | None) -> bool:
+    """Whether "like" is the verb."""
+    before = _before(tokens, at)
+    if before is None or following is None:
+        return False
+    if before.tag == "I" or (before.tag == "X" and before.form not in BE):
+        return True
+    if before.tag not in ("N", "M", "O") or _verb_behind(tokens, at):
+        return False
+    plural = before.tag == "O" or before_is_plural(tokens, at)
+    return plural and following.tag not in ("P", ".", ",") and not _verb_ahead(tokens, at)
 
 
 def _open_tag(
     tokens: list[Token], at: int, forms: str, before: Token | None, following: Token | None
 ) -> str:
     previous = before.tag if before is not None else "."
+    if before is not None and before.form == "no":
+        previous = "T"
+    elif previous == "#" and _names(tokens, at - 1):
+        previous = "M"
     if forms == "N":
         return "N"
     if previous == "I" and "V" in forms:
@@ -169,13 +189,16 @@ def _verb_or_noun(
         return other
     if previous == "O":
         return "V"
-    if previous in ".S" or (previous == "," and strong):
+    orders = following is not None and following.tag in ("T", "$", "O", "#")
+    if previous in ".S" or (previous == "," and (strong or (orders and "V" in forms))):
         # a base form at the start orders; a plural or a bare noun opens a caption
         begins = following is not None and not following.tag and "G" in following.forms()
         if begins and token.form in closed.GERUND_DENIERS:
             return "V"
         if "Z" in forms and strong and previous == ",":
             return "V"
+        if previous == "." and token.form in closed.NUMBERED and _numbered(tokens, at):
+            return "N"
         if "V" in forms and (
             strong or (following is not None and following.tag in ("T", "$", "O", "#"))
         ):
@@ -185,7 +208,7 @@ def _verb_or_noun(
         return other
     if previous in "NM":
         if "Z" in forms:
-            if strong or tokens[at - 1].tag == "M":
+            if strong or tokens[at - 1].tag in "M#":
                 return "V"
             return "V" if not _verb_ahead(tokens, at) and _has_article(tokens, at) else "N"
         plural = before_is_plural(tokens, at)
@@ -201,11 +224,31 @@ def _verb_or_noun(
     return "V" if strong else other
 
 
+def _numbered(tokens: list[Token], at: int) -> bool:
+    """Whether a verb is still to come after "Commit 81c3fe0"."""
+    if at + 2 >= len(tokens) or tokens[at + 1].value is None:
+        return False
+    third = tokens[at + 2]
+    return third.tag == "X" or (not third.tag and bool(set("ZDP") & set(third.forms())))
+
+
 def before_is_plural(tokens: list[Token], at: int) -> bool:
     previous = tokens[at - 1]
     if at > 1 and tokens[at - 2].tag == "C":
         return True
+    if previous.form.endswith("s") and not previous.form.endswith(("ss", "us", "is")):
+        return True
     return previous.form != previous.lemma or previous.lemma in ("people", "police")
+
+
+def _names(tokens: list[Token], at: int) -> bool:
+    """Whether a value stands for a thing ("commit 81c3fe0"), not for a count of them."""
+    value = tokens[at].value
+    if value is None:
+        return False
+    if value.type in (PieceType.NUMBER, PieceType.QUANTITY):
+        return at > 0 and tokens[at - 1].tag in ("N", "M")
+    return True
 
 
 def _has_article(tokens: list[Token], at: int) -> bool:

@@ -182,6 +182,10 @@ def _expressions() -> dict[str, list[tuple[tuple[str, ...], str, str]]]:
             first = word(entry.split()[0])
             tag = "V" if first.strong or first.lemma in LIGHT_VERBS else "N"
             add(entry, entry, tag)
+            if tag == "V":
+                for article in (" a ", " an "):
+                    if article in entry:
+                        add(entry.replace(article, " the ", 1), entry, tag)
     for options in found.values():
         options.sort(key=lambda option: -len(option[0]))
     return found
@@ -213,6 +217,8 @@ def joined(tokens: list[Token]) -> list[Token]:
                 if stop > count:
                     continue
                 exact = tag not in ("V", "N")
+                if tag == "V" and out and out[-1].tag in ("T", "$"):
+                    continue  # "the run down the hill"
                 if exact and stem != token.form and expressions.get(token.form) is None:
                     continue
                 if all(

@@ -96,6 +96,14 @@ class Verbs(Phrases):
         if token.lemma == "lack" and tag == "V" and here.predicate < 0 and here.complement < 0:
             here.denials += 1
             return self._have(at, here)
+        if token.lemma == "get" and tag == "V" and here.predicate < 0 and here.complement < 0:
+            nxt = self._next_content(at)
+            if nxt is not None and (nxt.tag == "D" or (nxt.tag == "A" and nxt is self.tokens[-1])):
+                here.be = True
+                if token.form == "got":
+                    here.tense = here.tense or "past"
+                self._prep = ""
+                return at + 1
         if (
             token.lemma in closed.LIKE_HAVING
             and tag in "GV"
@@ -118,7 +126,7 @@ class Verbs(Phrases):
                 here.predicate = -1
                 here.be = False
                 return self._set_predicate(at, here)
-        if tag == "D" and here.kind in ("rel", "part") and self._stack[0].predicate < 0:
+        if tag == "D" and here.kind in ("rel", "part", "ger") and self._stack[0].predicate < 0:
             following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
             ended = here.predicate >= 0 or here.complement >= 0
             if (
@@ -129,6 +137,14 @@ class Verbs(Phrases):
             ):
                 here = self._next_clause()
                 here.tense = here.tense or "past"
+                return self._set_predicate(at, here)
+        if tag == "G" and self._acts(at, here):
+            clause = self._open(Clause("ger"))
+            return self._set_predicate(at, clause)
+        if tag == "D" and (at == 0 or self.tokens[at - 1].tag == ".") and not here.be:
+            following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+            if following is not None and following.tag in "T$M":
+                here.tense = "past"  # "Fixed the leak"
                 return self._set_predicate(at, here)
         if tag in "GD":
             waits = here.be or here.perfect
@@ -184,6 +200,22 @@ class Verbs(Phrases):
             here.tense = "past"
         return self._set_predicate(at, here)
 
+    def _acts(self, at: int, here: Clause) -> bool:
+        """Whether a gerund does it: "Deleting it helped", "was fixed by deleting it"."""
+        if self._prep == "by" and here.passive and here.predicate >= 0:
+            here.agents.append(at)
+            return True
+        opens = here.kind == "main" and not here.subjects and not here.be and here.predicate < 0
+        if not opens or (at and self.tokens[at - 1].tag != "."):
+            return False
+        for later in self.tokens[at + 1 : at + 12]:
+            if later.tag in "XV" or (later.tag == "D" and later is not self.tokens[at + 1]):
+                here.subjects.append(at)
+                return True
+            if later.tag in ".,SWC":
+                return False
+        return False
+
     def _doer(self, noun: int, at: int, tag: str) -> int:
         """Of what a participle after a whole clause is said: the noun before it or the subject."""
         here = self._here
@@ -235,6 +267,8 @@ class Verbs(Phrases):
             here.predicate = -1
             here.passive = False
             here.be = False
+            if len(here.subjects) == 1 and self.tokens[here.subjects[0]].lemma == "it":
+                self.kept[here.subjects.pop()] = False  # "it is impossible to undo this"
             here.denials += self.denied[governor] + denials + negates
             self.denied[governor] = 0
             here.modality = modality or here.modality
