@@ -22,6 +22,7 @@ _OPPOSITE_ROLES = {
     frozenset(pair)
     for pair in (
         (Role.AGENT, Role.PATIENT),
+        (Role.AGENT, "prep:に"),
         ("prep:before", "prep:after"),
         ("prep:from", "prep:to"),
         ("prep:with", "prep:without"),

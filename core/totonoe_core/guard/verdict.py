@@ -1,7 +1,7 @@
 """What a new text is to a memory: duplicate, update, contradiction, refinement, related or new.
 
     same words in the same order (`canonical_form`)      DUPLICATE
-    sentences both have are set aside
+    what is wrapped around, and sentences both have, are set aside
     the rest is read and aligned (`alignment`)
         a named difference                               CONTRADICTION, UPDATE or RELATED
         something on one side only                       REFINEMENT
@@ -35,6 +35,7 @@ from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
 from totonoe_core.text.reading.read import read
+from totonoe_core.text.reading.wrapping import inner
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,14 @@ _MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
 
 
 def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
-    own_at, other_at = unshared(own, other)
+    language = common_language(own, other)
+    own_in, other_in = inner(own, language), inner(other, language)
+    own_text, other_text = own[slice(*own_in)], other[slice(*other_in)]
+    if (form := canonical_form(own_text)) and form == canonical_form(other_text):
+        return _same(Finding.SAME_WORDS, own, other, own_in, other_in)
+    own_at, other_at = unshared(own_text, other_text)
+    own_at = own_at[0] + own_in[0], own_at[1] + own_in[0]
+    other_at = other_at[0] + other_in[0], other_at[1] + other_in[0]
     own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
     if not own_rest.strip() or not other_rest.strip():
         return _whole_sentences(own, own_at, other, other_at)
@@ -133,10 +141,9 @@ def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Com
         return _whole_sentences(own, (own_at[0], own_at[0]), other, other_at)
     if contains(own_rest, other_rest):
         return _whole_sentences(own, own_at, other, (other_at[0], other_at[0]))
-    language = common_language(own_rest, other_rest)
     here, there = read(own_rest, language), read(other_rest, language)
     same = same_marks(marks(own_rest, here.pieces), marks(other_rest, there.pieces))
-    shares_sentences = len(own_rest) < len(own.strip())
+    shares_sentences = len(own_rest) < len(own_text.strip())
     compared = _compare_readings(here, there, same, cosine, weights, shares_sentences)
     found = compared.judgement
     evidence = tuple(
@@ -160,9 +167,17 @@ def _whole_sentences(
     return Comparison(Judgement(Verdict.REFINEMENT, 1.0, (quoted,)))
 
 
-def _same(finding: Finding, own: str, other: str) -> Comparison:
-    everything = _quoted(Evidence(finding, (0, len(own)), (0, len(other))), own, 0, other, 0)
-    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (everything,)))
+def _same(
+    finding: Finding,
+    own: str,
+    other: str,
+    own_at: tuple[int, int] | None = None,
+    other_at: tuple[int, int] | None = None,
+) -> Comparison:
+    """Nothing new, from end to end or between what is wrapped around both."""
+    everything = Evidence(finding, own_at or (0, len(own)), other_at or (0, len(other)))
+    quoted = _quoted(everything, own, 0, other, 0)
+    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (quoted,)))
 
 
 def _quoted(one: Evidence, own: str, own_at: int, other: str, other_at: int) -> Evidence:
