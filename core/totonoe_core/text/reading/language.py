@@ -45,6 +45,7 @@ for _language, _words in _FUNCTION_WORDS.items():
 _LOOKED_AT = 600
 """Code points from the beginning: enough to tell, however long the text."""
 _FEW_WORDS = 3
+_VOTES_MIN = 1.5
 
 
 def languages(text: str) -> tuple[str, ...]:
@@ -79,8 +80,10 @@ def _latin(text: str) -> str:
         named = _VOTES.get(word, ())
         for language in named:
             votes[language] += 1.0 / len(named)
-    # English first: without a function word ("Restart nginx") it is the likeliest here.
-    return max(votes, key=lambda language: votes[language])
+    # English first: without a function word ("Restart nginx") it is the likeliest here, and one
+    # alone ("per page") says little.
+    best = max(votes, key=lambda language: votes[language])
+    return "en" if votes[best] < _VOTES_MIN and text.isascii() else best
 
 
 def common_language(own: str, other: str) -> str:

@@ -11,7 +11,6 @@ brackets:
 
     [labels]    words for a note as such (note, decision, user preference)
     [fillers]   what may stand beside a label (quick, important, for the robot)
-    [topics]    fields of life and work: a label only before a whole statement
     [openings]  phrases before a statement
     [closings]  phrases after a statement
 
@@ -30,10 +29,8 @@ from totonoe_core.text import lexicon as lexicons
 _ROUNDS_MAX = 6
 """Wrappers around wrappers that are taken off on either side."""
 _WRAPPER_CHARS_MAX = 160
-_SPACED_STATEMENT_WORDS = 3
-_UNSPACED_STATEMENT_CHARS = 5
 _UNSPACED = frozenset({"ja", "zh"})
-_SECTIONS = ("labels", "fillers", "topics", "openings", "closings")
+_SECTIONS = ("labels", "fillers", "openings", "closings")
 
 _OPEN, _SHUT = r"[\[(<{（【〔［「『《〈★☆■◆]", r"[\])>}）】〕］」』》〉★☆■◆]"
 _SYMBOL = "[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]"
@@ -48,7 +45,6 @@ class _Wrappers:
     """Anchored patterns over case-folded text."""
 
     labels: re.Pattern[str]
-    topics: re.Pattern[str]
     openings: re.Pattern[str]
     closings: re.Pattern[str]
     tags: re.Pattern[str]
@@ -77,7 +73,7 @@ def inner(text: str, language: str) -> tuple[int, int]:
         folded = text  # a capital that folds to two letters: offsets come first
     start, end = 0, len(text)
     for _ in range(_ROUNDS_MAX):
-        found = _start(folded, start, end, wrappers, language)
+        found = _start(folded, start, end, wrappers)
         if found == start or not _WORD.search(folded, found, end):
             break
         start = found
@@ -89,22 +85,12 @@ def inner(text: str, language: str) -> tuple[int, int]:
     return start, end
 
 
-def _start(text: str, start: int, end: int, wrappers: _Wrappers, language: str) -> int:
+def _start(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
     for pattern in (_BULLET, wrappers.labels, wrappers.openings):
         match = pattern.match(text, start, min(end, start + _WRAPPER_CHARS_MAX))
         if match:
             return match.end()
-    match = wrappers.topics.match(text, start, min(end, start + _WRAPPER_CHARS_MAX))
-    if match and _states(text[match.end() : end], language):
-        return match.end()
     return start
-
-
-def _states(text: str, language: str) -> bool:
-    """Whether it is long enough for a statement, not the value of what the label names."""
-    if language in _UNSPACED:
-        return len(text.strip()) >= _UNSPACED_STATEMENT_CHARS
-    return len(text.split(maxsplit=_SPACED_STATEMENT_WORDS)) >= _SPACED_STATEMENT_WORDS
 
 
 def _end(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
@@ -134,7 +120,7 @@ def _wrappers(language: str) -> _Wrappers | None:
             lists[section].append(phrase)
     spaced = language not in _UNSPACED
     stop = r"(?!\w)" if spaced else ""
-    labels, fillers, topics, openings, closings = (
+    labels, fillers, openings, closings = (
         "|".join(_pattern(phrase) for phrase in sorted(lists[section], key=len, reverse=True))
         or r"(?!)"
         for section in _SECTIONS
@@ -162,17 +148,15 @@ def _wrappers(language: str) -> _Wrappers | None:
 
     after = r"(?:\s*[,:;.!…、，。：！—–-]+\s*|\s+)" if spaced else r"\s*[,:;.!…、，。：；！—-]*\s*"
     edge = r"(?<!\w)"
-    every = "|".join((labels, topics))
     return _Wrappers(
         labels=before(labels),
-        topics=before(every),
         openings=re.compile(rf"\s*(?:{openings}){stop}{after}"),
         closings=re.compile(
             rf"[\s,;、，—–-]*(?:{edge}(?:{closings})"
             rf"|[(（\[【](?:{closings}|{label(labels)})[)）\]】]"
-            rf"|</(?:{label(every)})>)[\s.!。！)）]*\Z"
+            rf"|</(?:{label(labels)})>)[\s.!。！)）]*\Z"
         ),
-        tags=re.compile(label(every)),
+        tags=re.compile(label(labels)),
     )
 
 
