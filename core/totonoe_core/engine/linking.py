@@ -78,5 +78,11 @@ def _linkable(
 def _link_type(judgement: Judgement) -> LinkType | None:
     """What a verdict makes of a link; `None`: nothing but nearness links them."""
     type_ = _LINK_TYPES.get(judgement.verdict)
-    adds = any(one.finding is Finding.ADDED for one in judgement.evidence)
-    return LinkType.REFINED_BY if type_ is LinkType.REFINES and not adds else type_
+    if type_ is not LinkType.REFINES:
+        return type_
+    found = {one.finding for one in judgement.evidence}
+    adds, lacks = Finding.ADDED in found, Finding.MISSING in found
+    if adds is lacks:
+        # A judge's word, which does not say which of the two has more.
+        return None
+    return LinkType.REFINES if adds else LinkType.REFINED_BY
