@@ -115,11 +115,8 @@ def test_hearing_collects_a_few_pairs_and_only_if_it_may_ask() -> None:
             end = f" of ours{'!' * number}"
             assert heard(hearing, GLAD + end, HAPPY + end).verdict is Verdict.RELATED
         assert len(hearing.wanted) == limits.JUDGE_PAIRS_PER_REMEMBER_MAX
-        for silent in (
-            Hearing(judging, 0.8),
-            Hearing(None, 0.8, True),
-            Hearing(judging, 0.95, True),
-        ):
+        waits_no_more, without = Hearing(judging, 0.8), Hearing(None, 0.8, may_ask=True)
+        for silent in (waits_no_more, without, Hearing(judging, 0.95, may_ask=True)):
             heard(silent)
             assert not silent.wanted
 
@@ -312,7 +309,7 @@ def test_settings_out_of_bounds_are_refused_by_name(given: dict[str, Any], field
     with pytest.raises(errors.Precondition) as raised:
         JudgeSettings(**given)
     assert raised.value.reason == "JUDGE_MISCONFIGURED"
-    assert raised.value.metadata["field"] == f"judge.{field}"
+    assert raised.value.details["field"] == f"judge.{field}"
     assert "secret" not in str(raised.value)
 
 

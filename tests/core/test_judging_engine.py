@@ -12,7 +12,7 @@ import pytest
 from support.engines import WAIT_S, Store, opened, remember, update, vector_at, vector_of
 from support.judges import ScriptedJudge, service
 from totonoe_core.commands import Remember
-from totonoe_core.records import Finding, LinkType, Method, Verdict
+from totonoe_core.records import Finding, Kind, LinkType, Method, StateKind, Verdict
 
 BASE = vector_of("base")
 HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
@@ -111,7 +111,10 @@ def test_logs_forced_saves_and_other_agents_private_memories_are_not_asked_about
         assert store.do(near()).saved
         store.save("The customer is content with the answer", vector=BASE, force=True)
         assert store.do(near(force=True)).saved
+        assert store.do(near(kind=Kind.EVENT, state_kind=StateKind.NONE)).saved
         assert not judge.pairs
+        assert not store.do(near(HAPPY)).saved
+        assert judge.pairs
 
 
 def test_deadline_passes_and_the_text_is_saved_as_without_a_judge(tmp_path: Path) -> None:
