@@ -161,6 +161,14 @@ def test_pair_is_asked_once_and_then_known() -> None:
     assert judge.closed
 
 
+def test_pair_given_twice_is_asked_about_once() -> None:
+    judge = ScriptedJudge()
+    with running(judge) as judging:
+        judging.submit([pair("a"), pair("a")]).result(WAIT_S)
+        judging.submit([pair("b")]).result(WAIT_S)
+        assert [one.one for one in judge.pairs] == ["a", "b"]
+
+
 def test_pair_without_an_opinion_is_not_asked_about_again() -> None:
     judge = ScriptedJudge(None)
     with running(judge) as judging:

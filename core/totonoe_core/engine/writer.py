@@ -86,8 +86,8 @@ class Writer:
 
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
-    something to bring up to date. Both are called on the writer's thread and must not wait. `judging` is
-    asked about what is borderline.
+    something to bring up to date. Both are called on the writer's thread and must not wait.
+    `judging` is asked about what is borderline.
     """
 
     def __init__(

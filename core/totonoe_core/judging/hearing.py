@@ -97,7 +97,6 @@ class Hearing:
         known, opinion = service.look_up(pair)
         if opinion is not None:
             return judged_by(judgement, opinion)
-        room = len(self.wanted) < limits.JUDGE_PAIRS_PER_REMEMBER_MAX
-        if not known and self._may_ask and room and service.accepts:
-            self.wanted.append(pair)
+        if not known and self._may_ask and service.accepts and pair not in self.wanted:
+            self.wanted = [*self.wanted, pair][: limits.JUDGE_PAIRS_PER_REMEMBER_MAX]
         return judgement
