@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from support.judges import ScriptedJudge, pair, service
 from totonoe_core import errors, limits
 from totonoe_core.guard.calibration import CAREFUL
 from totonoe_core.guard.verdict import Comparison, compare
-from totonoe_core.guard.weights import Features, Weights
+from totonoe_core.guard.weights import Features
 from totonoe_core.judging import Hearing, JudgeSettings, JudgingService, Opinion, Pair, open_service
 from totonoe_core.judging.hearing import is_borderline, judged_by
 from totonoe_core.judging.protocol import JudgeFailed
@@ -54,16 +55,17 @@ def test_rewording_that_is_not_sure_is_borderline_and_a_duplicate_is_not() -> No
     doubtful = compare(HAPPY, GLAD, 0.9, CAREFUL)
     assert doubtful.judgement.verdict is Verdict.RELATED
     assert is_borderline(doubtful, 0.9, CAREFUL, JudgeSettings())
-    sure = compare(HAPPY, GLAD, 0.9, Weights())
+    weights = replace(CAREFUL, soft=0.0)
+    sure = compare(HAPPY, GLAD, 0.9, weights)
     assert sure.judgement.verdict is Verdict.DUPLICATE
-    assert not is_borderline(sure, 0.9, Weights(), JudgeSettings())
+    assert not is_borderline(sure, 0.9, weights, JudgeSettings())
 
 
 @pytest.mark.parametrize(("asked_from", "borderline"), [(0.0, True), (0.4, True), (0.6, False)])
 def test_one_sided_rewording_is_borderline_from_a_probability_on(
     asked_from: float, borderline: bool
 ) -> None:
-    features, weights = Features(cosine=0.0), Weights(bias=0.0)
+    features, weights = Features(cosine=0.0), replace(CAREFUL, bias=0.0)
     assert features.probability(weights) == 0.5
     compared = Comparison(Judgement(Verdict.REFINEMENT, 0.5, ()), features)
     settings = JudgeSettings(asked_from=asked_from)
@@ -82,6 +84,18 @@ def test_added_detail_is_borderline_only_as_an_option_and_near() -> None:
     option = JudgeSettings(refinements=True)
     assert is_borderline(compared, 0.96, CAREFUL, option)
     assert not is_borderline(compared, 0.94, CAREFUL, option)
+
+
+def test_added_detail_with_a_name_is_never_borderline() -> None:
+    option = JudgeSettings(refinements=True)
+    own, other = "The job copies the files every night", "The job copies the files"
+    compared = compare(own, other, 0.99, CAREFUL)
+    assert compared.judgement.verdict is Verdict.REFINEMENT
+    named = {one.finding for one in compared.judgement.evidence}
+    assert named > {Finding.ADDED}
+    assert not is_borderline(compared, 0.99, CAREFUL, option)
+    many = Judgement(Verdict.REFINEMENT, 0.5, (Evidence(Finding.ADDED),) * limits.EVIDENCE_MAX)
+    assert not is_borderline(Comparison(many), 0.99, CAREFUL, option)
 
 
 def test_whole_sentences_more_are_never_borderline() -> None:

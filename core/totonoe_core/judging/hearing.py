@@ -30,11 +30,15 @@ def is_borderline(
         return False
     if features is None:
         # Confidence is the share in common: 1 where one has whole sentences more, which say more.
+        # Evidence that is cut may hide a difference with a name behind what is left over.
+        found = judgement.evidence
         return (
             settings.refinements
             and judgement.verdict is Verdict.REFINEMENT
             and judgement.confidence < 1.0
             and cosine >= _REFINEMENT_COSINE_MIN
+            and len(found) < limits.EVIDENCE_MAX
+            and all(one.finding in (Finding.ADDED, Finding.MISSING) for one in found)
         )
     # RELATED by loose synonyms, which weigh so much that their probability says little.
     related = judgement.verdict is Verdict.RELATED

@@ -160,10 +160,11 @@ class JudgingService:
             self._queue.clear()
             self._changed.notify_all()
         _go_on(left)
+        until_s = time.monotonic() + _JOIN_S
         for thread in self._threads:
             # A judge that hangs is left behind: the threads are daemons.
             if thread is not threading.current_thread():
-                thread.join(_JOIN_S)
+                thread.join(max(0.0, until_s - time.monotonic()))
         self._judge.close()
 
     # -- Threads
