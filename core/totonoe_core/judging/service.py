@@ -124,10 +124,10 @@ class JudgingService:
             Ends when all are answered, at the deadline, or at once where asking does not help;
             never fails. Its callbacks run in a thread of the service, or in the caller's.
         """
-        request = _Request(time.monotonic() + self.settings.deadline_s)
-        # Nobody can cancel it: the service alone ends it, once.
-        request.future.set_running_or_notify_cancel()
         with self._changed:
+            request = _Request(time.monotonic() + self.settings.deadline_s)
+            # Nobody can cancel it: the service alone ends it, once.
+            request.future.set_running_or_notify_cancel()
             for pair in {pair.key: pair for pair in pairs}.values():
                 if pair.key in self._cache or not self._accepts():
                     continue
