@@ -88,14 +88,15 @@ def test_added_detail_is_borderline_only_as_an_option_and_near() -> None:
 
 def test_added_detail_with_a_name_is_never_borderline() -> None:
     option = JudgeSettings(refinements=True)
-    own, other = "The job copies the files every night", "The job copies the files"
-    compared = compare(own, other, 0.99, CAREFUL)
-    assert compared.judgement.verdict is Verdict.REFINEMENT
-    named = {one.finding for one in compared.judgement.evidence}
-    assert named > {Finding.ADDED}
-    assert not is_borderline(compared, 0.99, CAREFUL, option)
-    many = Judgement(Verdict.REFINEMENT, 0.5, (Evidence(Finding.ADDED),) * limits.EVIDENCE_MAX)
-    assert not is_borderline(Comparison(many), 0.99, CAREFUL, option)
+    added, named = Evidence(Finding.ADDED), Evidence(Finding.QUANTIFIER)
+    for evidence, borderline in (
+        ((added, added), True),
+        ((added, named), False),
+        # Cut: what has a name may stand behind the cut.
+        ((added,) * limits.EVIDENCE_MAX, False),
+    ):
+        compared = Comparison(Judgement(Verdict.REFINEMENT, 0.8, evidence))
+        assert is_borderline(compared, 0.99, CAREFUL, option) is borderline
 
 
 def test_whole_sentences_more_are_never_borderline() -> None:
