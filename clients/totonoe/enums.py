@@ -107,6 +107,7 @@ class Finding(StrEnum):
     ADDED = "added"
     MISSING = "missing"
     UNREAD = "unread"
+    JUDGE = "judge"
     UNKNOWN = "unknown"
 
 

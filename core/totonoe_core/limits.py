@@ -36,6 +36,11 @@ SCANNED_AHEAD_PAIRS_MAX = 2**15  # slots it keeps for one of them, 16 bytes each
 VERDICT_PIECES_MAX = 400  # of one text; a longer one is compared by sentences only
 CURVE_POINTS_MAX = 64
 CALIBRATION_BATCH_TEXTS = 128
+JUDGE_PAIRS_PER_REMEMBER_MAX = 3
+JUDGE_TEXT_CHARS_MAX = 2000  # a longer text is not put to a judge
+JUDGE_DEADLINE_S_MAX = 10  # that a write may wait for one
+JUDGE_QUEUE_PAIRS_MAX = 256  # that wait or are being judged; what comes then is not asked about
+JUDGE_CACHE_PAIRS_MAX = 16_384
 EVIDENCE_MAX = 8
 EVIDENCE_CHARS = 60
 

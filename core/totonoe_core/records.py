@@ -129,6 +129,8 @@ class Finding(StrEnum):
     ADDED = "added"
     MISSING = "missing"
     UNREAD = "unread"
+    JUDGE = "judge"
+    """A judge decided, and `own_text` is its name."""
 
 
 @dataclass(frozen=True, slots=True)

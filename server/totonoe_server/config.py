@@ -19,6 +19,7 @@ ADDRESS_DEFAULT = "127.0.0.1:7766"
 ENVIRONMENT_PREFIX = "TOTONOE_"
 
 EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
+JudgeKind = Literal["none", "openai", "nli"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -67,6 +68,24 @@ class Settings(BaseSettings):
     )
     embedder_workers: int = Field(
         1, ge=1, le=64, description="Processes that embed; each holds the model in memory."
+    )
+    judge: JudgeKind = Field("none", description="What is asked about borderline pairs of texts.")
+    judge_url: str = Field(
+        "", description="openai: address of the service, with the version: http://host/v1."
+    )
+    judge_model: str = Field("", description="openai: name of the model.")
+    judge_api_key_env: str = Field(
+        "", description="openai: environment variable that holds the key."
+    )
+    judge_path: str = Field("", description="nli: directory of the saved model.")
+    judge_deadline_s: float = Field(
+        2.0, gt=0, le=10, description="How long a write waits for the judge at most."
+    )
+    judge_from: float = Field(
+        0.5, ge=0, le=1, description="Least probability of a duplicate that is asked about."
+    )
+    judge_refinements: bool = Field(
+        False, description="Ask too where one text has a little more, from cosine 0.95 on."
     )
     grace_s: float = Field(
         10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."

@@ -9,6 +9,7 @@ close the engine, give the directory back.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import threading
 import time
@@ -45,6 +46,7 @@ from totonoe_server.process import Process, package_version
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.judging import JudgingService
     from totonoe_core.store.lockfile import DataDirLock
 
 SERVICES = (
@@ -100,6 +102,7 @@ class Daemon:
         self._given_engine = engine
         self._engine: Engine | None = None
         self._embedding: EmbeddingService | None = None
+        self._judging: JudgingService | None = None
         self._lock: DataDirLock | None = None
         self._server: aio.Server | None = None
         self._health = health.aio.HealthServicer()
@@ -132,6 +135,7 @@ class Daemon:
             data_dir=str(self.settings.data_dir),
             embedder=self.settings.embedder,
             model=self._embedding.state if self._embedding else "none",
+            judge=self.settings.judge,
             version=package_version(),
             start_s=round(time.monotonic() - started_s, 2),
         )
@@ -174,6 +178,7 @@ class Daemon:
         prepare_cache(None)
         from totonoe_core.embedding import open_service
         from totonoe_core.engine.embedded import EmbeddedEngine
+        from totonoe_core.judging import open_service as open_judging
         from totonoe_core.kernels.warmup import warm_up
         from totonoe_core.store.lockfile import DataDirLock
         from totonoe_core.text.reading.read import read
@@ -186,7 +191,10 @@ class Daemon:
         self._embedding = open_service(
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
-        engine = EmbeddedEngine(self.settings.data_dir, embedding=self._embedding)
+        self._judging = open_judging(_judge_settings(self.settings))
+        engine = EmbeddedEngine(
+            self.settings.data_dir, embedding=self._embedding, judging=self._judging
+        )
         self._engine = engine
         # Word lists take half a second to load: not in the first Remember, and nobody waits.
         threading.Thread(target=read, args=("Warm", "en"), name="word lists", daemon=True).start()
@@ -235,6 +243,10 @@ class Daemon:
         embedding, self._embedding = self._embedding, None
         if embedding is not None:
             await asyncio.to_thread(embedding.close)
+        judging, self._judging = self._judging, None
+        if judging is not None:
+            await asyncio.to_thread(judging.close)
+            logger.info("judge stopped", **dataclasses.asdict(judging.stats()))
         watch, self._model_watch = self._model_watch, None
         if watch is not None:
             await watch
@@ -278,6 +290,21 @@ def _embedder_settings(settings: Settings) -> Any:
         api_key_env=settings.embedder_api_key_env,
         dimension=settings.embedder_dimension,
         timeout_s=settings.embedder_timeout_s,
+    )
+
+
+def _judge_settings(settings: Settings) -> Any:
+    from totonoe_core.judging import JudgeSettings
+
+    return JudgeSettings(
+        kind=settings.judge,
+        url=settings.judge_url,
+        model=settings.judge_model,
+        api_key_env=settings.judge_api_key_env,
+        path=settings.judge_path,
+        deadline_s=settings.judge_deadline_s,
+        asked_from=settings.judge_from,
+        refinements=settings.judge_refinements,
     )
 
 

@@ -44,6 +44,12 @@ def test_a_batch_and_an_embedding_request_fit_their_queues() -> None:
     assert limits.EMBED_BATCH_TEXTS_MAX <= limits.EMBED_QUEUE_TEXTS_MAX
 
 
+def test_a_judge_is_asked_about_no_more_than_is_read_and_fits_its_queue() -> None:
+    assert limits.JUDGE_PAIRS_PER_REMEMBER_MAX <= limits.VERDICT_CANDIDATES_MAX
+    assert limits.JUDGE_PAIRS_PER_REMEMBER_MAX <= limits.JUDGE_QUEUE_PAIRS_MAX
+    assert limits.JUDGE_QUEUE_PAIRS_MAX <= limits.JUDGE_CACHE_PAIRS_MAX
+
+
 def test_collections_open_are_among_those_there_may_be() -> None:
     assert limits.COLLECTIONS_OPEN_MAX < limits.COLLECTIONS_MAX
 

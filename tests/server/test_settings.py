@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from typer.testing import CliRunner
 
 from totonoe_core.embedding.settings import KINDS
+from totonoe_core.judging.settings import KINDS as JUDGE_KINDS
 from totonoe_server import addresses, commands, config, runner
 from totonoe_server.addresses import AddressError, parse_addresses
 
@@ -121,6 +122,8 @@ def test_settings_leave_variables_of_clients_alone(monkeypatch):
         ({"address": "0.0.0.0:1"}, "Refusing to listen on 0.0.0.0:1: without TLS"),
         ({"embedder": "magic"}, "embedder: Input should be 'use'"),
         ({"grace_s": -1}, "grace_s: "),
+        ({"judge": "magic"}, "judge: Input should be 'none'"),
+        ({"judge_deadline_s": 11}, "judge_deadline_s: "),
         ({"embedder_workers": 0, "log_format": "x"}, "embedder_workers: "),
     ],
 )
@@ -155,6 +158,10 @@ def test_serve_has_an_option_for_every_setting_in_the_joined_command():
 
 def test_embedder_setting_has_the_kinds_that_core_knows():
     assert get_args(config.EmbedderKind) == KINDS
+
+
+def test_judge_setting_has_the_kinds_that_core_knows():
+    assert get_args(config.JudgeKind) == JUDGE_KINDS
 
 
 def test_unix_socket_has_mode_0600_and_goes_with_the_server(open_fake, tmp_path):

@@ -95,6 +95,7 @@ class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_MISSING: _ClassVar[Finding]
     FINDING_UNREAD: _ClassVar[Finding]
     FINDING_SYMBOL: _ClassVar[Finding]
+    FINDING_JUDGE: _ClassVar[Finding]
     FINDING_SUBJECT: _ClassVar[Finding]
 
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
@@ -180,6 +181,7 @@ FINDING_ADDED: Finding
 FINDING_MISSING: Finding
 FINDING_UNREAD: Finding
 FINDING_SYMBOL: Finding
+FINDING_JUDGE: Finding
 FINDING_SUBJECT: Finding
 ACTION_UNSPECIFIED: Action
 ACTION_REFUSE: Action

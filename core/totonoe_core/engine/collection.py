@@ -35,12 +35,13 @@ from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import calibrating, reading
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
-from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
 from totonoe_core.guard.calibration import Fitted
 from totonoe_core.index.collection_index import Features
+from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
     Checked,
     CollectionStats,
@@ -68,12 +69,14 @@ class Collection:
         path: Path,
         *,
         embedding: EmbeddingService | None,
+        judging: JudgingService | None,
         clock: Clock,
         searchers: Executor,
         indexer: ThreadPoolExecutor,
     ) -> None:
         self._path = path
         self._embedding = embedding
+        self._judging = judging
         self._clock = clock
         self._searchers = searchers
         self._indexer = indexer
@@ -86,6 +89,7 @@ class Collection:
             self._embed,
             self._consider_indexing,
             name=path.parent.name,
+            judging=judging,
         )
         self._state = self._writer.loaded()
         self._readers = ReaderPool(path, READERS)
@@ -275,19 +279,36 @@ class Collection:
         def by_text() -> GuardReport | None:
             return Guarding(self._state).by_text(text, self._clock())
 
-        def by_all(found: Vector) -> Checked:
+        def by_all(found: Vector, may_ask: bool) -> Checked:
             self._state.check_dimension(len(found))
             features = Features.of(command.content, found, self._state.index.tokenizer)
-            report, _ = Guarding(self._state).by_all(text, features, self._clock())
+            guarding = Guarding(self._state, self._judging)
+            report, _ = guarding.by_all(text, features, self._clock(), may_ask)
             return self._checked_answer(report)
+
+        def decided(found: Vector) -> Future[Checked]:
+            if self._judging is None:
+                return self._on_writer(lambda: by_all(found, False))
+            judging = self._judging
+
+            def again(first: Future[Checked]) -> Future[Checked]:
+                error = first.exception()
+                if not isinstance(error, NeedsOpinion):
+                    return first
+                return then(
+                    judging.submit(error.pairs),
+                    lambda _: self._on_writer(lambda: by_all(found, False)),
+                )
+
+            return then(settled(self._on_writer(lambda: by_all(found, True))), again)
 
         def embedded(report: GuardReport | None) -> Future[Checked]:
             if report is not None:
                 return ready(self._checked_answer(report))
             if vector is not None:
-                return self._on_writer(lambda: by_all(vector))
+                return decided(vector)
             vectors = self._embedder().submit([command.content])
-            return then(vectors, lambda found: self._on_writer(lambda: by_all(found[0])))
+            return then(vectors, lambda found: decided(found[0]))
 
         return then(self._on_writer(by_text), embedded)
 

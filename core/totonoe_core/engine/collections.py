@@ -30,6 +30,7 @@ from totonoe_core.guard.policy import (
     Preset,
 )
 from totonoe_core.ids import new_operation_id
+from totonoe_core.judging import JudgingService
 from totonoe_core.store.catalog import Catalog
 
 DEFAULT = "default"
@@ -47,12 +48,14 @@ class Collections:
         data_dir: Path,
         *,
         embedding: EmbeddingService | None,
+        judging: JudgingService | None,
         client_vector_dimension: int,
         clock: Clock,
         searchers: ThreadPoolExecutor,
     ) -> None:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._embedding = embedding
+        self._judging = judging
         self._client_vector_dimension = client_vector_dimension
         self._clock = clock
         self._searchers = searchers
@@ -120,6 +123,7 @@ class Collections:
         return Collection(
             self._catalog.path(uid),
             embedding=self._embedding,
+            judging=self._judging,
             clock=self._clock,
             searchers=self._searchers,
             indexer=self._indexer,

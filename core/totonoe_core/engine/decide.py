@@ -46,6 +46,7 @@ from totonoe_core.errors import (
 )
 from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.judging import JudgingService
 from totonoe_core.records import (
     Fields,
     Kind,
@@ -70,15 +71,17 @@ class Operation:
     revision: int
     now_us: int
     touched: Touched
+    may_ask: bool = False
+    """Whether a judge may be asked; not a second time."""
 
 
 class Decider:
     """Carries out commands on one collection."""
 
-    def __init__(self, state: CollectionState) -> None:
+    def __init__(self, state: CollectionState, judging: JudgingService | None = None) -> None:
         self._state = state
         self._file = state.file
-        self.guarding = Guarding(state)
+        self.guarding = Guarding(state, judging)
 
     @property
     def _index(self) -> CollectionIndex:
@@ -93,8 +96,9 @@ class Decider:
     ) -> tuple[Result, ...]:
         """Carries out the commands in order; each sees what the ones before it did.
 
-        Raises `NeedsVector` where a text must be embedded first, and every error that the
-        commands name; the caller rolls the operation back.
+        Raises `NeedsVector` where a text must be embedded first, `NeedsOpinion` where a judge
+        should be asked, and every error that the commands name; the caller rolls the operation
+        back.
         """
         return tuple(
             self._one(operation, command, vector)
@@ -146,7 +150,9 @@ class Decider:
             if vector is None:
                 raise NeedsVector
             features = Features.of(command.content, vector, self._index.tokenizer)
-            report, neighbours = self.guarding.by_all(text, features, operation.now_us)
+            report, neighbours = self.guarding.by_all(
+                text, features, operation.now_us, operation.may_ask
+            )
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         holder = self.guarding.holder(text)
@@ -246,7 +252,7 @@ class Decider:
         if vector is not None:
             features = Features.of(content, vector, self._index.tokenizer)
         if new_text and report is None:
-            report, _ = self.guarding.by_all(text, features, operation.now_us)
+            report, _ = self.guarding.by_all(text, features, operation.now_us, operation.may_ask)
         if report is not None and report.duplicate is not None:
             return Updated(
                 updated=False, memory=self._shown(before, command.agent_id), guard=report

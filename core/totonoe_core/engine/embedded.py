@@ -38,6 +38,7 @@ from totonoe_core.guard.policy import (
     DiversityPolicy,
     GuardPolicy,
 )
+from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
     Checked,
     CollectionPage,
@@ -65,6 +66,8 @@ class EmbeddedEngine:
         Made if it is missing, mode 0700.
     embedding : EmbeddingService or None
         Started by the caller, closed by `close`. `None`: the clients bring vectors.
+    judging : JudgingService or None
+        Asked about borderline pairs; closed by `close`. `None`: verdicts stand as they are.
     client_vector_dimension : int
         Without an embedder: length of the default collection's vectors; 0: fixed by the
         first one.
@@ -75,14 +78,17 @@ class EmbeddedEngine:
         data_dir: Path,
         *,
         embedding: EmbeddingService | None,
+        judging: JudgingService | None = None,
         client_vector_dimension: int = 0,
         clock: Clock = system_clock,
     ) -> None:
         self._embedding = embedding
+        self._judging = judging
         self._searchers = ThreadPoolExecutor(SEARCH_THREADS, "search")
         self._collections = Collections(
             data_dir,
             embedding=embedding,
+            judging=judging,
             client_vector_dimension=client_vector_dimension,
             clock=clock,
             searchers=self._searchers,
@@ -275,6 +281,9 @@ class EmbeddedEngine:
             return
         if self._embedding is not None:
             self._embedding.close()
+        if self._judging is not None:
+            # Before the collections: what waits for it is decided without it.
+            self._judging.close()
         self._searchers.shutdown(wait=True, cancel_futures=True)
         self._collections.close(deadline_s)
 

@@ -20,6 +20,7 @@ from totonoe_core.index.arrays import RETIRED, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
+from totonoe_core.judging import Hearing, JudgingService, Pair
 from totonoe_core.records import (
     Duplicate,
     Fields,
@@ -48,6 +49,14 @@ class GuardedText:
     fields: Fields
     force: bool
     own_slot: int = -1
+
+
+class NeedsOpinion(Exception):  # noqa: N818 - not an error: it is decided again in a moment
+    """A judge should be asked about pairs of texts before it is decided."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        super().__init__()
+        self.pairs = tuple(pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,9 @@ class Neighbours:
 class Guarding:
     """The guard of one collection, on its writer thread."""
 
-    def __init__(self, state: CollectionState) -> None:
+    def __init__(self, state: CollectionState, judging: JudgingService | None = None) -> None:
         self._state = state
+        self._judging = judging
         self._ahead: Ahead | None = None
 
     def expect(self, brought: Iterable[tuple[Sequence[Command], Sequence[Vector | None]]]) -> None:
@@ -121,7 +131,7 @@ class Guarding:
             return None
         view = index.arrays.writer_view()
         texts = Texts(self._state, view)
-        probe = self._probe(texts, text, _NO_FEATURES, {})
+        probe = self._probe(texts, text, _NO_FEATURES, {}, Hearing(None))
         _, comparable = self._asked(view, text)
         refusing = comparable.narrowed(equal("payload_hash", probe.payload))
         report, slot, _ = candidates.exact(probe, policy, refusing)
@@ -133,16 +143,23 @@ class Guarding:
         return GuardReport(duplicate, Method.EXACT, 1.0, (), layers, Verdict.DUPLICATE)
 
     def by_all(
-        self, text: GuardedText, features: Features, now_us: int
+        self, text: GuardedText, features: Features, now_us: int, may_ask: bool = False
     ) -> tuple[GuardReport, Neighbours]:
-        """The report of all layers, and the neighbours for links and for what is superseded."""
+        """The report of all layers, and the neighbours for links and for what is superseded.
+
+        Raises `NeedsOpinion` if it may ask a judge, and nothing refuses without one.
+        """
         policy = text.policy
         view = self._state.index.arrays.writer_view()
         visible, comparable = self._asked(view, text)
         why_not = self._why_not(text) or ("typed key" if text.fields.key is not None else "")
         judged: dict[int, Judged] = {}
         texts = Texts(self._state, view)
-        probe = self._probe(texts, text, features, judged)
+        from_cosine = policy.judged_from
+        hearing = (
+            Hearing(None) if from_cosine is None else Hearing(self._judging, from_cosine, may_ask)
+        )
+        probe = self._probe(texts, text, features, judged, hearing)
         found = candidates.search(
             view,
             probe,
@@ -162,6 +179,8 @@ class Guarding:
             for one in shown:
                 if _words_in_common(view, features, one):
                     probe.judge(one.slot, one.cosine)
+        if hearing.wanted and found.slot < 0:
+            raise NeedsOpinion(hearing.wanted)
         duplicate = None
         if found.slot >= 0:
             duplicate = self._duplicate(
@@ -198,12 +217,21 @@ class Guarding:
         return -1
 
     def _judgement(
-        self, texts: Texts, text: GuardedText, payload: int, slot: int, similarity: float
+        self,
+        texts: Texts,
+        text: GuardedText,
+        payload: int,
+        slot: int,
+        similarity: float,
+        hearing: Hearing,
     ) -> Judgement:
         """The verdict on one memory. Equal content with another payload or key is an update."""
         info = self._state.info
         weights = weights_for(info.calibration, info.model)
-        found = verdict.judged(text.content, texts.of(slot).content, similarity, weights)
+        own, other = (text.content, text.content_hash), texts.of(slot)
+        compared = verdict.compare(text.content, other.content, similarity, weights)
+        other_text = other.content, other.content_hash
+        found = hearing.heard(compared, similarity, weights, own, other_text)
         if found.verdict is Verdict.DUPLICATE and texts.view.value("payload_hash", slot) != payload:
             return replace(found, verdict=Verdict.UPDATE)
         return found
@@ -235,7 +263,12 @@ class Guarding:
         return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
 
     def _probe(
-        self, texts: Texts, text: GuardedText, features: Features, judged: dict[int, Judged]
+        self,
+        texts: Texts,
+        text: GuardedText,
+        features: Features,
+        judged: dict[int, Judged],
+        hearing: Hearing,
     ) -> Probe:
         """What the layers ask with; `judged` takes what is read on the way, each memory once."""
         index = self._state.index
@@ -243,7 +276,7 @@ class Guarding:
 
         def judge(slot: int, similarity: float) -> Judgement:
             if slot not in judged:
-                found = self._judgement(texts, text, payload, slot, similarity)
+                found = self._judgement(texts, text, payload, slot, similarity, hearing)
                 judged[slot] = Judged(slot, similarity, found)
             return judged[slot].judgement
 

@@ -36,21 +36,21 @@ def put_links(
         The slot whose place it takes, or -1.
     """
     view = state.index.arrays.writer_view()
-    rows = state.file.rows
+    texts, held = neighbours.texts, state.file.rows.link_count
     chosen: dict[int, tuple[int, LinkType, float]] = {}
     below = state.info.guard.link_distance_below
     for slot, type_, confidence in _linkable(neighbours, superseded, below):
         if len(chosen) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
             break
         row = int(view.value("row", slot))
-        if row not in chosen and rows.link_count(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
+        if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
-    neighbours.texts.read([slot for slot, _, _ in chosen.values()])
+    texts.read([slot for slot, _, _ in chosen.values()])
     made, written = [], []
     for row, (slot, type_, confidence) in chosen.items():
-        link = Link(neighbours.texts.of(slot).id, type_, confidence)
-        written.append((memory.row, row, link))
-        written.append((row, memory.row, Link(memory.id, type_.inverse, confidence)))
+        link = Link(texts.of(slot).id, type_, confidence)
+        back = Link(memory.id, type_.inverse, confidence)
+        written += [(memory.row, row, link), (row, memory.row, back)]
         touched.links.append((memory.row, row, type_.value))
         made.append(link)
     if written:
@@ -78,5 +78,11 @@ def _linkable(
 def _link_type(judgement: Judgement) -> LinkType | None:
     """What a verdict makes of a link; `None`: nothing but nearness links them."""
     type_ = _LINK_TYPES.get(judgement.verdict)
-    adds = any(one.finding is Finding.ADDED for one in judgement.evidence)
-    return LinkType.REFINED_BY if type_ is LinkType.REFINES and not adds else type_
+    if type_ is not LinkType.REFINES:
+        return type_
+    found = {one.finding for one in judgement.evidence}
+    adds, lacks = Finding.ADDED in found, Finding.MISSING in found
+    if adds is lacks:
+        # A judge's word, which does not say which of the two has more.
+        return None
+    return LinkType.REFINES if adds else LinkType.REFINED_BY

@@ -4,7 +4,8 @@
           ──► publish to memory ──► answer        (each job sees those before it)
 
 A job that lacks a vector is not decided: its texts go to the embedder and it comes back
-to the queue. So equal texts and replays are answered before anything is embedded.
+to the queue. So equal texts and replays are answered before anything is embedded. One that a
+judge should be asked about goes the same way, alone and once: nobody waits behind it.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from totonoe_core.clock import Clock
 from totonoe_core.commands import Applied, Calibrate, Command
 from totonoe_core.engine.decide import Decider, NeedsVector, Operation
 from totonoe_core.engine.futures import fail, settle, shutting_down
+from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
+from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.collection_file import Touched
 
 TOUCH_FLUSH_S = 1.0
@@ -50,6 +53,8 @@ class Job:
     vectors: list[Vector | None]
     future: Future[Applied] = field(default_factory=Future)
     started: bool = False
+    asked: bool = False
+    """Whether a judge was asked; it is decided without one from then on."""
 
     @property
     def agent_id(self) -> str:
@@ -82,6 +87,7 @@ class Writer:
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
     something to bring up to date. Both are called on the writer's thread and must not wait.
+    `judging` is asked about what is borderline.
     """
 
     def __init__(
@@ -91,8 +97,10 @@ class Writer:
         embed: Callable[[Group], None],
         maintain: Callable[[CollectionState], None],
         name: str,
+        judging: JudgingService | None = None,
     ) -> None:
         self._load = load
+        self._judging = judging
         self._clock = clock
         self._embed = embed
         self._maintain = maintain
@@ -169,7 +177,7 @@ class Writer:
             self._closing.set()
             self._loaded.set_exception(error)
             return
-        self._decider = Decider(state)
+        self._decider = Decider(state, self._judging)
         self._state = state
         self._loaded.set_result(state)
         try:
@@ -227,12 +235,13 @@ class Writer:
         undo = (state.index, state.index.mark(), state.info, state.revision, state.last_time_us)
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
+        asking: list[tuple[Job, Sequence[Pair]]] = []
         jobs = [job for group in groups for job in group.jobs]
         self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
         try:
             with state.file.transaction():
                 for group in groups:
-                    rest = self._decide_group(group, answers)
+                    rest = self._decide_group(group, answers, asking)
                     if rest is not None:
                         waiting.append(rest)
         except BaseException as error:
@@ -253,11 +262,24 @@ class Writer:
                 job.future.set_result(answer)
         for rest in waiting:
             self._embed(rest)
+        for job, pairs in asking:
+            self._ask(job, pairs)
+
+    def _ask(self, job: Job, pairs: Sequence[Pair]) -> None:
+        """Has a judge asked; the job comes back with its answer or at the deadline."""
+        assert self._judging is not None
+        job.asked = True
+        self._judging.submit(pairs).add_done_callback(lambda _: self.submit(Group([job])))
 
     def _decide_group(
-        self, group: Group, answers: list[tuple[Job, Applied | BaseException]]
+        self,
+        group: Group,
+        answers: list[tuple[Job, Applied | BaseException]],
+        asking: list[tuple[Job, Sequence[Pair]]],
     ) -> Group | None:
         """Answers jobs up to the first that lacks a vector; the rest is returned.
+
+        A job that a judge should be asked about is left to `asking`; those behind it go on.
 
         Of the rest, those that an equal text or a replay would answer cannot be told
         apart before the one in front is decided, so all of them are embedded.
@@ -272,6 +294,9 @@ class Writer:
                 answer: Applied | BaseException = self._decide(job)
             except NeedsVector:
                 return Group(group.jobs[position:])
+            except NeedsOpinion as needed:
+                asking.append((job, needed.pairs))
+                continue
             except ReadOnly:
                 raise
             except Exception as error:
@@ -299,6 +324,7 @@ class Writer:
             revision=state.revision + 1,
             now_us=max(state.last_time_us + 1, self._clock()),
             touched=Touched(),
+            may_ask=self._judging is not None and not job.asked,
         )
         index, mark, info = state.index, state.index.mark(), state.info
         try:

@@ -1,0 +1,17 @@
+"""An optional judge for pairs that the verdict cannot decide, asked off the writer's thread."""
+
+from totonoe_core.judging.hearing import Hearing
+from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair
+from totonoe_core.judging.service import JudgingService, open_service
+from totonoe_core.judging.settings import JudgeSettings
+
+__all__ = [
+    "Hearing",
+    "Judge",
+    "JudgeFailed",
+    "JudgeSettings",
+    "JudgingService",
+    "Opinion",
+    "Pair",
+    "open_service",
+]

@@ -1,0 +1,284 @@
+"""Who asks the judge: threads of its own, a bounded queue, a deadline, and a cache of opinions.
+
+    submit ──► queue of pairs ──► threads ask ──► cache ──► the request's future ends
+                                     deadline reached ──────────────────┘
+
+A future tells only that it is time to go on; what is known then stands in the cache. A judge that
+fails or is late a few times in a row is left alone for a while. Nothing here raises to a writer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+
+from totonoe_core import limits
+from totonoe_core.judging.protocol import Judge, Opinion, Pair
+from totonoe_core.judging.settings import JudgeSettings, make_judge
+
+_FAILURES_MAX = 3
+PAUSE_S = 10.0
+_JOIN_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingStats:
+    """Counters since the start.
+
+    Attributes
+    ----------
+    asked_count : int
+        Pairs put to the judge.
+    cached_count : int
+        Pairs that were known.
+    opinions_count, none_count, failed_count : int
+        Of those asked: with an opinion, without one, and not answered.
+    late_count : int
+        Writes that went on at their deadline.
+    paused_count : int
+        Times that the judge was left alone.
+    """
+
+    asked_count: int = 0
+    cached_count: int = 0
+    opinions_count: int = 0
+    none_count: int = 0
+    failed_count: int = 0
+    late_count: int = 0
+    paused_count: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    due_s: float
+    missing: int = 0
+    over: bool = False
+    future: Future[None] = field(default_factory=Future)
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    pair: Pair
+    requests: list[_Request] = field(default_factory=list)
+
+
+class JudgingService:
+    """Thread-safe front of a judge. It owns the judge, and closes it.
+
+    Parameters
+    ----------
+    judge : Judge
+    settings : JudgeSettings
+        When to ask, and the deadline.
+    pause_s : float
+        How long a failing judge is left alone.
+    """
+
+    def __init__(self, judge: Judge, settings: JudgeSettings, *, pause_s: float = PAUSE_S) -> None:
+        self.settings = settings
+        self._judge = judge
+        self._pause_s = pause_s
+        self._changed = threading.Condition()
+        self._cache: OrderedDict[bytes, Opinion | None] = OrderedDict()
+        self._queue: deque[_Asked] = deque()
+        self._asked: dict[bytes, _Asked] = {}
+        # In the order of their deadlines: all have the same time.
+        self._requests: deque[_Request] = deque()
+        self._failures_in_row = 0
+        self._paused_until_s = float("-inf")
+        self._closed = False
+        self._stats = JudgingStats()
+        work = [self._ask] * judge.thread_count + [self._watch]
+        self._threads = [
+            threading.Thread(target=one, name=f"judging-{n}", daemon=True)
+            for n, one in enumerate(work)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def accepts(self) -> bool:
+        """Whether asking may help now: it is open, not paused, and the queue has room."""
+        with self._changed:
+            return self._accepts()
+
+    def look_up(self, pair: Pair) -> tuple[bool, Opinion | None]:
+        """Whether the judge answered about a pair, and its opinion."""
+        with self._changed:
+            if pair.key not in self._cache:
+                return False, None
+            self._cache.move_to_end(pair.key)
+            self._count(cached_count=1)
+            return True, self._cache[pair.key]
+
+    def submit(self, pairs: Sequence[Pair]) -> Future[None]:
+        """Asks about pairs. Returns at once.
+
+        Returns
+        -------
+        Future of None
+            Ends when all are answered, at the deadline, or at once where asking does not help;
+            never fails. Its callbacks run in a thread of the service, or in the caller's.
+        """
+        with self._changed:
+            request = _Request(time.monotonic() + self.settings.deadline_s)
+            # Nobody can cancel it: the service alone ends it, once.
+            request.future.set_running_or_notify_cancel()
+            for pair in {pair.key: pair for pair in pairs}.values():
+                if pair.key in self._cache or not self._accepts():
+                    continue
+                asked = self._asked.get(pair.key)
+                if asked is None:
+                    asked = self._asked[pair.key] = _Asked(pair)
+                    self._queue.append(asked)
+                asked.requests.append(request)
+                request.missing += 1
+            request.over = not request.missing
+            if not request.over:
+                self._requests.append(request)
+                self._changed.notify_all()
+        if request.over:
+            request.future.set_result(None)
+        return request.future
+
+    def stats(self) -> JudgingStats:
+        """Counters since the start."""
+        with self._changed:
+            return self._stats
+
+    def close(self) -> None:
+        """Lets everything that waits go on without an opinion. Idempotent."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+            left = self._end(self._requests)
+            self._queue.clear()
+            self._changed.notify_all()
+        _go_on(left)
+        until_s = time.monotonic() + _JOIN_S
+        for thread in self._threads:
+            # A judge that hangs is left behind: the threads are daemons.
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until_s - time.monotonic()))
+        self._judge.close()
+
+    # -- Threads
+
+    def _ask(self) -> None:
+        while (asked := self._next()) is not None:
+            opinion, failed = None, False
+            try:
+                opinion = self._judge.ask(asked.pair)
+            # Whatever a judge does, the write goes on.
+            except Exception:
+                failed = True
+            with self._changed:
+                ended = self._answered(asked, opinion, failed)
+            _go_on(ended)
+
+    def _next(self) -> _Asked | None:
+        """The next pair that somebody waits for; `None` when it is closed."""
+        with self._changed:
+            while not self._closed:
+                while self._queue:
+                    asked = self._queue.popleft()
+                    if not all(request.over for request in asked.requests):
+                        self._count(asked_count=1)
+                        return asked
+                    del self._asked[asked.pair.key]
+                self._changed.wait()
+            return None
+
+    def _watch(self) -> None:
+        """Ends requests at their deadlines."""
+        while (late := self._late()) is not None:
+            _go_on(late)
+
+    def _late(self) -> list[_Request] | None:
+        """The next request whose deadline is reached; `None` when it is closed."""
+        with self._changed:
+            while not self._closed:
+                if not self._requests:
+                    self._changed.wait()
+                    continue
+                left_s = self._requests[0].due_s - time.monotonic()
+                if left_s > 0:
+                    self._changed.wait(left_s)
+                    continue
+                late = self._end([self._requests.popleft()])
+                if late:
+                    self._count(late_count=1)
+                    self._failed()
+                    return late
+            return None
+
+    # -- Under the lock
+
+    def _accepts(self) -> bool:
+        return (
+            not self._closed
+            and max(len(self._asked), len(self._requests)) < limits.JUDGE_QUEUE_PAIRS_MAX
+            and time.monotonic() >= self._paused_until_s
+        )
+
+    def _answered(self, asked: _Asked, opinion: Opinion | None, failed: bool) -> list[_Request]:
+        self._asked.pop(asked.pair.key, None)
+        if failed:
+            self._count(failed_count=1)
+            self._failed()
+        else:
+            self._count(**{"none_count" if opinion is None else "opinions_count": 1})
+            self._cache[asked.pair.key] = opinion
+            if len(self._cache) > limits.JUDGE_CACHE_PAIRS_MAX:
+                self._cache.popitem(last=False)
+            # One that always comes late must not count as well.
+            if not all(request.over for request in asked.requests):
+                self._failures_in_row = 0
+        for request in asked.requests:
+            request.missing -= 1
+        ended = self._end(one for one in asked.requests if not one.missing)
+        while self._requests and self._requests[0].over:
+            self._requests.popleft()
+        return ended
+
+    @staticmethod
+    def _end(requests: Iterable[_Request]) -> list[_Request]:
+        """Marks requests as over; returns those that were not."""
+        ended = [one for one in requests if not one.over]
+        for one in ended:
+            one.over = True
+        return ended
+
+    def _failed(self) -> None:
+        self._failures_in_row += 1
+        if self._failures_in_row >= _FAILURES_MAX:
+            # After the pause one more failure is enough.
+            self._failures_in_row = _FAILURES_MAX - 1
+            self._paused_until_s = time.monotonic() + self._pause_s
+            self._count(paused_count=1)
+
+    def _count(self, **more: int) -> None:
+        figures = {name: getattr(self._stats, name) + count for name, count in more.items()}
+        self._stats = replace(self._stats, **figures)
+
+
+def open_service(settings: JudgeSettings) -> JudgingService | None:
+    """A running service for the settings; None for kind "none".
+
+    Raises
+    ------
+    Precondition
+        JUDGE_MISCONFIGURED.
+    """
+    return None if settings.kind == "none" else JudgingService(make_judge(settings), settings)
+
+
+def _go_on(requests: Iterable[_Request]) -> None:
+    """Ends futures; runs their callbacks, so the lock must not be held."""
+    for one in requests:
+        one.future.set_result(None)

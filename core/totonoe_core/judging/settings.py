@@ -1,0 +1,107 @@
+"""Which judge to ask, when, and for how long it is waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from totonoe_core import limits
+from totonoe_core.judging.protocol import Judge, misconfigured
+
+JudgeKind = Literal["none", "openai", "nli"]
+KINDS: tuple[JudgeKind, ...] = get_args(JudgeKind)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """Settings of the judge; fields a kind does not need are left empty.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`. With "none" nothing is started and nobody is asked.
+    url : str
+        openai: with the version, as in `http://127.0.0.1:11434/v1`.
+    model : str
+        openai: the model's name, as the server calls it.
+    api_key_env : str
+        openai: environment variable that holds the key; empty for none.
+    path : str
+        nli: directory with model.onnx, tokenizer.json and config.json.
+    deadline_s : float
+        What a write waits at most, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
+    asked_from : float
+        Least probability of a duplicate, 0..1, from which on a rewording is asked about.
+    refinements : bool
+        Ask too where one text has a little more, from cosine 0.95 on.
+
+    Raises
+    ------
+    Precondition
+        JUDGE_MISCONFIGURED, naming the field.
+    """
+
+    kind: JudgeKind = "none"
+    url: str = ""
+    model: str = ""
+    api_key_env: str = ""
+    path: str = ""
+    deadline_s: float = 2.0
+    asked_from: float = 0.5
+    refinements: bool = False
+
+    def __post_init__(self) -> None:
+        _require(self.kind in KINDS, "kind", self.kind, " | ".join(KINDS))
+        _require(
+            0 < self.deadline_s <= limits.JUDGE_DEADLINE_S_MAX,
+            "deadline_s",
+            self.deadline_s,
+            f"above 0, at most {limits.JUDGE_DEADLINE_S_MAX}",
+        )
+        _require(0 <= self.asked_from <= 1, "asked_from", self.asked_from, "0..1")
+        if self.kind == "openai":
+            _require(
+                self.model.split() == [self.model],
+                "model",
+                repr(self.model),
+                "the name of a model, without white space",
+            )
+            _require(
+                self.url.startswith(("http://", "https://")) and not {"@", "?"} & set(self.url),
+                # Not shown: a URL may carry a secret, which is why "@" and "?" are refused.
+                "url",
+                "another form",
+                "http(s)://host/v1, without a password or a query",
+            )
+        if self.kind == "nli":
+            _require(bool(self.path), "path", "nothing", "the directory of a saved model")
+
+
+def make_judge(settings: JudgeSettings) -> Judge:
+    """Loads the judge in this process.
+
+    Raises
+    ------
+    Precondition
+        JUDGE_MISCONFIGURED: the settings name what is not installed, not there, or no judge.
+    """
+    # Each module is imported only when chosen: one must not need the other's packages.
+    if settings.kind == "openai":
+        from totonoe_core.judging.openai import OpenAIJudge
+
+        return OpenAIJudge(
+            url=settings.url,
+            model=settings.model,
+            api_key_env=settings.api_key_env,
+            timeout_s=settings.deadline_s,
+        )
+    if settings.kind == "nli":
+        from totonoe_core.judging.nli import NliJudge
+
+        return NliJudge(settings.path)
+    raise misconfigured(field="kind", got=settings.kind, allowed="a kind that judges")
+
+
+def _require(holds: bool, field: str, got: object, allowed: str) -> None:
+    if not holds:
+        raise misconfigured(field=field, got=got, allowed=allowed)

@@ -1,0 +1,342 @@
+"""When a judge is asked, what an opinion does, and how long anybody waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from support.embedding import poll
+from support.engines import WAIT_S
+from support.judges import ScriptedJudge, pair, service
+from totonoe_core import errors, limits
+from totonoe_core.guard.calibration import CAREFUL
+from totonoe_core.guard.verdict import Comparison, compare
+from totonoe_core.guard.weights import Features
+from totonoe_core.judging import Hearing, JudgeSettings, JudgingService, Opinion, Pair, open_service
+from totonoe_core.judging.hearing import is_borderline, judged_by
+from totonoe_core.judging.protocol import JudgeFailed
+from totonoe_core.judging.settings import make_judge
+from totonoe_core.records import Evidence, Finding, Judgement, Verdict
+
+HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
+
+
+@contextmanager
+def running(judge: ScriptedJudge, **settings: Any) -> Iterator[JudgingService]:
+    one = service(judge, **settings)
+    try:
+        yield one
+    finally:
+        judge.release()
+        one.close()
+
+
+# -- Borderline
+
+
+def test_pair_where_a_difference_is_named_is_never_borderline() -> None:
+    settings = JudgeSettings(asked_from=0.0, refinements=True)
+    for own, other in (
+        ("The server listens on port 8080", "The server listens on port 8081"),
+        ("The server listens on port 8080", "The server does not listen on port 8080"),
+        ("Ann manages Bob", "Bob manages Ann"),
+        ("Ann manages the team", "Tom manages the team"),
+    ):
+        compared = compare(own, other, 0.99, CAREFUL)
+        assert compared.features is None
+        assert not is_borderline(compared, 0.99, CAREFUL, settings)
+
+
+def test_rewording_that_is_not_sure_is_borderline_and_a_duplicate_is_not() -> None:
+    doubtful = compare(HAPPY, GLAD, 0.9, CAREFUL)
+    assert doubtful.judgement.verdict is Verdict.RELATED
+    assert is_borderline(doubtful, 0.9, CAREFUL, JudgeSettings())
+    weights = replace(CAREFUL, soft=0.0)
+    sure = compare(HAPPY, GLAD, 0.9, weights)
+    assert sure.judgement.verdict is Verdict.DUPLICATE
+    assert not is_borderline(sure, 0.9, weights, JudgeSettings())
+
+
+@pytest.mark.parametrize(("asked_from", "borderline"), [(0.0, True), (0.4, True), (0.6, False)])
+def test_one_sided_rewording_is_borderline_from_a_probability_on(
+    asked_from: float, borderline: bool
+) -> None:
+    features, weights = Features(cosine=0.0), replace(CAREFUL, bias=0.0)
+    assert features.probability(weights) == 0.5
+    compared = Comparison(Judgement(Verdict.REFINEMENT, 0.5, ()), features)
+    settings = JudgeSettings(asked_from=asked_from)
+    assert is_borderline(compared, 0.9, weights, settings) is borderline
+
+
+def test_added_detail_is_borderline_only_as_an_option_and_near() -> None:
+    compared = compare(
+        "The staging server in Osaka listens on the port",
+        "The staging server listens on the port",
+        0.96,
+        CAREFUL,
+    )
+    assert compared.judgement.verdict is Verdict.REFINEMENT
+    assert not is_borderline(compared, 0.96, CAREFUL, JudgeSettings())
+    option = JudgeSettings(refinements=True)
+    assert is_borderline(compared, 0.96, CAREFUL, option)
+    assert not is_borderline(compared, 0.94, CAREFUL, option)
+
+
+def test_added_detail_with_a_name_is_never_borderline() -> None:
+    option = JudgeSettings(refinements=True)
+    added, named = Evidence(Finding.ADDED), Evidence(Finding.QUANTIFIER)
+    for evidence, borderline in (
+        ((added, added), True),
+        ((added, named), False),
+        # Cut: what has a name may stand behind the cut.
+        ((added,) * limits.EVIDENCE_MAX, False),
+    ):
+        compared = Comparison(Judgement(Verdict.REFINEMENT, 0.8, evidence))
+        assert is_borderline(compared, 0.99, CAREFUL, option) is borderline
+
+
+def test_whole_sentences_more_are_never_borderline() -> None:
+    long = "The pump in the left hall is loud. " * 20
+    compared = compare(long + "Its seal was changed in May.", long, 0.999, CAREFUL)
+    assert compared.judgement.verdict is Verdict.REFINEMENT
+    assert not is_borderline(compared, 0.999, CAREFUL, JudgeSettings(refinements=True))
+
+
+# -- Opinions
+
+
+def test_opinion_names_verdict_and_judge_and_keeps_the_evidence() -> None:
+    before = Judgement(Verdict.RELATED, 0.4, (Evidence(Finding.SYNONYM),) * limits.EVIDENCE_MAX)
+    after = judged_by(before, Opinion(Verdict.UPDATE, 0.7, "j" * 100))
+    assert (after.verdict, after.confidence) == (Verdict.UPDATE, 0.7)
+    assert after.evidence[0] == Evidence(Finding.JUDGE, own_text="j" * limits.EVIDENCE_CHARS)
+    assert after.evidence[1:] == before.evidence[:-1]
+
+
+def heard(hearing: Hearing, own: str = GLAD, other: str = HAPPY, cosine: float = 0.9) -> Judgement:
+    compared = compare(own, other, cosine, CAREFUL)
+    texts = [(text, text.encode()[-16:]) for text in (own, other)]
+    return hearing.heard(compared, cosine, CAREFUL, texts[0], texts[1])
+
+
+def test_hearing_collects_a_few_pairs_and_only_if_it_may_ask() -> None:
+    with running(ScriptedJudge()) as judging:
+        hearing = Hearing(judging, 0.8, may_ask=True)
+        for number in range(10):
+            end = f" of ours{'!' * number}"
+            assert heard(hearing, GLAD + end, HAPPY + end).verdict is Verdict.RELATED
+        assert len(hearing.wanted) == limits.JUDGE_PAIRS_PER_REMEMBER_MAX
+        waits_no_more, without = Hearing(judging, 0.8), Hearing(None, 0.8, may_ask=True)
+        for silent in (waits_no_more, without, Hearing(judging, 0.95, may_ask=True)):
+            heard(silent)
+            assert not silent.wanted
+
+
+def test_hearing_does_not_ask_about_a_text_it_would_have_to_cut() -> None:
+    with running(ScriptedJudge()) as judging:
+        hearing = Hearing(judging, 0.8, may_ask=True)
+        blanks = " " * limits.JUDGE_TEXT_CHARS_MAX
+        assert heard(hearing, GLAD + blanks, HAPPY).verdict is Verdict.RELATED
+        assert not hearing.wanted
+
+
+def test_opinion_is_known_whichever_text_comes_first() -> None:
+    judge = ScriptedJudge()
+    with running(judge) as judging:
+        hearing = Hearing(judging, 0.8, may_ask=True)
+        heard(hearing)
+        judging.submit(hearing.wanted).result(WAIT_S)
+        for own, other in ((GLAD, HAPPY), (HAPPY, GLAD)):
+            again = Hearing(judging, 0.8, may_ask=True)
+            found = heard(again, own, other)
+            assert (found.verdict, found.confidence) == (Verdict.DUPLICATE, 0.75)
+            assert not again.wanted
+    assert len(judge.pairs) == 1
+
+
+# -- The service
+
+
+def test_pair_is_asked_once_and_then_known() -> None:
+    judge = ScriptedJudge(Verdict.UPDATE)
+    with running(judge) as judging:
+        judge.hold()
+        first, second = judging.submit([pair("a")]), judging.submit([pair("a"), pair("b")])
+        judge.release()
+        first.result(WAIT_S)
+        second.result(WAIT_S)
+        judging.submit([pair("a")]).result(0)
+        assert [one.one for one in judge.pairs] == ["a", "b"]
+        assert judging.look_up(pair("a")) == (True, Opinion(Verdict.UPDATE, 0.75, "scripted"))
+        assert judging.stats().opinions_count == 2
+    assert judge.closed
+
+
+def test_pair_given_twice_is_asked_about_once() -> None:
+    judge = ScriptedJudge()
+    with running(judge) as judging:
+        judging.submit([pair("a"), pair("a")]).result(WAIT_S)
+        judging.submit([pair("b")]).result(WAIT_S)
+        assert [one.one for one in judge.pairs] == ["a", "b"]
+
+
+def test_pair_without_an_opinion_is_not_asked_about_again() -> None:
+    judge = ScriptedJudge(None)
+    with running(judge) as judging:
+        judging.submit([pair("a")]).result(WAIT_S)
+        assert judging.look_up(pair("a")) == (True, None)
+        judging.submit([pair("a")]).result(0)
+        assert len(judge.pairs) == 1
+        assert judging.stats().none_count == 1
+
+
+def test_deadline_ends_the_wait_and_the_late_answer_is_kept() -> None:
+    judge = ScriptedJudge()
+    judge.hold()
+    with running(judge, deadline_s=0.01) as judging:
+        judging.submit([pair("a")]).result(WAIT_S)
+        assert judging.look_up(pair("a")) == (False, None)
+        assert judging.stats().late_count == 1
+        judge.release()
+        poll(lambda: judging.look_up(pair("a"))[0])
+
+
+def test_pair_that_nobody_waits_for_any_more_is_not_asked_about() -> None:
+    judge = ScriptedJudge()
+    judge.hold()
+    with running(judge, deadline_s=0.01) as judging:
+        judging.submit([pair("a")])
+        judging.submit([pair("b")]).result(WAIT_S)
+        judge.release()
+        poll(lambda: judging.look_up(pair("a"))[0])
+        judging.submit([pair("c")]).result(WAIT_S)
+        assert "b" not in [one.one for one in judge.pairs]
+
+
+def late(judging: JudgingService, judge: ScriptedJudge) -> None:
+    judge.hold()
+    judging.submit([pair(f"late {judging.stats().late_count}")]).result(WAIT_S)
+    judge.release()
+
+
+def failing(judging: JudgingService, judge: ScriptedJudge) -> None:
+    judge.error = JudgeFailed("HTTP 500")
+    judging.submit([pair(f"failed {judging.stats().failed_count}")]).result(WAIT_S)
+
+
+@pytest.mark.parametrize(("misfortune", "deadline_s"), [(late, 0.01), (failing, 10.0)])
+def test_judge_that_fails_in_a_row_is_left_alone(
+    misfortune: Callable[..., None], deadline_s: float
+) -> None:
+    judge = ScriptedJudge()
+    with running(judge, deadline_s=deadline_s) as judging:
+        for _ in range(3):
+            assert judging.accepts
+            misfortune(judging, judge)
+        assert not judging.accepts
+        assert judging.stats().paused_count == 1
+        asked_count = len(judge.pairs)
+        judging.submit([pair("new")]).result(0)
+        assert len(judge.pairs) == asked_count
+
+
+def test_judge_is_asked_again_after_the_pause_and_paused_by_one_more_failure() -> None:
+    judge = ScriptedJudge()
+    with running(judge, pause_s=0.0) as judging:
+        for _ in range(4):
+            failing(judging, judge)
+        assert judging.stats().paused_count == 2
+        judge.error = None
+        judging.submit([pair("good")]).result(WAIT_S)
+        assert judging.look_up(pair("good"))[0]
+        failing(judging, judge)
+        assert judging.stats().paused_count == 2
+
+
+def test_failure_of_any_kind_is_no_opinion_and_is_asked_about_again() -> None:
+    judge = ScriptedJudge()
+    judge.error = ZeroDivisionError("a bug")
+    with running(judge) as judging:
+        judging.submit([pair("a")]).result(WAIT_S)
+        assert judging.look_up(pair("a")) == (False, None)
+        judge.error = None
+        judging.submit([pair("a")]).result(WAIT_S)
+        assert judging.look_up(pair("a"))[0]
+
+
+def test_full_queue_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JUDGE_QUEUE_PAIRS_MAX", 2)
+    judge = ScriptedJudge()
+    judge.hold()
+    with running(judge) as judging:
+        waiting = [judging.submit([pair("a")]), judging.submit([pair("b")])]
+        assert not judging.accepts
+        judging.submit([pair("c")]).result(0)
+        judge.release()
+        for future in waiting:
+            future.result(WAIT_S)
+        assert judging.accepts
+
+
+def test_cache_forgets_what_was_unused_for_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JUDGE_CACHE_PAIRS_MAX", 2)
+    with running(ScriptedJudge()) as judging:
+        for name in ("a", "b"):
+            judging.submit([pair(name)]).result(WAIT_S)
+        assert judging.look_up(pair("a"))[0]
+        judging.submit([pair("c")]).result(WAIT_S)
+        assert [judging.look_up(pair(name))[0] for name in "abc"] == [True, False, True]
+
+
+def test_close_lets_everybody_go_on_and_asks_nobody() -> None:
+    judge = ScriptedJudge()
+    judge.hold()
+    judging = service(judge)
+    waiting = judging.submit([pair("a"), pair("b")])
+    assert judge.asked.wait(WAIT_S)
+    # By the first callback, before `close` waits for the judge.
+    waiting.add_done_callback(lambda _: judge.release())
+    judging.close()
+    judging.close()
+    waiting.result(0)
+    judging.submit([pair("c")]).result(0)
+    assert not judging.accepts
+    assert [one.one for one in judge.pairs] == ["a"]
+
+
+def test_pair_keeps_one_order_and_one_key() -> None:
+    assert Pair.of("x", b"2", "y", b"1") == Pair.of("y", b"1", "x", b"2") == Pair(b"12", "y", "x")
+
+
+# -- Settings
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"kind": "oracle"}, "kind"),
+        ({"deadline_s": 0}, "deadline_s"),
+        ({"deadline_s": 10.5}, "deadline_s"),
+        ({"asked_from": 1.5}, "asked_from"),
+        ({"kind": "openai", "url": "http://h/v1"}, "model"),
+        ({"kind": "openai", "model": "m", "url": "ftp://h"}, "url"),
+        ({"kind": "openai", "model": "m", "url": "http://me:secret@h/v1"}, "url"),
+        ({"kind": "nli"}, "path"),
+    ],
+)
+def test_settings_out_of_bounds_are_refused_by_name(given: dict[str, Any], field: str) -> None:
+    with pytest.raises(errors.Precondition) as raised:
+        JudgeSettings(**given)
+    assert raised.value.reason == "JUDGE_MISCONFIGURED"
+    assert raised.value.details["field"] == f"judge.{field}"
+    assert "secret" not in str(raised.value)
+
+
+def test_no_judge_starts_nothing() -> None:
+    assert open_service(JudgeSettings()) is None
+    with pytest.raises(errors.Precondition):
+        make_judge(JudgeSettings())

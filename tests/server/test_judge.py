@@ -1,0 +1,68 @@
+"""A daemon with a judge, from its settings to the evidence in an answer."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import totonoe
+from support.engines import vector_at, vector_of
+from support.judges import ChatServer
+from totonoe_server.daemon import StartupError
+from totonoe_server.testing import running_server
+
+HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
+DIMENSION = 384
+
+
+@pytest.fixture
+def chat():
+    server = ChatServer()
+    yield server
+    server.close()
+
+
+def test_judge_of_the_settings_refuses_and_is_named_in_the_answer(chat, caplog):
+    caplog.set_level(logging.INFO)
+    base = vector_of("base", DIMENSION)
+    with (
+        running_server(judge="openai", judge_url=chat.url, judge_model="small") as server,
+        server.client("anna") as client,
+    ):
+        known = client.remember(HAPPY, vector=base)
+        again = client.remember(GLAD, vector=vector_at(base, 0.9))
+        assert not again.saved
+        assert again.duplicate.memory_id == known.memory_id
+        judgement = again.duplicate.judgement
+        assert (judgement.verdict, judgement.confidence) == (totonoe.Verdict.DUPLICATE, 0.9)
+        ground = judgement.evidence[0]
+        assert (ground.finding, ground.own_text) == (totonoe.Finding.JUDGE, "openai:small")
+    assert "judge stopped" in caplog.text
+    assert "glad" not in caplog.text
+
+
+def test_judge_that_is_down_changes_nothing(chat):
+    chat.status = 503
+    base = vector_of("base", DIMENSION)
+    with (
+        running_server(judge="openai", judge_url=chat.url, judge_model="small") as server,
+        server.client("anna") as client,
+    ):
+        client.remember(HAPPY, vector=base)
+        assert client.remember(GLAD, vector=vector_at(base, 0.9)).saved
+        assert len(chat.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"judge": "openai", "judge_url": "http://h/v1"}, "judge.model"),
+        ({"judge": "openai", "judge_url": "h", "judge_model": "m"}, "judge.url"),
+        ({"judge": "nli", "judge_path": "nothing"}, "no model.onnx in nothing"),
+    ],
+)
+def test_judge_that_cannot_run_hinders_the_start_in_one_line(settings, words):
+    with pytest.raises(StartupError, match=words) as caught, running_server(**settings):
+        pass
+    assert "\n" not in str(caught.value)

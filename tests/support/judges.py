@@ -1,0 +1,109 @@
+"""Judges that say what a test tells them to: one in this process, one behind a URL."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from support.engines import WAIT_S
+from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair
+from totonoe_core.records import Verdict
+
+DEADLINE_S = 10.0
+"""Longer than any test that does not wait for it."""
+
+
+class ScriptedJudge:
+    """Says `verdict` of every pair, or nothing (`None`), or raises `error`; waits while held."""
+
+    thread_count = 1
+
+    def __init__(self, verdict: Verdict | None = Verdict.DUPLICATE) -> None:
+        self.verdict = verdict
+        self.error: Exception | None = None
+        self.pairs: list[Pair] = []
+        self.asked = threading.Event()
+        self.closed = False
+        self._released = threading.Event()
+        self._released.set()
+
+    def hold(self) -> None:
+        self._released.clear()
+
+    def release(self) -> None:
+        self._released.set()
+
+    def ask(self, pair: Pair) -> Opinion | None:
+        self.pairs.append(pair)
+        self.asked.set()
+        assert self._released.wait(WAIT_S)
+        if self.error is not None:
+            raise self.error
+        return None if self.verdict is None else Opinion(self.verdict, 0.75, "scripted")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def service(judge: ScriptedJudge, *, pause_s: float = WAIT_S, **settings: Any) -> JudgingService:
+    """A service on a scripted judge; the caller closes it, or the engine that has it does."""
+    chosen = {"deadline_s": DEADLINE_S} | settings
+    return JudgingService(judge, JudgeSettings(**chosen), pause_s=pause_s)
+
+
+def pair(name: str, other: str = "other") -> Pair:
+    """A pair whose key belongs to its texts."""
+    return Pair.of(name, name.encode().ljust(16), other, other.encode().ljust(16))
+
+
+class QuietServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Clients that went away before the answer are part of the tests."""
+
+
+class ChatServer:
+    """Answers every chat with `says`, or `raw`, or a status; waits while `hang` is not set."""
+
+    def __init__(self) -> None:
+        self.says = '{"verdict": "duplicate", "confidence": 0.9}'
+        self.raw: bytes | None = None
+        self.status = 200
+        self.hang = threading.Event()
+        self.hang.set()
+        self.requests: list[tuple[str, dict[str, Any], dict[str, str]]] = []
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                owner.requests.append((self.path, body, dict(self.headers)))
+                owner.hang.wait(WAIT_S)
+                answer = owner.answer(body)
+                self.send_response(owner.status)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._http = QuietServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def answer(self, body: dict[str, Any]) -> bytes:
+        if self.status != 200:
+            return json.dumps(body).encode()
+        message = {"role": "assistant", "content": self.says}
+        return self.raw or json.dumps({"choices": [{"message": message}]}).encode()
+
+    def close(self) -> None:
+        self.hang.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(WAIT_S)
