@@ -15,15 +15,15 @@ from totonoe_core.guard.weights import Weights
 
 MODEL, VERSION, DIMENSION = "use-multilingual", "3", 512
 WEIGHTS = Weights(
-    bias=-3.6249,
-    cosine=9.1364,
-    near=-5.3954,
-    light=-7.9318,
-    soft=-2.4087,
-    moved=-0.8701,
+    bias=-4.9903,
+    cosine=13.1157,
+    near=-6.0,
+    light=-8.0,
+    soft=-3.0,
+    moved=-1.0,
     at_least=0.5,
 )
 FALSE_MERGE_BUDGET = 0.005
-FALSE_MERGE_RATE = 0.002978
-DUPLICATE_RECALL = 0.371597
+FALSE_MERGE_RATE = 0.001241
+DUPLICATE_RECALL = 0.474592
 PAIR_COUNT = 6233
