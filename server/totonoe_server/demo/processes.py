@@ -72,9 +72,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.terminate()
         try:
             process.wait(STOP_LIMIT_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            # A second Ctrl-C does not wait any longer.
+        except subprocess.TimeoutExpired:
             process.kill()
+        except KeyboardInterrupt:
+            # Who is in a hurry does not wait; and an interrupt that comes only now still counts.
+            process.kill()
+            process.wait()
+            raise
     process.wait()
 
 
