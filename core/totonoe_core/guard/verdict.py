@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from totonoe_core import limits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
@@ -46,6 +47,7 @@ class Comparison:
     features: Features | None = None
 
 
+_FORMS_KEPT = 4_096
 _SHARED_MIN = 0.4
 """Share of the weight that has to be common before a difference is one of the same frame."""
 _RELATED_FROM = 0.6
@@ -79,6 +81,15 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 }
 
 
+_form = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
+"""One new text is compared with many, and those with the next."""
+
+
+def forget_cached() -> None:
+    """Empty the cache, which holds texts. For Purge."""
+    _form.cache_clear()
+
+
 def judged(own: str, other: str, cosine: float, weights: Weights) -> Judgement:
     """What `own` is to `other`. See `compare`."""
     return compare(own, other, cosine, weights).judgement
@@ -98,7 +109,7 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
     """
     if refusing_form(own) == refusing_form(other):
         return _same(Finding.SAME_TEXT, own, other)
-    if (form := canonical_form(own)) and form == canonical_form(other):
+    if (form := _form(own)) and form == _form(other):
         return _same(Finding.SAME_WORDS, own, other)
     # In one order whoever asks: which of two swapped pieces counts as moved is chance.
     if (len(other), other) < (len(own), own):
@@ -129,7 +140,7 @@ def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Com
     language = common_language(own, other)
     own_in, other_in = inner(own, language), inner(other, language)
     own_text, other_text = own[slice(*own_in)], other[slice(*other_in)]
-    if (form := canonical_form(own_text)) and form == canonical_form(other_text):
+    if (form := _form(own_text)) and form == _form(other_text):
         return _same(Finding.SAME_WORDS, own, other, own_in, other_in)
     own_at, other_at = unshared(own_text, other_text)
     own_at = own_at[0] + own_in[0], own_at[1] + own_in[0]

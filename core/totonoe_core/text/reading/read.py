@@ -69,5 +69,6 @@ def _shifted(reading: Reading, by: int) -> Reading:
 
 
 def forget_cached() -> None:
-    """Empty the cache, which holds texts. For Purge."""
+    """Empty the caches, which hold texts. For Purge."""
     read.cache_clear()
+    inner.cache_clear()

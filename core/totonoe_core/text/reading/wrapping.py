@@ -21,11 +21,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from totonoe_core.text import lexicon as lexicons
 
+_SPANS_KEPT = 4_096
 _ROUNDS_MAX = 6
 """Wrappers around wrappers that are taken off on either side."""
 _WRAPPER_CHARS_MAX = 160
@@ -50,6 +51,7 @@ class _Wrappers:
     tags: re.Pattern[str]
 
 
+@lru_cache(maxsize=_SPANS_KEPT)
 def inner(text: str, language: str) -> tuple[int, int]:
     """Where the statement of a text is, without what is only wrapped around it.
 
