@@ -147,6 +147,10 @@ class TestWhatItIsAbout:
         subject = Finding.SUBJECT in {one.finding for one in judged.evidence}
         assert subject is (verdict is Verdict.RELATED)
 
+    def test_denial_of_a_topic_is_a_contradiction(self) -> None:
+        judged = compare("コーヒーは好きではない。", "コーヒーが好きです。", 0.9, WEIGHTS).judgement
+        assert judged.verdict is Verdict.CONTRADICTION
+
     def test_what_one_text_alone_limits_is_more_detail(self) -> None:
         judged = compare("Back up the database every night", "Back up the database", 0.9, WEIGHTS)
         assert judged.judgement.verdict is Verdict.REFINEMENT

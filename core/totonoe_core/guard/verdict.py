@@ -264,6 +264,10 @@ def _unread(cosine: float, shares_sentences: bool) -> Comparison:
 
 def _verdict_of(named: Sequence[Evidence], both_left_over: bool) -> Verdict:
     found = {one.finding for one in named}
+    denied = not found.isdisjoint(_VERDICTS[Verdict.CONTRADICTION])
+    if denied and sum(one.finding is Finding.ROLE for one in named) == 1:
+        # One piece alone exchanges its part with nobody: a topic that was read as who does it.
+        found.discard(Finding.ROLE)
     for verdict, findings in _VERDICTS.items():
         if not found.isdisjoint(findings):
             # With more left over on both sides it is another statement, not another value.
