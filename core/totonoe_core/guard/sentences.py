@@ -36,7 +36,7 @@ def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """The stretch of each text between what they share at both ends.
 
     Sentences are the same if their canonical forms are. Empty stretches say that a text adds
-    nothing to the other.
+    nothing to the other; so it is where all of a stretch stand in the other, in whatever order.
     """
     here, there = sentences(own), sentences(other)
     if len(here) < 2 and len(there) < 2:
@@ -50,19 +50,13 @@ def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
     back = 0
     while back < shortest - front and forms[-1 - back] == others[-1 - back]:
         back += 1
-    return _stretch(own, here, front, back), _stretch(other, there, front, back)
-
-
-def contains(whole: str, part: str) -> bool:
-    """Whether a text of several sentences has all those of a shorter one, in whatever order."""
-    there = sentences(whole)
-    if len(there) < 2:
-        return False
-    forms = {canonical_form(whole[slice(*span)]) for span in there}
-    here = sentences(part)
-    return len(here) < len(there) and all(
-        canonical_form(part[slice(*span)]) in forms for span in here
-    )
+    own_at, other_at = _stretch(own, here, front, back), _stretch(other, there, front, back)
+    forms, others = forms[front : len(forms) - back], others[front : len(others) - back]
+    if 0 < len(forms) < len(others) and set(forms) <= set(others):
+        own_at = own_at[0], own_at[0]
+    elif 0 < len(others) < len(forms) and set(others) <= set(forms):
+        other_at = other_at[0], other_at[0]
+    return own_at, other_at
 
 
 def _stretch(text: str, spans: list[tuple[int, int]], front: int, back: int) -> tuple[int, int]:

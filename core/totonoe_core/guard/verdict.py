@@ -29,7 +29,7 @@ from totonoe_core.guard.differences import (
     whole,
 )
 from totonoe_core.guard.marks import marks, same_marks
-from totonoe_core.guard.sentences import contains, unshared
+from totonoe_core.guard.sentences import unshared
 from totonoe_core.guard.weights import Features, Weights
 from totonoe_core.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
@@ -148,10 +148,6 @@ def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Com
     own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
     if not own_rest.strip() or not other_rest.strip():
         return _whole_sentences(own, own_at, other, other_at)
-    if contains(other_rest, own_rest):
-        return _whole_sentences(own, (own_at[0], own_at[0]), other, other_at)
-    if contains(own_rest, other_rest):
-        return _whole_sentences(own, own_at, other, (other_at[0], other_at[0]))
     here, there = read(own_rest, language), read(other_rest, language)
     same = same_marks(marks(own_rest, here.pieces), marks(other_rest, there.pieces))
     shares_sentences = len(own_rest) < len(own_text.strip())
