@@ -9,11 +9,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import totonoe
+from totonoe_server.demo import processes as demo
+from totonoe_server.demo.processes import spawn
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 30.0
@@ -25,21 +28,8 @@ class BenchError(Exception):
     """The bench cannot go on; the message says why."""
 
 
-def spawn(command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-    """A process in a session of its own, so that a Ctrl-C is handled here."""
-    environment = os.environ | {"GRPC_VERBOSITY": "NONE"}
-    return subprocess.Popen(command, start_new_session=True, env=environment, **streams)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, and if that is not enough SIGKILL."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(STOP_LIMIT_S)
-        except (subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.kill()
-    process.wait()
+end = partial(demo.end, limit_s=STOP_LIMIT_S)
+"""SIGTERM, and if that is not enough SIGKILL."""
 
 
 class Daemon:

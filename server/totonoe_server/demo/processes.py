@@ -35,11 +35,11 @@ def daemon(data_dir: Path, log: Path, options: Sequence[str]) -> Iterator[str]:
     command = [sys.executable, "-m", "totonoe_server", "--address", "127.0.0.1:0"]
     command += ["--data-dir", str(data_dir), "--log-format", "json", "--log-level", "info"]
     with log.open("wb") as stderr:
-        process = _spawn([*command, *options], stdin=subprocess.DEVNULL, stderr=stderr)
+        process = spawn([*command, *options], stdin=subprocess.DEVNULL, stderr=stderr)
     try:
         yield _address(process, log)
     finally:
-        _end(process)
+        end(process)
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -60,18 +60,18 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     raise DemoError(f"the daemon was not ready after {START_LIMIT_S:.0f} s:\n{_tail(log)}")
 
 
-def _spawn(command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-    # In a session of its own: a Ctrl-C is this process's to handle, and ends the others in order.
+def spawn(command: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+    """A process in a session of its own: a Ctrl-C is handled here, and ends the others in order."""
     environment = os.environ | {"GRPC_VERBOSITY": "NONE"}
     return subprocess.Popen(command, start_new_session=True, env=environment, **streams)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM, and if that is not enough SIGKILL."""
+def end(process: subprocess.Popen[bytes], limit_s: float = STOP_LIMIT_S) -> None:
+    """SIGTERM, and if that is not enough within the time SIGKILL."""
     if process.poll() is None:
         process.terminate()
         try:
-            process.wait(STOP_LIMIT_S)
+            process.wait(limit_s)
         except subprocess.TimeoutExpired:
             process.kill()
         except KeyboardInterrupt:
@@ -118,7 +118,7 @@ class Crew:
     def _start(self, number: int, address: str, log: Path) -> None:
         command = [sys.executable, "-m", "totonoe_server.demo.agent", address, f"agent-{number}"]
         with log.open("wb") as stderr:
-            agent = _spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+            agent = spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self._agents.append(agent)
         reader = threading.Thread(target=self._read, args=(number, agent), daemon=True)
         self._readers.append(reader)
@@ -140,7 +140,7 @@ class Crew:
         for agent in self._agents:
             agent.terminate()
         for agent in self._agents:
-            _end(agent)
+            end(agent)
         for reader in self._readers:
             # An interrupt can come while one is being started; that one cannot be joined.
             if reader.is_alive():
