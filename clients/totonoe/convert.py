@@ -145,9 +145,9 @@ def encode_update(values: Mapping[str, Any]) -> tuple[types_pb2.MemoryDraft, lis
     return _encode_fields(types_pb2.MemoryDraft, values), sorted(values)
 
 
-def encode_filter(values: Mapping[str, Any]) -> memory_pb.Filter | None:
+def encode_filter(values: Mapping[str, Any]) -> types_pb2.Filter | None:
     """The message of a filter, `None` without conditions."""
-    return _encode_fields(memory_pb.Filter, values) if values else None
+    return _encode_fields(types_pb2.Filter, values) if values else None
 
 
 # -- memories and their parts

@@ -7,11 +7,22 @@ all. Commands are compared decoded: two requests with equal commands are the sam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from totonoe_core.guard.calibration import Calibration, Fitted
-from totonoe_core.guard.policy import Action, DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe_core.guard.policy import (
+    NO_RETENTION,
+    Action,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    RetentionPolicy,
+)
 from totonoe_core.records import (
+    Duplicate,
+    Episode,
     Fields,
+    Finding,
     GuardReport,
     Link,
     LinkType,
@@ -26,7 +37,8 @@ class Remember:
     """Save a memory unless the guard finds that a live one says the same.
 
     `vector` is float32 little-endian bytes as the caller gave them, or empty: then the
-    text is embedded. `actions` stand in place of the collection's policy for this call.
+    text is embedded. `actions` stand in place of the collection's policy for this call. It takes
+    the place of the live memories `supersede_ids`, which refuse nothing.
     """
 
     agent_id: str
@@ -35,6 +47,7 @@ class Remember:
     vector: bytes = b""
     force: bool = False
     actions: tuple[tuple[Verdict, Action], ...] = ()
+    supersede_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +71,79 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Hide memories and take their links away on both sides."""
+    """Hide memories and take their links away on both sides.
+
+    `expected_revisions` holds (id, revision) of those that must not have changed.
+    """
 
     agent_id: str
     ids: tuple[str, ...]
+    reason: str = ""
+    expected_revisions: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Make one memory of several; the removed ones become SUPERSEDED by the one that stays.
+
+    Empty `content` leaves the text; `expected_revisions` holds (id, revision) of those that
+    must not have changed.
+    """
+
+    agent_id: str
+    keep_id: str
+    remove_ids: tuple[str, ...]
+    content: str = ""
+    vector: bytes = b""
+    reason: str = ""
+    expected_revisions: tuple[tuple[str, int], ...] = ()
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Take the bytes of memories out of everything. `by_retention`: the daemon's own, on all."""
+
+    agent_id: str
+    ids: tuple[str, ...]
+    reason: str = ""
+    by_retention: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Take an operation back, named by its revision or (revision 0) by its id."""
+
+    agent_id: str
+    revision: int = 0
+    operation_id: str = ""
+    reason: str = ""
+    force: bool = False
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateEpisode:
+    """Keep memories together as something that happened.
+
+    Times that are `None` are those of its first and of its last memory.
+    """
+
+    agent_id: str
+    summary: str
+    memory_ids: tuple[str, ...]
+    start_us: int | None = None
+    end_us: int | None = None
+    importance: int = 3
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteEpisode:
+    """Take an episode away; its memories stay."""
+
+    agent_id: str
+    episode_id: str
     reason: str = ""
 
 
@@ -116,7 +198,32 @@ class Calibrate:
     fitted: Fitted | None = None
 
 
-Command = Remember | Update | Forget | LinkMemories | UnlinkMemories | ChangeSettings | Calibrate
+Command = (
+    Remember
+    | Update
+    | Forget
+    | LinkMemories
+    | UnlinkMemories
+    | Merge
+    | Undo
+    | Purge
+    | CreateEpisode
+    | DeleteEpisode
+    | ChangeSettings
+    | Calibrate
+)
+
+_KINDS = {
+    "LinkMemories": "Link",
+    "UnlinkMemories": "Unlink",
+    "ChangeSettings": "UpdateCollection",
+}
+
+
+def kind_of(command: Command) -> str:
+    """Kind of the operation that a command makes: the name of the call in the contract."""
+    name = type(command).__name__
+    return _KINDS.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +256,118 @@ class Forgotten:
     memories: tuple[Memory, ...]
     missing_ids: tuple[str, ...]
     unlinked_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LostDetail:
+    """A detail of a source that a merged text no longer has.
+
+    `place` is its start and end in the source, in code points.
+    """
+
+    memory_id: str
+    finding: Finding
+    place: tuple[int, int]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Answer to `Merge`: `sources` as they were before. Not merged: `guard.duplicate` refuses."""
+
+    merged: bool
+    memory: Memory
+    sources: tuple[Memory, ...]
+    guard: GuardReport | None = None
+    lost: tuple[LostDetail, ...] = ()
+    moved_link_count: int = 0
+    dropped_link_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """Answer to `Purge`."""
+
+    purged_ids: tuple[str, ...]
+    missing_ids: tuple[str, ...]
+    version_count: int = 0
+    reply_count: int = 0
+    episode_count: int = 0
+
+
+class ConflictKind(StrEnum):
+    """Why a row cannot be taken back."""
+
+    CHANGED = "changed"
+    PURGED = "purged"
+    LINK_END_GONE = "link_end_gone"
+    EXTERNAL_ID_TAKEN = "external_id_taken"
+    KEY_TAKEN = "key_taken"
+    DUPLICATE = "duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoConflict:
+    """One thing that keeps an operation from being taken back.
+
+    `revision` is the operation that came between; `duplicate` the memory that now says the same.
+    """
+
+    kind: ConflictKind
+    memory_id: str = ""
+    episode_id: str = ""
+    target_id: str = ""
+    settings: bool = False
+    revision: int = 0
+    duplicate: Duplicate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationInfo:
+    """One committed operation, with what the asking agent may see of it."""
+
+    revision: int
+    operation_id: str
+    agent_id: str
+    kind: str
+    reason: str
+    time_us: int
+    memory_ids: tuple[str, ...] = ()
+    episode_ids: tuple[str, ...] = ()
+    link_count: int = 0
+    settings: bool = False
+    undoes: int = 0
+    undone_by: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Answer to `Undo`: memories as they are now.
+
+    Not undone: every conflict is a DUPLICATE, which `force` would pass.
+    """
+
+    undone: bool
+    operation: OperationInfo
+    memories: tuple[Memory, ...] = ()
+    episode_ids: tuple[str, ...] = ()
+    link_count: int = 0
+    collection: CollectionInfo | None = None
+    conflicts: tuple[UndoConflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeMade:
+    """Answer to `CreateEpisode`."""
+
+    episode: Episode
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeDeleted:
+    """Answer to `DeleteEpisode`: the episode as it was."""
+
+    episode: Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +414,23 @@ class CollectionInfo:
     revision: int
     settings_revision: int
     calibration: Calibration | None = None
+    retention: RetentionPolicy = NO_RETENTION
 
 
-Result = Remembered | Updated | Forgotten | Linked | Unlinked | SettingsChanged | Calibrated
+Result = (
+    Remembered
+    | Updated
+    | Forgotten
+    | Linked
+    | Unlinked
+    | Merged
+    | Undone
+    | Purged
+    | EpisodeMade
+    | EpisodeDeleted
+    | SettingsChanged
+    | Calibrated
+)
 
 
 @dataclass(frozen=True, slots=True)

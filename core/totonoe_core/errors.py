@@ -5,6 +5,8 @@
     ├── NotFound             the named thing does not exist, or the caller may not see it
     ├── AlreadyExists        the name or operation id is taken
     ├── StaleRevision        the row changed since the caller read it
+    ├── UndoRefused          rows of the operation changed since; they are named
+    ├── OutOfRange           a revision that the collection has not reached
     ├── Precondition         the thing is not in a state that allows the call
     ├── Quota                a stated limit of the store is reached
     ├── Unavailable          try again later, after `retry_delay_ms`
@@ -19,6 +21,8 @@ on the wire is decided by the server alone.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 # Names without "Error": they say what happened and
 # every one of them is also a name in the contract.
@@ -81,6 +85,36 @@ class StaleRevision(TotonoeError):
             name=name,
             expected=expected,
             actual=actual,
+        )
+
+
+class UndoRefused(TotonoeError):
+    """Rows of an operation changed since it was done, so that it cannot be taken back whole.
+
+    Nothing was changed. A dry run lists all of them, `partial` takes back the rest.
+    """
+
+    def __init__(self, revision: int, conflicts: Sequence[str]) -> None:
+        shown = "; ".join(conflicts[:8]) + (" ..." if len(conflicts) > 8 else "")
+        super().__init__(
+            "UNDO_CONFLICT",
+            f"the operation of revision {revision} cannot be undone whole: {shown}",
+            revision=revision,
+            conflicts=shown,
+            conflict_count=len(conflicts),
+        )
+
+
+class OutOfRange(TotonoeError):
+    """A revision that the collection has not reached. Nothing was read."""
+
+    def __init__(self, *, field: str, got: int, newest: int) -> None:
+        super().__init__(
+            "REVISION_OUT_OF_RANGE",
+            f"{field}: got {got}, allowed: 0 to {newest}, the newest revision",
+            field=field,
+            got=got,
+            newest=newest,
         )
 
 

@@ -6,12 +6,18 @@ import re
 import secrets
 
 MEMORY_ID = re.compile(r"mem_[0-9a-f]{12,32}\Z")
+EPISODE_ID = re.compile(r"ep_[0-9a-f]{12,32}\Z")
 COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
 
 
 def new_memory_id() -> str:
     """`mem_` and 16 random hex digits. The writer draws again if it is taken."""
     return "mem_" + secrets.token_hex(8)
+
+
+def new_episode_id() -> str:
+    """`ep_` and 16 random hex digits."""
+    return "ep_" + secrets.token_hex(8)
 
 
 def new_operation_id() -> str:

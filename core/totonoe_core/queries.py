@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from totonoe_core.commands import CollectionInfo
+from totonoe_core.commands import CollectionInfo, OperationInfo
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import (
     ANY_TIME,
+    Episode,
     GuardReport,
     Judgement,
     Kind,
+    Link,
+    LinkType,
     Memory,
     ModelIdentity,
     StateKind,
@@ -50,6 +53,14 @@ class Filter:
 NO_FILTER = Filter()
 
 
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """A moment of the past: right after a revision, or (if that is `None`) at a time."""
+
+    revision: int | None = None
+    time_us: int = 0
+
+
 class RecallMode(StrEnum):
     """Which arms of Recall run."""
 
@@ -73,6 +84,7 @@ class RecallQuery:
     mode: RecallMode = RecallMode.HYBRID
     diversity: DiversityPolicy | None = None
     touch: bool = True
+    as_of: AsOf | None = None
 
 
 class DiversityEffect(StrEnum):
@@ -108,6 +120,7 @@ class Recalled:
     degraded_because: str
     vector_search: str
     filtered_count: int
+    as_of_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +134,16 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Gotten:
-    """Answer to a Get, in the order asked."""
+    """Answer to a Get, in the order asked.
+
+    `redirects` are (id asked for, id read instead) of superseded ones, where that was asked.
+    """
 
     revision: int
     memories: tuple[Memory, ...]
     missing_ids: tuple[str, ...]
+    redirects: tuple[tuple[str, str], ...] = ()
+    as_of_revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +153,149 @@ class Page:
     revision: int
     memories: tuple[Memory, ...]
     next_page_token: str
+    as_of_revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NeighborsQuery:
+    """Which links to follow, from where and how far; `types` empty: all."""
+
+    agent_id: str
+    ids: tuple[str, ...]
+    depth: int = 1
+    limit: int = 50
+    types: tuple[LinkType, ...] = ()
+    min_confidence: float = 0.0
+    hop_decay: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """A memory that is reached by links; `via` is the link from `via_id`, on its strongest way."""
+
+    memory: Memory
+    depth: int
+    activation: float
+    via_id: str
+    via: Link
+
+
+@dataclass(frozen=True, slots=True)
+class Neighborhood:
+    """Answer to a `NeighborsQuery`; truncated: more was near than one call follows."""
+
+    revision: int
+    neighbors: tuple[Neighbor, ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a memory was from one operation on.
+
+    `memory` is `None` where only links changed, or where it was purged. `changed` are names of
+    fields that differ from the version before.
+    """
+
+    operation: OperationInfo
+    memory: Memory | None
+    changed: tuple[str, ...] = ()
+    linked: tuple[Link, ...] = ()
+    unlinked: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """One page of the versions of a memory, newest first."""
+
+    revision: int
+    versions: tuple[Version, ...]
+    next_page_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFilter:
+    """Conditions on operations that all hold; values of one tuple are alternatives."""
+
+    agent_ids: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    time: TimeRange = ANY_TIME
+    memory_id: str = ""
+    reason_contains: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPage:
+    """One page of operations, newest first."""
+
+    revision: int
+    operations: tuple[OperationInfo, ...]
+    next_page_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRead:
+    """Answer to a GetEpisode; `memories` only where they were asked for."""
+
+    revision: int
+    episode: Episode
+    memories: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """One page of episodes by (start, id)."""
+
+    revision: int
+    episodes: tuple[Episode, ...]
+    next_page_token: str
+
+
+class ChangeType(StrEnum):
+    """What became of a memory."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+    FORGOTTEN = "forgotten"
+    RESTORED = "restored"
+    PURGED = "purged"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """One memory of a change; `memory` is `None` where the agent no longer sees it."""
+
+    type: ChangeType
+    memory_id: str
+    memory: Memory | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChange:
+    """One link of a change; the other direction goes with it."""
+
+    source_id: str
+    link: Link
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one operation changed, as far as an agent may see it."""
+
+    operation: OperationInfo
+    memories: tuple[MemoryChange, ...]
+    links: tuple[LinkChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Operations after a revision, in order; all up to `revision` are told."""
+
+    revision: int
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)

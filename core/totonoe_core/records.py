@@ -40,6 +40,8 @@ class Status(StrEnum):
     SUPERSEDED = "superseded"
     CLOSED = "closed"
     FORGOTTEN = "forgotten"
+    PURGED = "purged"
+    """Its bytes are gone. Known inside the engine alone: to callers it is not there."""
 
 
 class LinkType(StrEnum):
@@ -53,6 +55,7 @@ class LinkType(StrEnum):
     REFINED_BY = "refined_by"
     CAUSES = "causes"
     CAUSED_BY = "caused_by"
+    COACTIVATED = "coactivated"
 
     @property
     def inverse(self) -> LinkType:
@@ -69,6 +72,7 @@ _INVERSE = {
     LinkType.REFINED_BY: LinkType.REFINES,
     LinkType.CAUSES: LinkType.CAUSED_BY,
     LinkType.CAUSED_BY: LinkType.CAUSES,
+    LinkType.COACTIVATED: LinkType.COACTIVATED,
 }
 
 
@@ -260,6 +264,27 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Episode:
+    """Something that happened, told by several memories.
+
+    `memory_ids` are those it was made with. An episode that is read for an answer has the ids of
+    those in their place, without the forgotten ones, whose number is `gone_count`.
+    """
+
+    id: str
+    summary: str
+    memory_ids: tuple[str, ...]
+    start_us: int
+    end_us: int
+    importance: int
+    agent_id: str
+    private: bool
+    created_us: int
+    revision: int
+    gone_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class LayerReport:
     """What one layer of the guard did.
 
@@ -299,10 +324,23 @@ class SimilarMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgottenMatch:
+    """A forgotten memory that said the same; by whom, why and how long ago it was forgotten."""
+
+    memory_id: str
+    age: str
+    snippet: str
+    reason: str
+    agent_id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class GuardReport:
     """What the guard found. `duplicate` is `None` if nothing says the same.
 
     `verdict` is the gravest on any memory whose text was read; `None` if the guard did not look.
+    `forgotten` says the same and was forgotten; alone it refuses only where the policy says so.
     """
 
     duplicate: Duplicate | None
@@ -311,6 +349,7 @@ class GuardReport:
     similar: tuple[SimilarMemory, ...]
     layers: tuple[LayerReport, ...]
     verdict: Verdict | None = None
+    forgotten: ForgottenMatch | None = None
 
 
 RECIPE = 2

@@ -19,15 +19,20 @@ from totonoe_core.commands import (
     Calibrate,
     ChangeSettings,
     Command,
+    CreateEpisode,
+    DeleteEpisode,
     Forget,
     LinkMemories,
+    Merge,
+    Purge,
     Remember,
+    Undo,
     UnlinkMemories,
     Update,
 )
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX
-from totonoe_core.queries import Filter, RecallMode, RecallQuery
+from totonoe_core.queries import Filter, NeighborsQuery, OperationFilter, RecallMode, RecallQuery
 from totonoe_core.records import Fields, Kind, StateKind, TimeRange
 
 SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"} | {
@@ -159,6 +164,22 @@ def memory_id(value: str, field: str) -> None:
         )
 
 
+def episode_id(value: str, field: str) -> None:
+    """An id of an episode."""
+    if not ids.EPISODE_ID.match(value):
+        raise InvalidArgument(
+            "BAD_NAME", field=field, got=repr(value[:64]), allowed="ep_ and 12 to 32 hex digits"
+        )
+
+
+def expected_revisions(values: tuple[tuple[str, int], ...]) -> None:
+    """(id, revision) of memories that must not have changed."""
+    count(len(values), "expected_revisions", limits.IDS_PER_REQUEST_MAX)
+    for name, revision in values:
+        memory_id(name, "expected_revisions")
+        number(revision, "expected_revisions", 1, 2**62)
+
+
 def id_list(values: tuple[str, ...], field: str) -> None:
     """1 to 1,000 ids."""
     count(len(values), field, limits.IDS_PER_REQUEST_MAX, 1)
@@ -237,6 +258,9 @@ def command(value: Command, now_us: int) -> None:
         case Remember():
             text(value.content, "memory.content")
             fields(value.fields, now_us)
+            count(len(value.supersede_ids), "supersede_ids", limits.SUPERSEDE_IDS_MAX)
+            for one in value.supersede_ids:
+                memory_id(one, "supersede_ids")
         case Update():
             memory_id(value.memory_id, "memory_id")
             if not value.mask or not SETTABLE.issuperset(value.mask):
@@ -251,8 +275,46 @@ def command(value: Command, now_us: int) -> None:
             fields(value.fields, now_us)
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
             number(value.expected_revision, "expected_revision", 0, 2**62)
-        case Forget():
+        case Forget() | Purge():
             id_list(value.ids, "ids")
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+            if isinstance(value, Forget):
+                expected_revisions(value.expected_revisions)
+        case Merge():
+            memory_id(value.keep_id, "keep_id")
+            count(len(value.remove_ids), "remove_ids", limits.MERGE_IDS_MAX, 1)
+            for one in value.remove_ids:
+                memory_id(one, "remove_ids")
+            if value.content:
+                text(value.content, "content")
+            elif value.vector:
+                raise InvalidArgument(
+                    "MISSING_FIELD", field="content", got="nothing", allowed="a text with a vector"
+                )
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+            expected_revisions(value.expected_revisions)
+        case Undo():
+            number(value.revision, "target_revision", 0, 2**62)
+            optional_text(value.operation_id, "target_operation_id", limits.OPERATION_ID_BYTES_MAX)
+            if bool(value.revision) is bool(value.operation_id):
+                raise InvalidArgument(
+                    "MISSING_FIELD",
+                    field="target",
+                    got="neither" if not value.revision else "both",
+                    allowed="a revision or an operation id",
+                )
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case CreateEpisode():
+            text(value.summary, "episode.summary")
+            id_list(value.memory_ids, "episode.memory_ids")
+            number(
+                value.importance,
+                "episode.importance",
+                limits.IMPORTANCE_MIN,
+                limits.IMPORTANCE_MAX,
+            )
+        case DeleteEpisode():
+            episode_id(value.episode_id, "id")
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case LinkMemories() | UnlinkMemories():
             memory_id(value.source_id, "source_id")
@@ -266,6 +328,32 @@ def command(value: Command, now_us: int) -> None:
             number(value.expected_revision, "expected_revision", 0, 2**62)
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
+
+
+def neighbors(value: NeighborsQuery) -> None:
+    """Which links a Neighbors follows."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    count(len(value.ids), "ids", limits.NEIGHBOR_SEEDS_MAX, 1)
+    for one in value.ids:
+        memory_id(one, "ids")
+    number(value.depth, "depth", 1, limits.NEIGHBOR_DEPTH_MAX)
+    number(value.limit, "limit", 1, limits.NEIGHBORS_MAX)
+    count(len(value.types), "types", limits.FILTER_VALUES_MAX)
+    number(value.min_confidence, "min_confidence", 0.0, 1.0)
+    number(value.hop_decay, "hop_decay", 0.01, 1.0)
+
+
+def operations(value: OperationFilter) -> None:
+    """The conditions of a ListOperations."""
+    for name in ("agent_ids", "kinds"):
+        values = getattr(value, name)
+        count(len(values), name, limits.FILTER_VALUES_MAX)
+        for item in values:
+            optional_text(item, name, limits.NAME_BYTES_MAX)
+    time_range(value.time, "time")
+    if value.memory_id:
+        memory_id(value.memory_id, "memory_id")
+    optional_text(value.reason_contains, "reason_contains", limits.REASON_BYTES_MAX)
 
 
 def where(value: Filter) -> None:

@@ -99,7 +99,8 @@ KINDS = EnumTable(types_pb2.Kind, records.Kind, "KIND_")
 STATE_KINDS = EnumTable(
     types_pb2.StateKind, records.StateKind, "STATE_KIND_", zero=records.StateKind.NONE
 )
-STATUSES = EnumTable(types_pb2.Status, records.Status, "STATUS_")
+# A purged memory is not there for callers: its status has no number.
+STATUSES = EnumTable(types_pb2.Status, records.Status, "STATUS_", zero=records.Status.PURGED)
 LINK_TYPES = EnumTable(types_pb2.LinkType, records.LinkType, "LINK_TYPE_")
 METHODS = EnumTable(types_pb2.Method, records.Method, "METHOD_")
 PRESETS = EnumTable(types_pb2.Preset, policy.Preset, "PRESET_")

@@ -211,7 +211,7 @@ def link_to_wire(link: Link) -> types_pb2.Link:
     )
 
 
-def filter_from_wire(value: memory_service_pb2.Filter) -> Filter:
+def filter_from_wire(value: types_pb2.Filter) -> Filter:
     """Conditions of a Recall or List. Only a status may be "not said": it means ACTIVE."""
     return Filter(
         kinds=KINDS.list_from_wire(value.kinds, "filter.kinds"),

@@ -441,7 +441,7 @@ class TestOneOperation:
         for revision, entity, before in rows:
             found.setdefault((revision, entity), []).append(before)
         assert (made, "link") not in found
-        assert found[ended, "link"] == ['[0.75, ""]'] * 2
+        assert found[ended, "link"] == [f'[0.75, "", {made}]'] * 2
         assert len(found[changed, "memory"]) == 1
         assert '"one"' in found[changed, "memory"][0]
 

@@ -225,7 +225,7 @@ def test_repeated_labels_are_folded_in_order():
 
 
 def test_empty_filter_is_the_default_filter():
-    assert codec_memory.filter_from_wire(pb.Filter()) == Filter()
+    assert codec_memory.filter_from_wire(types_pb2.Filter()) == Filter()
 
 
 def test_recall_defaults():
@@ -263,7 +263,7 @@ def test_impossible_time_is_bad_time(name, stamp):
 
 
 def test_impossible_time_in_a_range_names_its_end():
-    wrong = pb.Filter(about={"to_time": Timestamp(nanos=-5)})
+    wrong = types_pb2.Filter(about={"to_time": Timestamp(nanos=-5)})
     with pytest.raises(InvalidArgument) as caught:
         codec_memory.filter_from_wire(wrong)
     assert caught.value.details["field"] == "filter.about.to_time"
@@ -295,7 +295,7 @@ def test_struct_of_the_worst_growth_still_reaches_the_engines_own_check():
 
 def test_filter_with_endless_enums_is_refused_before_they_are_read():
     with pytest.raises(InvalidArgument) as caught:
-        codec_memory.filter_from_wire(pb.Filter(kinds=[1] * 101))
+        codec_memory.filter_from_wire(types_pb2.Filter(kinds=[1] * 101))
     assert caught.value.reason == "LIMIT_EXCEEDED"
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateCollectionRequest(_message.Message):
-    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension")
+    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,7 @@ class CreateCollectionRequest(_message.Message):
     DIVERSITY_FIELD_NUMBER: _ClassVar[int]
     DECAY_FIELD_NUMBER: _ClassVar[int]
     CLIENT_VECTOR_DIMENSION_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     agent_id: str
     name: str
@@ -29,7 +30,8 @@ class CreateCollectionRequest(_message.Message):
     diversity: _types_pb2.DiversityPolicy
     decay: _types_pb2.DecayPolicy
     client_vector_dimension: int
-    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ...) -> None: ...
+    retention: _types_pb2.RetentionPolicy
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ..., retention: _Optional[_Union[_types_pb2.RetentionPolicy, _Mapping]] = ...) -> None: ...
 
 class CreateCollectionResponse(_message.Message):
     __slots__ = ("collection", "replayed", "operation_id", "revision")
@@ -300,3 +302,41 @@ class StatsResponse(_message.Message):
     collection_count: int
     revision: int
     def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ...) -> None: ...
+
+class PurgeRequest(_message.Message):
+    __slots__ = ("operation_id", "agent_id", "collection", "ids", "reason", "dry_run")
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    operation_id: str
+    agent_id: str
+    collection: str
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    reason: str
+    dry_run: bool
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., collection: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+
+class PurgeResponse(_message.Message):
+    __slots__ = ("revision", "purged_ids", "missing_ids", "version_count", "reply_count", "episode_count", "dry_run", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    PURGED_IDS_FIELD_NUMBER: _ClassVar[int]
+    MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REPLY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    EPISODE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    purged_ids: _containers.RepeatedScalarFieldContainer[str]
+    missing_ids: _containers.RepeatedScalarFieldContainer[str]
+    version_count: int
+    reply_count: int
+    episode_count: int
+    dry_run: bool
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., purged_ids: _Optional[_Iterable[str]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., version_count: _Optional[int] = ..., reply_count: _Optional[int] = ..., episode_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...

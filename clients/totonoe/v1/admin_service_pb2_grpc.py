@@ -70,6 +70,11 @@ class AdminServiceStub:
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.FromString,
                 _registered_method=True)
+        self.Purge = channel.unary_unary(
+                '/totonoe.v1.AdminService/Purge',
+                request_serializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.FromString,
+                _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.StatsRequest.SerializeToString,
@@ -110,7 +115,7 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteCollection(self, request, context):
-        """Takes a collection away with all that is in it. Its files are kept aside.
+        """Takes a collection away with all that is in it. Its files are kept aside: Undo brings it back.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -125,6 +130,14 @@ class AdminServiceServicer:
 
     def Calibrate(self, request, context):
         """Fits the verdict of a collection to its model, for a share of false merges that is allowed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Purge(self, request, context):
+        """Takes the bytes of memories out of every row, before image, kept answer and array. Final: no
+        Undo brings them back. Their ids stay taken.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -174,6 +187,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Calibrate,
                     request_deserializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.SerializeToString,
+            ),
+            'Purge': grpc.unary_unary_rpc_method_handler(
+                    servicer.Purge,
+                    request_deserializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -371,6 +389,33 @@ class AdminService:
             '/totonoe.v1.AdminService/Calibrate',
             totonoe_dot_v1_dot_admin__service__pb2.CalibrateRequest.SerializeToString,
             totonoe_dot_v1_dot_admin__service__pb2.CalibrateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Purge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Purge',
+            totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.SerializeToString,
+            totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,5 +1,6 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
-from google.protobuf import struct_pb2 as _struct_pb2
+from totonoe.v1 import graph_pb2 as _graph_pb2
+from totonoe.v1 import operations_pb2 as _operations_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -35,7 +36,7 @@ DIVERSITY_EFFECT_LOWERED: DiversityEffect
 DIVERSITY_EFFECT_OVER_BUDGET: DiversityEffect
 
 class RememberRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement")
+    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +45,7 @@ class RememberRequest(_message.Message):
     ON_UPDATE_FIELD_NUMBER: _ClassVar[int]
     ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDE_IDS_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -52,10 +54,11 @@ class RememberRequest(_message.Message):
     on_update: _types_pb2.Action
     on_contradiction: _types_pb2.Action
     on_refinement: _types_pb2.Action
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
+    supersede_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +72,7 @@ class RememberResponse(_message.Message):
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     VERDICT_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
+    FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     revision: int
     saved: bool
     memory_id: str
@@ -82,20 +86,23 @@ class RememberResponse(_message.Message):
     operation_id: str
     verdict: _types_pb2.Verdict
     superseded_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    forgotten: _types_pb2.ForgottenMatch
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "memory")
+    __slots__ = ("collection", "agent_id", "memory", "supersede_ids")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDE_IDS_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     memory: _types_pb2.MemoryDraft
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ...) -> None: ...
+    supersede_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -104,6 +111,7 @@ class CheckResponse(_message.Message):
     SIMILAR_FIELD_NUMBER: _ClassVar[int]
     LAYERS_FIELD_NUMBER: _ClassVar[int]
     VERDICT_FIELD_NUMBER: _ClassVar[int]
+    FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     revision: int
     would_save: bool
     duplicate: _types_pb2.Duplicate
@@ -112,7 +120,8 @@ class CheckResponse(_message.Message):
     similar: _containers.RepeatedCompositeFieldContainer[_types_pb2.SimilarMemory]
     layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
     verdict: _types_pb2.Verdict
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ...) -> None: ...
+    forgotten: _types_pb2.ForgottenMatch
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)
@@ -153,44 +162,8 @@ class ItemError(_message.Message):
     details: _containers.ScalarMap[str, str]
     def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
-class Filter(_message.Message):
-    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities")
-    KINDS_FIELD_NUMBER: _ClassVar[int]
-    STATE_KINDS_FIELD_NUMBER: _ClassVar[int]
-    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
-    TAGS_FIELD_NUMBER: _ClassVar[int]
-    AGENT_IDS_FIELD_NUMBER: _ClassVar[int]
-    SESSION_IDS_FIELD_NUMBER: _ClassVar[int]
-    THREAD_IDS_FIELD_NUMBER: _ClassVar[int]
-    STATUSES_FIELD_NUMBER: _ClassVar[int]
-    CREATED_FIELD_NUMBER: _ClassVar[int]
-    UPDATED_FIELD_NUMBER: _ClassVar[int]
-    ABOUT_FIELD_NUMBER: _ClassVar[int]
-    VALID_FIELD_NUMBER: _ClassVar[int]
-    MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
-    MIN_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
-    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
-    ENTITIES_FIELD_NUMBER: _ClassVar[int]
-    kinds: _containers.RepeatedScalarFieldContainer[_types_pb2.Kind]
-    state_kinds: _containers.RepeatedScalarFieldContainer[_types_pb2.StateKind]
-    categories: _containers.RepeatedScalarFieldContainer[str]
-    tags: _containers.RepeatedScalarFieldContainer[str]
-    agent_ids: _containers.RepeatedScalarFieldContainer[str]
-    session_ids: _containers.RepeatedScalarFieldContainer[str]
-    thread_ids: _containers.RepeatedScalarFieldContainer[str]
-    statuses: _containers.RepeatedScalarFieldContainer[_types_pb2.Status]
-    created: _types_pb2.TimeRange
-    updated: _types_pb2.TimeRange
-    about: _types_pb2.TimeRange
-    valid: _types_pb2.TimeRange
-    min_confidence: float
-    min_importance: int
-    attributes: _struct_pb2.Struct
-    entities: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, kinds: _Optional[_Iterable[_Union[_types_pb2.Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[_types_pb2.StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[_types_pb2.Status, str]]] = ..., created: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., updated: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., about: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., valid: _Optional[_Union[_types_pb2.TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ...) -> None: ...
-
 class RecallRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch")
+    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -201,17 +174,19 @@ class RecallRequest(_message.Message):
     DIVERSITY_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     text: str
     vector: bytes
     k: int
-    filter: Filter
+    filter: _types_pb2.Filter
     mode: RecallMode
     diversity: _types_pb2.DiversityPolicy
     include_vectors: bool
     no_touch: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ...) -> None: ...
+    as_of: _types_pb2.AsOf
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ...) -> None: ...
 
 class Hit(_message.Message):
     __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence")
@@ -234,68 +209,89 @@ class Hit(_message.Message):
     def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
-    __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count")
+    __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count", "as_of_revision")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     HITS_FIELD_NUMBER: _ClassVar[int]
     ARMS_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
     VECTOR_SEARCH_FIELD_NUMBER: _ClassVar[int]
     FILTERED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_REVISION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     hits: _containers.RepeatedCompositeFieldContainer[Hit]
     arms: _containers.RepeatedScalarFieldContainer[str]
     degraded_because: str
     vector_search: str
     filtered_count: int
-    def __init__(self, revision: _Optional[int] = ..., hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., arms: _Optional[_Iterable[str]] = ..., degraded_because: _Optional[str] = ..., vector_search: _Optional[str] = ..., filtered_count: _Optional[int] = ...) -> None: ...
+    as_of_revision: int
+    def __init__(self, revision: _Optional[int] = ..., hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., arms: _Optional[_Iterable[str]] = ..., degraded_because: _Optional[str] = ..., vector_search: _Optional[str] = ..., filtered_count: _Optional[int] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
 
 class GetRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "ids", "include_vectors")
+    __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     ids: _containers.RepeatedScalarFieldContainer[str]
     include_vectors: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ...) -> None: ...
+    as_of: _types_pb2.AsOf
+    follow_superseded: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ...) -> None: ...
 
 class GetResponse(_message.Message):
-    __slots__ = ("revision", "memories", "missing_ids")
+    __slots__ = ("revision", "memories", "missing_ids", "redirects", "as_of_revision")
+    class RedirectsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     REVISION_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
+    REDIRECTS_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_REVISION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     memories: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
     missing_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    redirects: _containers.ScalarMap[str, str]
+    as_of_revision: int
+    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., redirects: _Optional[_Mapping[str, str]] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
 
 class ListRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors")
+    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
-    filter: Filter
+    filter: _types_pb2.Filter
     page_size: int
     page_token: str
     include_vectors: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ...) -> None: ...
+    as_of: _types_pb2.AsOf
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ...) -> None: ...
 
 class ListResponse(_message.Message):
-    __slots__ = ("revision", "memories", "next_page_token")
+    __slots__ = ("revision", "memories", "next_page_token", "as_of_revision")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_REVISION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     memories: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
     next_page_token: str
-    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    as_of_revision: int
+    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
 
 class UpdateRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "memory", "update_mask", "expected_revision", "reason", "force")
@@ -338,23 +334,34 @@ class UpdateResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class ForgetRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "ids", "reason", "dry_run")
+    __slots__ = ("collection", "operation_id", "agent_id", "ids", "reason", "dry_run", "filter", "expected_revisions")
+    class ExpectedRevisionsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REVISIONS_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
     ids: _containers.RepeatedScalarFieldContainer[str]
     reason: str
     dry_run: bool
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    filter: _types_pb2.Filter
+    expected_revisions: _containers.ScalarMap[str, int]
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., expected_revisions: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class ForgetResponse(_message.Message):
-    __slots__ = ("revision", "forgotten", "missing_ids", "unlinked_count", "dry_run", "replayed", "operation_id")
+    __slots__ = ("revision", "forgotten", "missing_ids", "unlinked_count", "dry_run", "replayed", "operation_id", "matching_count")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -362,6 +369,7 @@ class ForgetResponse(_message.Message):
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    MATCHING_COUNT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     forgotten: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
     missing_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -369,7 +377,8 @@ class ForgetResponse(_message.Message):
     dry_run: bool
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., forgotten: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., unlinked_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    matching_count: int
+    def __init__(self, revision: _Optional[int] = ..., forgotten: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., unlinked_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., matching_count: _Optional[int] = ...) -> None: ...
 
 class LinkRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "source_id", "target_id", "type", "confidence", "note")

@@ -3,7 +3,9 @@
 import grpc
 import warnings
 
+from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
+from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -91,6 +93,56 @@ class MemoryServiceStub:
                 request_serializer=totonoe_dot_v1_dot_memory__service__pb2.UnlinkRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.UnlinkResponse.FromString,
                 _registered_method=True)
+        self.Neighbors = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Neighbors',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.NeighborsRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.NeighborsResponse.FromString,
+                _registered_method=True)
+        self.Merge = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Merge',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.MergeRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.MergeResponse.FromString,
+                _registered_method=True)
+        self.Undo = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Undo',
+                request_serializer=totonoe_dot_v1_dot_operations__pb2.UndoRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_operations__pb2.UndoResponse.FromString,
+                _registered_method=True)
+        self.History = channel.unary_unary(
+                '/totonoe.v1.MemoryService/History',
+                request_serializer=totonoe_dot_v1_dot_operations__pb2.HistoryRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_operations__pb2.HistoryResponse.FromString,
+                _registered_method=True)
+        self.ListOperations = channel.unary_unary(
+                '/totonoe.v1.MemoryService/ListOperations',
+                request_serializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.FromString,
+                _registered_method=True)
+        self.Watch = channel.unary_stream(
+                '/totonoe.v1.MemoryService/Watch',
+                request_serializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+                _registered_method=True)
+        self.CreateEpisode = channel.unary_unary(
+                '/totonoe.v1.MemoryService/CreateEpisode',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.CreateEpisodeRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.CreateEpisodeResponse.FromString,
+                _registered_method=True)
+        self.GetEpisode = channel.unary_unary(
+                '/totonoe.v1.MemoryService/GetEpisode',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.GetEpisodeRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.GetEpisodeResponse.FromString,
+                _registered_method=True)
+        self.ListEpisodes = channel.unary_unary(
+                '/totonoe.v1.MemoryService/ListEpisodes',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.ListEpisodesRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.ListEpisodesResponse.FromString,
+                _registered_method=True)
+        self.DeleteEpisode = channel.unary_unary(
+                '/totonoe.v1.MemoryService/DeleteEpisode',
+                request_serializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.FromString,
+                _registered_method=True)
 
 
 class MemoryServiceServicer:
@@ -176,6 +228,80 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Neighbors(self, request, context):
+        """Follows links from some memories, by spreading activation.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Merge(self, request, context):
+        """Makes one memory of several: links, tags, evidence and figures are joined, the others
+        become superseded. A changed text passes the guard.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Undo(self, request, context):
+        """Takes an operation back: every row that it touched is again what it was before. What comes
+        back passes the guard. An Undo is an operation too, and can be undone.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def History(self, request, context):
+        """What a memory was, version by version, with who changed it and why.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListOperations(self, request, context):
+        """Pages through the operations of a collection, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Watch(self, request, context):
+        """Streams changes from a revision on, until the caller ends it. One that does not take its
+        messages for 30 seconds is cut (RESOURCE_EXHAUSTED, WATCH_TOO_SLOW) and may go on from the
+        last revision it has.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateEpisode(self, request, context):
+        """Keeps memories together as something that happened.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetEpisode(self, request, context):
+        """Reads an episode.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListEpisodes(self, request, context):
+        """Pages through episodes by (start time, id).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteEpisode(self, request, context):
+        """Takes an episode away; its memories stay.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -228,6 +354,56 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Unlink,
                     request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.UnlinkRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_memory__service__pb2.UnlinkResponse.SerializeToString,
+            ),
+            'Neighbors': grpc.unary_unary_rpc_method_handler(
+                    servicer.Neighbors,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.NeighborsRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.NeighborsResponse.SerializeToString,
+            ),
+            'Merge': grpc.unary_unary_rpc_method_handler(
+                    servicer.Merge,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.MergeRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.MergeResponse.SerializeToString,
+            ),
+            'Undo': grpc.unary_unary_rpc_method_handler(
+                    servicer.Undo,
+                    request_deserializer=totonoe_dot_v1_dot_operations__pb2.UndoRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_operations__pb2.UndoResponse.SerializeToString,
+            ),
+            'History': grpc.unary_unary_rpc_method_handler(
+                    servicer.History,
+                    request_deserializer=totonoe_dot_v1_dot_operations__pb2.HistoryRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_operations__pb2.HistoryResponse.SerializeToString,
+            ),
+            'ListOperations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOperations,
+                    request_deserializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.SerializeToString,
+            ),
+            'Watch': grpc.unary_stream_rpc_method_handler(
+                    servicer.Watch,
+                    request_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.SerializeToString,
+            ),
+            'CreateEpisode': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateEpisode,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.CreateEpisodeRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.CreateEpisodeResponse.SerializeToString,
+            ),
+            'GetEpisode': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetEpisode,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.GetEpisodeRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.GetEpisodeResponse.SerializeToString,
+            ),
+            'ListEpisodes': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListEpisodes,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.ListEpisodesRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.ListEpisodesResponse.SerializeToString,
+            ),
+            'DeleteEpisode': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteEpisode,
+                    request_deserializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -507,6 +683,276 @@ class MemoryService:
             '/totonoe.v1.MemoryService/Unlink',
             totonoe_dot_v1_dot_memory__service__pb2.UnlinkRequest.SerializeToString,
             totonoe_dot_v1_dot_memory__service__pb2.UnlinkResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Neighbors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Neighbors',
+            totonoe_dot_v1_dot_graph__pb2.NeighborsRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.NeighborsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Merge(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Merge',
+            totonoe_dot_v1_dot_graph__pb2.MergeRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.MergeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Undo(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Undo',
+            totonoe_dot_v1_dot_operations__pb2.UndoRequest.SerializeToString,
+            totonoe_dot_v1_dot_operations__pb2.UndoResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def History(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/History',
+            totonoe_dot_v1_dot_operations__pb2.HistoryRequest.SerializeToString,
+            totonoe_dot_v1_dot_operations__pb2.HistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOperations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/ListOperations',
+            totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.SerializeToString,
+            totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Watch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Watch',
+            totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
+            totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateEpisode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/CreateEpisode',
+            totonoe_dot_v1_dot_graph__pb2.CreateEpisodeRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.CreateEpisodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetEpisode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/GetEpisode',
+            totonoe_dot_v1_dot_graph__pb2.GetEpisodeRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.GetEpisodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListEpisodes(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/ListEpisodes',
+            totonoe_dot_v1_dot_graph__pb2.ListEpisodesRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.ListEpisodesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteEpisode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/DeleteEpisode',
+            totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.SerializeToString,
+            totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -46,6 +46,7 @@ class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LINK_TYPE_REFINED_BY: _ClassVar[LinkType]
     LINK_TYPE_CAUSES: _ClassVar[LinkType]
     LINK_TYPE_CAUSED_BY: _ClassVar[LinkType]
+    LINK_TYPE_COACTIVATED: _ClassVar[LinkType]
 
 class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -141,6 +142,7 @@ LINK_TYPE_REFINES: LinkType
 LINK_TYPE_REFINED_BY: LinkType
 LINK_TYPE_CAUSES: LinkType
 LINK_TYPE_CAUSED_BY: LinkType
+LINK_TYPE_COACTIVATED: LinkType
 METHOD_UNSPECIFIED: Method
 METHOD_NONE: Method
 METHOD_EXACT: Method
@@ -194,6 +196,14 @@ PRESET_UNSPECIFIED: Preset
 PRESET_STANDARD: Preset
 PRESET_EGO: Preset
 PRESET_ROBOTMEM: Preset
+
+class AsOf(_message.Message):
+    __slots__ = ("revision", "time")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    time: _timestamp_pb2.Timestamp
+    def __init__(self, revision: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class TimeRange(_message.Message):
     __slots__ = ("from_time", "to_time")
@@ -351,6 +361,42 @@ class MemoryDraft(_message.Message):
     key: TypedKey
     def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ...) -> None: ...
 
+class Filter(_message.Message):
+    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities")
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    STATE_KINDS_FIELD_NUMBER: _ClassVar[int]
+    CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_IDS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_IDS_FIELD_NUMBER: _ClassVar[int]
+    THREAD_IDS_FIELD_NUMBER: _ClassVar[int]
+    STATUSES_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_FIELD_NUMBER: _ClassVar[int]
+    VALID_FIELD_NUMBER: _ClassVar[int]
+    MIN_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    MIN_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    kinds: _containers.RepeatedScalarFieldContainer[Kind]
+    state_kinds: _containers.RepeatedScalarFieldContainer[StateKind]
+    categories: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    agent_ids: _containers.RepeatedScalarFieldContainer[str]
+    session_ids: _containers.RepeatedScalarFieldContainer[str]
+    thread_ids: _containers.RepeatedScalarFieldContainer[str]
+    statuses: _containers.RepeatedScalarFieldContainer[Status]
+    created: TimeRange
+    updated: TimeRange
+    about: TimeRange
+    valid: TimeRange
+    min_confidence: float
+    min_importance: int
+    attributes: _struct_pb2.Struct
+    entities: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kinds: _Optional[_Iterable[_Union[Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[Status, str]]] = ..., created: _Optional[_Union[TimeRange, _Mapping]] = ..., updated: _Optional[_Union[TimeRange, _Mapping]] = ..., about: _Optional[_Union[TimeRange, _Mapping]] = ..., valid: _Optional[_Union[TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class Span(_message.Message):
     __slots__ = ("start", "end")
     START_FIELD_NUMBER: _ClassVar[int]
@@ -429,8 +475,24 @@ class Duplicate(_message.Message):
     judgement: Judgement
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ...) -> None: ...
 
+class ForgottenMatch(_message.Message):
+    __slots__ = ("memory_id", "age", "snippet", "reason", "agent_id", "revision")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    age: str
+    snippet: str
+    reason: str
+    agent_id: str
+    revision: int
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., reason: _Optional[str] = ..., agent_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -445,6 +507,7 @@ class GuardPolicy(_message.Message):
     ON_UPDATE_FIELD_NUMBER: _ClassVar[int]
     ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
+    REFUSE_FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -459,7 +522,8 @@ class GuardPolicy(_message.Message):
     on_update: Action
     on_contradiction: Action
     on_refinement: Action
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ...) -> None: ...
+    refuse_forgotten: bool
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")
@@ -495,6 +559,12 @@ class DecayPolicy(_message.Message):
     floor: float
     def __init__(self, rate_per_day: _Optional[float] = ..., min_interval_days: _Optional[float] = ..., floor: _Optional[float] = ...) -> None: ...
 
+class RetentionPolicy(_message.Message):
+    __slots__ = ("purge_forgotten_days",)
+    PURGE_FORGOTTEN_DAYS_FIELD_NUMBER: _ClassVar[int]
+    purge_forgotten_days: float
+    def __init__(self, purge_forgotten_days: _Optional[float] = ...) -> None: ...
+
 class EmbeddingModel(_message.Message):
     __slots__ = ("name", "version", "weights_sha256", "dimension")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -508,7 +578,7 @@ class EmbeddingModel(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
 
 class Collection(_message.Message):
-    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration")
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     GUARD_FIELD_NUMBER: _ClassVar[int]
@@ -519,6 +589,7 @@ class Collection(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
     CALIBRATION_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     guard: GuardPolicy
@@ -529,7 +600,8 @@ class Collection(_message.Message):
     revision: int
     settings_revision: int
     calibration: Calibration
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ...) -> None: ...
+    retention: RetentionPolicy
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ...) -> None: ...
 
 class Calibration(_message.Message):
     __slots__ = ("model", "false_merge_budget", "false_merge_rate", "duplicate_recall", "pair_count", "created_time")

@@ -28,14 +28,20 @@ from totonoe_core.commands import (
     Command,
     Forget,
     Forgotten,
+    Merge,
+    Purge,
+    Purged,
     Remember,
+    Undo,
+    Undone,
     Update,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import calibrating, reading
+from totonoe_core.engine import calibrating, past, reading
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
+from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
@@ -45,9 +51,6 @@ from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
     Checked,
     CollectionStats,
-    Filter,
-    Gotten,
-    Page,
     Recalled,
     RecallMode,
     RecallQuery,
@@ -93,6 +96,7 @@ class Collection:
         )
         self._state = self._writer.loaded()
         self._readers = ReaderPool(path, READERS)
+        self.reads = Reads(self._state, self._readers, searchers, clock)
         self._consider_indexing(self._state)
 
     @property
@@ -139,9 +143,10 @@ class Collection:
         for command in commands:
             validate.command(command, now_us)
             vector = None
-            if isinstance(command, Remember | Update) and command.vector:
+            if isinstance(command, Remember | Update | Merge) and command.vector:
                 dimension = self._dimension(command.vector)
-                vector = validate.vector(command.vector, "memory.vector", dimension)
+                field = "vector" if isinstance(command, Merge) else "memory.vector"
+                vector = validate.vector(command.vector, field, dimension)
             elif isinstance(command, Update) and "vector" in command.mask:
                 raise InvalidArgument(
                     "MISSING_FIELD", field="memory.vector", got="nothing", allowed="a vector"
@@ -173,6 +178,7 @@ class Collection:
                 and (
                     isinstance(command, Remember)
                     or (isinstance(command, Update) and "content" in command.mask)
+                    or (isinstance(command, Merge) and command.content)
                 )
             }
             if not texts:
@@ -319,7 +325,21 @@ class Collection:
         """What Forget would answer now."""
         validate.command(command, self._clock())
         return self._on_writer(
-            lambda: (self._state.revision, Decider(self._state).preview_forget(command))
+            lambda: (self._state.revision, Decider(self._state).forgetting.preview(command))
+        )
+
+    def preview_undo(self, command: Undo) -> Future[tuple[int, Undone]]:
+        """What Undo would take back now."""
+        validate.command(command, self._clock())
+        return self._on_writer(
+            lambda: (self._state.revision, Decider(self._state).undoing.preview(command))
+        )
+
+    def preview_purge(self, command: Purge) -> Future[tuple[int, Purged]]:
+        """What Purge would take now."""
+        validate.command(command, self._clock())
+        return self._on_writer(
+            lambda: (self._state.revision, Decider(self._state).purging.preview(command))
         )
 
     def preview_calibration(self, command: Calibrate) -> Future[tuple[int, Calibrated]]:
@@ -380,6 +400,8 @@ class Collection:
                 # The first vector may have been stored since the query was checked.
                 self._state.check_dimension(len(vector))
             with self._readers.rows() as rows:
+                if query.as_of is not None:
+                    return past.recall(self._state, rows, query, vector, degraded)
                 found = reading.recall(
                     self._state, rows, graph, query, vector, degraded, self._clock()
                 )
@@ -395,30 +417,6 @@ class Collection:
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
         index.touch(np.array(slots, np.int64), self._clock())
         self._writer.touch(rows)
-
-    def get(self, agent_id: str, ids: Sequence[str]) -> Future[Gotten]:
-        """Reads memories by id."""
-        validate.id_list(tuple(ids), "ids")
-
-        def work() -> Gotten:
-            with self._readers.rows() as rows:
-                return reading.get(self._state, rows, agent_id, ids)
-
-        return submit(self._searchers, work)
-
-    def scan(self, agent_id: str, where: Filter, page_size: int, page_token: str) -> Future[Page]:
-        """One page by (created time, id)."""
-        validate.where(where)
-        reading.check_page(page_size)
-        position = reading.page_position(page_token, where)
-
-        def work() -> Page:
-            with self._readers.rows() as rows:
-                return reading.scan(
-                    self._state, rows, agent_id, where, page_size, position, self._clock()
-                )
-
-        return submit(self._searchers, work)
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""

@@ -22,7 +22,11 @@ from totonoe_core.commands import (
     Command,
     Forget,
     Forgotten,
+    Purge,
+    Purged,
     Remember,
+    Undo,
+    Undone,
 )
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import comparing, reading
@@ -40,17 +44,27 @@ from totonoe_core.guard.policy import (
 )
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
+    AsOf,
+    Changes,
     Checked,
     CollectionPage,
     CollectionStats,
     Comparison,
     EngineStats,
+    EpisodePage,
+    EpisodeRead,
     Filter,
     Gotten,
+    HistoryPage,
+    Neighborhood,
+    NeighborsQuery,
+    OperationFilter,
+    OperationPage,
     Page,
     Recalled,
     RecallQuery,
 )
+from totonoe_core.records import TimeRange
 
 T = TypeVar("T")
 
@@ -146,6 +160,14 @@ class EmbeddedEngine:
         """See `Engine.preview_forget`."""
         return self._with(collection, lambda found: found.preview_forget(command))
 
+    def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
+        """See `Engine.preview_undo`."""
+        return self._with(collection, lambda found: found.preview_undo(command))
+
+    def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
+        """See `Engine.preview_purge`."""
+        return self._with(collection, lambda found: found.preview_purge(command))
+
     def preview_calibration(
         self, collection: str, command: Calibrate
     ) -> Future[tuple[int, Calibrated]]:
@@ -156,16 +178,91 @@ class EmbeddedEngine:
         """See `Engine.search`."""
         return self._with(collection, lambda found: found.search(query))
 
-    def get(self, collection: str, agent_id: str, ids: Sequence[str]) -> Future[Gotten]:
+    def get(
+        self,
+        collection: str,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        as_of: AsOf | None = None,
+        follow_superseded: bool = False,
+    ) -> Future[Gotten]:
         """See `Engine.get`."""
-        return self._with(collection, lambda found: found.get(agent_id, ids))
+        return self._with(
+            collection, lambda found: found.reads.get(agent_id, ids, as_of, follow_superseded)
+        )
 
     def scan(
-        self, collection: str, agent_id: str, where: Filter, page_size: int, page_token: str
+        self,
+        collection: str,
+        agent_id: str,
+        where: Filter,
+        page_size: int,
+        page_token: str,
+        *,
+        as_of: AsOf | None = None,
     ) -> Future[Page]:
         """See `Engine.scan`."""
         return self._with(
-            collection, lambda found: found.scan(agent_id, where, page_size, page_token)
+            collection,
+            lambda found: found.reads.scan(agent_id, where, page_size, page_token, as_of),
+        )
+
+    def neighbors(self, collection: str, query: NeighborsQuery) -> Future[Neighborhood]:
+        """See `Engine.neighbors`."""
+        return self._with(collection, lambda found: found.reads.neighbors(query))
+
+    def history(
+        self, collection: str, agent_id: str, memory_id: str, page_size: int, page_token: str
+    ) -> Future[HistoryPage]:
+        """See `Engine.history`."""
+        return self._with(
+            collection,
+            lambda found: found.reads.history(agent_id, memory_id, page_size, page_token),
+        )
+
+    def operations(
+        self,
+        collection: str,
+        agent_id: str,
+        where: OperationFilter,
+        page_size: int,
+        page_token: str,
+    ) -> Future[OperationPage]:
+        """See `Engine.operations`."""
+        return self._with(
+            collection, lambda found: found.reads.operations(agent_id, where, page_size, page_token)
+        )
+
+    def episode(
+        self, collection: str, agent_id: str, episode_id: str, include_memories: bool
+    ) -> Future[EpisodeRead]:
+        """See `Engine.episode`."""
+        return self._with(
+            collection, lambda found: found.reads.episode(agent_id, episode_id, include_memories)
+        )
+
+    def episodes(
+        self,
+        collection: str,
+        agent_id: str,
+        time: TimeRange,
+        memory_id: str,
+        page_size: int,
+        page_token: str,
+    ) -> Future[EpisodePage]:
+        """See `Engine.episodes`."""
+        return self._with(
+            collection,
+            lambda found: found.reads.episodes(agent_id, time, memory_id, page_size, page_token),
+        )
+
+    def changes(
+        self, collection: str, agent_id: str, after_revision: int, where: Filter | None
+    ) -> Future[Changes]:
+        """See `Engine.changes`."""
+        return self._with(
+            collection, lambda found: found.reads.changes(agent_id, after_revision, where)
         )
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:

@@ -37,7 +37,7 @@ from totonoe_core.text.normalize import snippet
 
 @dataclass(frozen=True, slots=True)
 class GuardedText:
-    """A text that wants in. `own_slot` is the one an Update replaces; it refuses nothing.
+    """A text that wants in. `replaced` are the slots whose place it takes; they refuse nothing.
 
     `policy` is the collection's, with the actions that the call asked for.
     """
@@ -48,7 +48,7 @@ class GuardedText:
     content_hash: bytes
     fields: Fields
     force: bool
-    own_slot: int = -1
+    replaced: tuple[int, ...] = ()
 
 
 class NeedsOpinion(Exception):  # noqa: N818 - not an error: it is decided again in a moment
@@ -256,8 +256,8 @@ class Guarding:
         """(visible, comparable): live and readable; and of the same kind and state kind."""
         arrays = self._state.index.arrays
         pending = arrays.pending_status
-        if text.own_slot >= 0:
-            pending = pending | {text.own_slot: RETIRED}
+        if text.replaced:
+            pending = pending | dict.fromkeys(text.replaced, RETIRED)
         agent = arrays.agents.find(text.agent_id)
         visible = Selection(view, readable(agent), pending=pending)
         return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))

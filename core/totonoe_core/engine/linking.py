@@ -1,12 +1,15 @@
-"""Which memories a new one is linked to, both ways, in the operation that saves it."""
+"""Links: those that a new memory gets in the operation that saves it, and Link and Unlink."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from totonoe_core import limits
+from totonoe_core.commands import Linked, LinkMemories, Unlinked, UnlinkMemories
 from totonoe_core.engine.guarding import Neighbours
+from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument, NotFound
 from totonoe_core.records import Finding, Judgement, Link, LinkType, Memory, Verdict
 from totonoe_core.store.collection_file import Touched
 
@@ -86,3 +89,36 @@ def _link_type(judgement: Judgement) -> LinkType | None:
         # A judge's word, which does not say which of the two has more.
         return None
     return LinkType.REFINES if adds else LinkType.REFINED_BY
+
+
+def link(ledger: Ledger, operation: Operation, command: LinkMemories) -> Linked:
+    """Links two live memories in both directions, or changes the link that is there."""
+    source = ledger.live(command.source_id, command.agent_id)
+    target = ledger.live(command.target_id, command.agent_id)
+    if source.row == target.row:
+        raise InvalidArgument(
+            "SELF_LINK", field="target_id", got=target.id, allowed="another memory"
+        )
+    type_ = command.type
+    made = Link(target.id, type_, command.confidence, command.note)
+    inverse = Link(source.id, type_.inverse, command.confidence, command.note)
+    if ledger.file.link_between(source.row, target.row, type_) is None:
+        ledger.check_link_room("source_id", source)
+        ledger.check_link_room("target_id", target)
+    return Linked(made, inverse, ledger.put_link_pair(operation, source, target, made))
+
+
+def unlink(ledger: Ledger, operation: Operation, command: UnlinkMemories) -> Unlinked:
+    """Takes the link of one type, or every link of two memories away."""
+    source = ledger.visible(command.source_id, command.agent_id)
+    target = ledger.visible(command.target_id, command.agent_id)
+    removed = []
+    for target_row, link in ledger.rows.links([source.row])[source.row]:
+        if target_row == target.row and command.type in (None, link.type):
+            ledger.delete_link_pair(operation, source, target_row, link)
+            removed.append(link)
+    if not removed:
+        raise NotFound(
+            "LINK_NOT_FOUND", kind="link", name=f"{command.source_id} - {command.target_id}"
+        )
+    return Unlinked(tuple(removed))

@@ -90,19 +90,25 @@ def _since(memory: Memory) -> int:
     return memory.created_us if memory.last_access_us is None else memory.last_access_us
 
 
-def get(state: CollectionState, rows: Rows, agent_id: str, ids: Sequence[str]) -> Gotten:
+def get(
+    state: CollectionState, rows: Rows, agent_id: str, ids: Sequence[str], follow_superseded: bool
+) -> Gotten:
     """Memories by id in the order asked. One unknown id alone is `NotFound`."""
     revision = state.published.revision
-    found, missing = [], []
+    found, missing, redirects = [], [], []
     for memory_id in ids:
         memory = state.find(rows, memory_id, agent_id)
         if memory is None:
             missing.append(memory_id)
-        else:
-            found.append(memory)
+            continue
+        head = state.head(rows, memory, agent_id) if follow_superseded else memory
+        if head.row != memory.row:
+            redirects.append((memory_id, head.id))
+        found.append(head)
     if missing and len(ids) == 1:
         raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
-    return Gotten(revision, tuple(state.shown(rows, found, agent_id)), tuple(missing))
+    shown = tuple(state.shown(rows, found, agent_id))
+    return Gotten(revision, shown, tuple(missing), tuple(redirects))
 
 
 def check_page(page_size: int) -> None:

@@ -20,20 +20,34 @@ from totonoe_core.commands import (
     Command,
     Forget,
     Forgotten,
+    Purge,
+    Purged,
     Remember,
+    Undo,
+    Undone,
 )
 from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy, GuardPolicy
 from totonoe_core.queries import (
+    AsOf,
+    Changes,
     Checked,
     CollectionPage,
     Comparison,
     EngineStats,
+    EpisodePage,
+    EpisodeRead,
     Filter,
     Gotten,
+    HistoryPage,
+    Neighborhood,
+    NeighborsQuery,
+    OperationFilter,
+    OperationPage,
     Page,
     Recalled,
     RecallQuery,
 )
+from totonoe_core.records import TimeRange
 
 
 class Engine(Protocol):
@@ -72,6 +86,15 @@ class Engine(Protocol):
         """Revision, and what `apply` of this Forget would answer; changes nothing."""
         ...
 
+    def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
+        """Revision, and what `apply` of this Undo would answer, with every conflict; changes
+        nothing."""
+        ...
+
+    def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
+        """Revision, and what `apply` of this Purge would answer; changes nothing."""
+        ...
+
     def preview_calibration(
         self, collection: str, command: Calibrate
     ) -> Future[tuple[int, Calibrated]]:
@@ -82,17 +105,83 @@ class Engine(Protocol):
         """Finds memories by meaning and by words."""
         ...
 
-    def get(self, collection: str, agent_id: str, ids: Sequence[str]) -> Future[Gotten]:
+    def get(
+        self,
+        collection: str,
+        agent_id: str,
+        ids: Sequence[str],
+        *,
+        as_of: AsOf | None = None,
+        follow_superseded: bool = False,
+    ) -> Future[Gotten]:
         """Reads memories by id or `ext:` external id, in the order asked.
 
-        One unknown id alone is `NotFound`; among several it is listed.
+        One unknown id alone is `NotFound`; among several it is listed. `as_of` reads them as they
+        were then (`OutOfRange` for a revision to come); `follow_superseded` reads the one at the
+        end of the chain in place of a superseded one.
         """
         ...
 
     def scan(
-        self, collection: str, agent_id: str, where: Filter, page_size: int, page_token: str
+        self,
+        collection: str,
+        agent_id: str,
+        where: Filter,
+        page_size: int,
+        page_token: str,
+        *,
+        as_of: AsOf | None = None,
     ) -> Future[Page]:
         """One page of memories by (created time, id). Tokens survive writes."""
+        ...
+
+    def neighbors(self, collection: str, query: NeighborsQuery) -> Future[Neighborhood]:
+        """Follows links from some memories. An unknown id is `NotFound`."""
+        ...
+
+    def history(
+        self, collection: str, agent_id: str, memory_id: str, page_size: int, page_token: str
+    ) -> Future[HistoryPage]:
+        """One page of what a memory was, newest first. An unknown id is `NotFound`."""
+        ...
+
+    def operations(
+        self,
+        collection: str,
+        agent_id: str,
+        where: OperationFilter,
+        page_size: int,
+        page_token: str,
+    ) -> Future[OperationPage]:
+        """One page of operations, newest first, with what the agent may see of them."""
+        ...
+
+    def episode(
+        self, collection: str, agent_id: str, episode_id: str, include_memories: bool
+    ) -> Future[EpisodeRead]:
+        """One episode with the memories that are there; `NotFound` (EPISODE_NOT_FOUND)."""
+        ...
+
+    def episodes(
+        self,
+        collection: str,
+        agent_id: str,
+        time: TimeRange,
+        memory_id: str,
+        page_size: int,
+        page_token: str,
+    ) -> Future[EpisodePage]:
+        """One page of episodes by (start, id) that overlap a time and hold a memory, if named."""
+        ...
+
+    def changes(
+        self, collection: str, agent_id: str, after_revision: int, where: Filter | None
+    ) -> Future[Changes]:
+        """What the next operations after a revision changed, as far as the agent may see it.
+
+        At most CHANGES_PER_READ_MAX operations; none: `revision` is the collection's newest.
+        `OutOfRange` for a revision to come.
+        """
         ...
 
     def create_collection(

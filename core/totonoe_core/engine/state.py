@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from totonoe_core import plain
+from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Link, Memory
+from totonoe_core.records import Link, Memory, Status
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
 
@@ -142,10 +142,26 @@ class CollectionState:
         if row is None:
             return None
         memory = rows.memories([row]).get(row)
-        if memory is None or (memory.fields.private and memory.agent_id != agent_id):
+        if memory is None or memory.status is Status.PURGED:
+            return None
+        if memory.fields.private and memory.agent_id != agent_id:
             return None
         # A slot whose write is undone may be another memory's when its row is read.
         return memory if memory_id in (memory.id, "ext:" + memory.fields.external_id) else None
+
+    def head(self, rows: Rows, memory: Memory, agent_id: str) -> Memory:
+        """The end of the chain of superseded memories that one begins, as far as the agent sees.
+
+        A chain has no cycles; a purged or hidden end leaves the last that is there.
+        """
+        for _ in range(limits.SUPERSEDED_STEPS_MAX):
+            if memory.status is not Status.SUPERSEDED:
+                break
+            by = self.find(rows, memory.superseded_by, agent_id)
+            if by is None:
+                break
+            memory = by
+        return memory
 
     def shown(self, rows: Rows, memories: Sequence[Memory], agent_id: str) -> list[Memory]:
         """Memories as answers show them: with access figures and the links the agent may see."""

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command
-from totonoe_core.engine.decide import Decider, NeedsVector, Operation
+from totonoe_core.commands import Applied, Calibrate, Command, kind_of
+from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.guarding import NeedsOpinion
+from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
@@ -337,12 +338,13 @@ class Writer:
                         operation.revision,
                         operation_id,
                         job.agent_id,
-                        type(job.commands[0]).__name__,
+                        kind_of(job.commands[0]),
                         next(
                             filter(None, (getattr(one, "reason", "") for one in job.commands)), ""
                         ),
                         operation.touched,
                         operation.now_us,
+                        operation.undoes,
                     )
                 if job.operation_id:
                     kept_answer = plain.dumps(answer)

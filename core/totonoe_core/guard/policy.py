@@ -62,6 +62,8 @@ class GuardPolicy:
         After a save, link to memories nearer than this cosine distance; 0: no links.
     on_duplicate, on_update, on_contradiction, on_refinement : Action
         What a verdict does. RELATED and NEW always link.
+    refuse_forgotten : bool
+        Refuse a text that says the same as a forgotten memory; otherwise it is saved with a note.
     """
 
     preset: Preset
@@ -78,6 +80,7 @@ class GuardPolicy:
     on_update: Action = Action.LINK
     on_contradiction: Action = Action.LINK
     on_refinement: Action = Action.LINK
+    refuse_forgotten: bool = False
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """The policy with other actions for some verdicts."""
@@ -116,6 +119,16 @@ class DecayPolicy:
     rate_per_day: float = 0.01
     min_interval_days: float = 1.0
     floor: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """What is purged by itself: what has been forgotten for so many days; 0 is never."""
+
+    purge_forgotten_days: float = 0.0
+
+
+NO_RETENTION = RetentionPolicy()
 
 
 _STANDARD = GuardPolicy(

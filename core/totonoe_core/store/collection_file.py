@@ -15,8 +15,9 @@ from pathlib import Path
 
 import apsw
 
+from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.records import Link, LinkType, Memory
+from totonoe_core.records import Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import COLLECTION_TABLES, open_writer
@@ -28,17 +29,30 @@ class Touched:
 
     memories: list[int] = field(default_factory=list)
     links: list[tuple[int, int, str]] = field(default_factory=list)
+    episodes: list[str] = field(default_factory=list)
     settings: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.memories or self.links or self.settings)
+        return bool(self.memories or self.links or self.episodes or self.settings)
 
     def dumps(self) -> str:
         """JSON for the operation's row."""
         return json.dumps(
-            {"memory": self.memories, "link": self.links, "setting": self.settings},
+            {
+                "memory": self.memories,
+                "link": self.links,
+                "episode": self.episodes,
+                "setting": self.settings,
+            },
             separators=(",", ":"),
         )
+
+    @classmethod
+    def loads(cls, text: str) -> Touched:
+        """The keys back from `dumps`."""
+        data = json.loads(text)
+        links = [(source, target, type_) for source, target, type_ in data["link"]]
+        return cls(data["memory"], links, data["episode"], data["setting"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +170,7 @@ class CollectionFile:
         # What the same operation made or changed already has no earlier state to keep.
         if written == revision:
             return
-        image = json.dumps([before.confidence, before.note], ensure_ascii=False)
+        image = json.dumps([before.confidence, before.note, written], ensure_ascii=False)
         key = rows.link_key(source, target, before.type)
         self._put_image(revision, "link", key, image, b"")
 
@@ -176,14 +190,31 @@ class CollectionFile:
         reason: str,
         touched: Touched,
         time_us: int,
+        undoes: int | None = None,
     ) -> None:
-        """Writes the line of one revision."""
+        """Writes the line of one revision; `undoes` is the one that it took back."""
+        columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
         self._connection.execute(
             "INSERT INTO operation "
-            "(revision, operation_id, agent_id, kind, reason, touched, time_us, crc) "
-            "VALUES (?,?,?,?,?,?,?,?)",
-            rows.seal((revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us)),
+            "(revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc) "
+            "VALUES (?,?,?,?,?,?,?,?,?)",
+            rows.seal(columns),
         )
+
+    def put_episode(self, episode: Episode) -> None:
+        """Writes an episode's row, which was not there."""
+        self._connection.execute(
+            f"INSERT INTO episode ({rows.EPISODE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            rows.episode_row(episode),
+        )
+
+    def delete_episode(self, before: Episode, revision: int) -> None:
+        """Takes an episode away; its before image stays."""
+        # What the same operation made has no earlier state to keep.
+        if before.revision != revision:
+            image = plain.dumps(before)
+            self._put_image(revision, "episode", before.id, image, b"")
+        self._connection.execute("DELETE FROM episode WHERE id = ?", (before.id,))
 
     def reply(self, agent_id: str, operation_id: str) -> Reply | None:
         """The kept answer of an operation id."""

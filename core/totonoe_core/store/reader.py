@@ -12,8 +12,9 @@ import apsw
 
 from totonoe_core import limits
 from totonoe_core.errors import Corruption, Unavailable
-from totonoe_core.records import Link, Memory
+from totonoe_core.records import Episode, Link, Memory
 from totonoe_core.store import rows
+from totonoe_core.store.history import History
 from totonoe_core.store.schema import open_reader
 
 _CLOSED_CHECK_S = 0.5
@@ -25,6 +26,7 @@ class Rows:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self.history = History(connection)
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
         """Memories by row number, without access figures and links; unknown are absent."""
@@ -96,6 +98,31 @@ class Rows:
         return int(
             self._connection.execute("SELECT count(*) FROM link WHERE source = ?", (source,)).get
         )
+
+    def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
+        """Memories whose place was taken by this one, by row number, at most `limit`."""
+        found = self._connection.execute(
+            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
+            "superseded_by <> '' ORDER BY row LIMIT ?",
+            (memory_id, limit),
+        )
+        return [rows.memory(row) for row in found]
+
+    def episode(self, episode_id: str) -> Episode | None:
+        """An episode with the ids it was made with."""
+        row = self._connection.execute(
+            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE id = ?", (episode_id,)
+        ).fetchone()
+        return None if row is None else rows.episode(row)
+
+    def episodes_by_start(self, after: tuple[int, str], limit: int) -> list[Episode]:
+        """Episodes in the order of (start, id), after a position."""
+        found = self._connection.execute(
+            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE (start_us, id) > (?, ?) "
+            "ORDER BY start_us, id LIMIT ?",
+            (*after, limit),
+        )
+        return [rows.episode(row) for row in found]
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
         """(row, created_us, id) in the order of a List, after a position."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from totonoe_core import plain
 from totonoe_core.errors import Corruption
-from totonoe_core.records import Fields, Link, LinkType, Memory, Status
+from totonoe_core.records import Episode, Fields, Link, LinkType, Memory, Status
 
 Row = tuple[Any, ...]
 
@@ -101,7 +102,10 @@ def memory_row(memory: Memory) -> Row:
 
 def memory(row: Row) -> Memory:
     """The memory of a sealed row, without access figures and links."""
-    row = check(row, "memory")
+    return _memory(check(row, "memory"))
+
+
+def _memory(row: Sequence[Any]) -> Memory:
     return Memory(
         row=row[0],
         id=row[1],
@@ -132,6 +136,14 @@ def memory_image(memory: Memory) -> tuple[str, bytes]:
     return json.dumps(columns, ensure_ascii=False, separators=(",", ":")), memory.vector
 
 
+def memory_of_image(before: str, vector: bytes) -> Memory:
+    """The memory of a before image, whose own crc was checked."""
+    columns = json.loads(before)
+    columns[4] = bytes.fromhex(columns[4])
+    columns[5] = vector
+    return _memory(columns)
+
+
 def link_row(source: int, target: int, link: Link, revision: int) -> Row:
     """The sealed row of one direction of a link."""
     return seal((source, target, link.type.value, link.confidence, link.note, revision))
@@ -146,3 +158,51 @@ def link(row: Row, target_id: str) -> Link:
 def link_key(source: int, target: int, type_: LinkType) -> str:
     """Key of a link in `image`."""
     return f"{source}>{target}:{type_.value}"
+
+
+def link_of_key(key: str) -> tuple[int, int, LinkType]:
+    """(source, target, type) of a link's key in `image`."""
+    source, _, rest = key.partition(">")
+    target, _, type_ = rest.partition(":")
+    return int(source), int(target), LinkType(type_)
+
+
+EPISODE_COLUMNS = (
+    "id, summary, memory_ids, start_us, end_us, importance, agent_id, private, created_us, "
+    "revision, crc"
+)
+
+
+def episode_row(episode: Episode) -> Row:
+    """The sealed row of an episode."""
+    return seal(
+        (
+            episode.id,
+            episode.summary,
+            json.dumps(episode.memory_ids),
+            episode.start_us,
+            episode.end_us,
+            episode.importance,
+            episode.agent_id,
+            int(episode.private),
+            episode.created_us,
+            episode.revision,
+        )
+    )
+
+
+def episode(row: Row) -> Episode:
+    """The episode of a sealed row, with the ids it was made with."""
+    row = check(row, "episode")
+    return Episode(
+        id=row[0],
+        summary=row[1],
+        memory_ids=tuple(json.loads(row[2])),
+        start_us=row[3],
+        end_us=row[4],
+        importance=row[5],
+        agent_id=row[6],
+        private=bool(row[7]),
+        created_us=row[8],
+        revision=row[9],
+    )

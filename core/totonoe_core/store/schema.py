@@ -1,11 +1,16 @@
 """Tables of a collection's file and of the catalogue, and how a connection is opened.
 
 `memory` holds the current row of each memory; `link` both directions of each link;
-`operation` one line per revision, with the keys of the rows that it touched; `image` what
-such a row was before (no image: the operation made it). What a row was *after* a
-revision is its next before image, or the row itself: stored once, never twice. `reply`
+`operation` one line per revision, with the keys of the rows that it touched and the revision
+that it took back, if it is an Undo; `image` what such a row was before (no image: the operation
+made it). What a row was *after* a revision is its next before image, or the row itself: stored
+once, never twice. Rows and images hold the revision that wrote them, so that each version has
+its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with. `reply`
 keeps answers for replay, `access` what Recall counts (no operation), `setting` the
-collection's own row.
+collection's own row. Of a purged memory the row stays, empty: neither its id nor its number is
+used again.
+
+What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
 
 `reply` has rowids: answers of a kilobyte in the order of random keys would each change another
 page and leave it half empty. 57,000 of them took 256 MB and 74 us each so, and take 76 and 23.
@@ -19,7 +24,7 @@ import apsw
 
 from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION_ID = 0x746F746E  # "totn"
 BUSY_TIMEOUT_MS = 5_000
 
@@ -45,6 +50,8 @@ CREATE UNIQUE INDEX memory_by_external_id ON memory (external_id)
   WHERE external_id IS NOT NULL AND status <> 'forgotten';
 CREATE INDEX forgotten_by_external_id ON memory (external_id)
   WHERE external_id IS NOT NULL AND status = 'forgotten';
+CREATE INDEX memory_by_revision ON memory (revision);
+CREATE INDEX memory_by_superseder ON memory (superseded_by) WHERE superseded_by <> '';
 CREATE TABLE link (
   source INTEGER NOT NULL,
   target INTEGER NOT NULL,
@@ -68,8 +75,25 @@ CREATE TABLE operation (
   reason TEXT NOT NULL,
   touched TEXT NOT NULL,
   time_us INTEGER NOT NULL,
+  undoes INTEGER,
   crc INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX operation_by_id ON operation (operation_id);
+CREATE INDEX operation_by_undone ON operation (undoes) WHERE undoes IS NOT NULL;
+CREATE TABLE episode (
+  id TEXT PRIMARY KEY,
+  summary TEXT NOT NULL,
+  memory_ids TEXT NOT NULL,
+  start_us INTEGER NOT NULL,
+  end_us INTEGER NOT NULL,
+  importance INTEGER NOT NULL,
+  agent_id TEXT NOT NULL,
+  private INTEGER NOT NULL,
+  created_us INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX episode_by_start ON episode (start_us, id);
 CREATE TABLE image (
   revision INTEGER NOT NULL,
   entity TEXT NOT NULL,
@@ -139,6 +163,7 @@ def open_writer(path: Path, tables: str) -> apsw.Connection:
         connection.pragma("foreign_keys", False)
         connection.pragma("wal_autocheckpoint", 4000)
         connection.pragma("cache_size", -8192)
+        connection.pragma("secure_delete", "on")
         if new:
             _make_tables(connection, tables)
     except UnsupportedFormat:

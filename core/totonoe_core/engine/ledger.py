@@ -1,0 +1,247 @@
+"""Changes to rows and slots of one collection, in pairs, for whatever decides on them.
+
+Every change of an operation goes through here: the row, its before image, the slot and the
+operation's list of what it touched belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from totonoe_core import ids, limits
+from totonoe_core.commands import CollectionInfo
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    Precondition,
+    StaleRevision,
+)
+from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.records import Link, LinkType, Memory, Status
+from totonoe_core.store.collection_file import CollectionFile, Touched
+from totonoe_core.store.reader import Rows
+
+
+class NeedsVector(Exception):  # noqa: N818 - not an error: the job comes back with vectors
+    """A command can only be decided with the vector of its text, or of the probe set."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation while it is decided."""
+
+    revision: int
+    now_us: int
+    touched: Touched
+    may_ask: bool = False
+    """Whether a judge may be asked; not a second time."""
+    undoes: int | None = None
+    """The revision that it takes back."""
+
+
+class Ledger:
+    """Reads and changes of one collection on its writer thread."""
+
+    def __init__(self, state: CollectionState) -> None:
+        self.state = state
+
+    @property
+    def file(self) -> CollectionFile:
+        """The collection's file."""
+        return self.state.file
+
+    @property
+    def rows(self) -> Rows:
+        """Rows as they are decided so far."""
+        return self.state.file.rows
+
+    @property
+    def index(self) -> CollectionIndex:
+        """The index, which a change of tokenizer replaces."""
+        return self.state.index
+
+    # -- Memories
+
+    def add(self, operation: Operation, memory: Memory, features: Features) -> None:
+        """A new memory."""
+        self.file.put_memory(memory, before=None)
+        self.index.add(memory, features)
+        operation.touched.memories.append(memory.row)
+
+    def replace(
+        self, operation: Operation, before: Memory, after: Memory, features: Features | None = None
+    ) -> Memory:
+        """Another version of a memory, stamped with the operation; returns it so.
+
+        With `features` it takes a new slot; without, only status and what no column holds may
+        differ.
+        """
+        after = replace(after, revision=operation.revision, updated_us=operation.now_us)
+        self.file.put_memory(after, before)
+        slot = self.index.slot_by_row[after.row]
+        if features is not None:
+            self.index.add(after, features, replaces=slot)
+        elif after.status is not before.status:
+            self.index.set_status(slot, after.status)
+        if after.row not in operation.touched.memories:
+            operation.touched.memories.append(after.row)
+        return after
+
+    def features_of(self, memory: Memory) -> Features:
+        """Features of a memory with the vector that lies in its row."""
+        vector = np.frombuffer(memory.vector, np.float32)
+        return Features.of(memory.content, vector, self.index.tokenizer)
+
+    def slot_of(self, memory: Memory) -> int:
+        """The slot of a memory's newest version."""
+        return self.index.slot_by_row[memory.row]
+
+    def supersede(self, operation: Operation, before: Memory, by: str) -> Memory:
+        """Puts another one, by its id, in the place of a memory."""
+        after = replace(before, status=Status.SUPERSEDED, superseded_by=by)
+        return self.replace(operation, before, after)
+
+    # -- Links
+
+    def put_link_pair(
+        self, operation: Operation, source: Memory, target: Memory, link: Link
+    ) -> bool:
+        """Writes a link and its inverse; says whether they are new.
+
+        `link` is as the source holds it.
+        """
+        inverse = replace(link, target_id=source.id, type=link.type.inverse)
+        before = self.file.link_between(source.row, target.row, link.type)
+        before_inverse = self.file.link_between(target.row, source.row, inverse.type)
+        revision = operation.revision
+        self.file.put_link(source.row, target.row, link, revision, before)
+        self.file.put_link(target.row, source.row, inverse, revision, before_inverse)
+        self._touch_link(operation, source.row, target.row, link.type)
+        return before is None
+
+    def delete_link_pair(
+        self, operation: Operation, source: Memory, target_row: int, link: Link
+    ) -> None:
+        """Takes a link and its inverse away; `link` is as the source holds it."""
+        inverse = replace(link, target_id=source.id, type=link.type.inverse)
+        self.file.delete_link(source.row, target_row, link, operation.revision)
+        self.file.delete_link(target_row, source.row, inverse, operation.revision)
+        self._touch_link(operation, source.row, target_row, link.type)
+
+    def _touch_link(
+        self, operation: Operation, source_row: int, target_row: int, type_: LinkType
+    ) -> None:
+        operation.touched.links.append((source_row, target_row, type_.value))
+
+    def delete_links(self, operation: Operation, memory: Memory) -> int:
+        """Takes every link of a memory away, on both sides; says how many pairs."""
+        # Read now: an earlier step of the operation may have taken one away.
+        links = self.rows.links([memory.row])[memory.row]
+        for target_row, link in links:
+            self.delete_link_pair(operation, memory, target_row, link)
+        return len(links)
+
+    def check_link_room(self, field: str, memory: Memory) -> None:
+        """Raises `InvalidArgument` if a memory holds all the links that one may."""
+        count = self.rows.link_count(memory.row)
+        if count >= limits.LINKS_PER_MEMORY_MAX:
+            raise InvalidArgument(
+                "LIMIT_EXCEEDED",
+                field=field,
+                got=f"{count} links on {memory.id}",
+                allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
+            )
+
+    # -- Settings
+
+    def put_settings(self, operation: Operation, info: CollectionInfo) -> CollectionInfo:
+        """Writes new settings, stamped with the operation; returns them so."""
+        info = replace(info, settings_revision=operation.revision)
+        self.state.put_info(info, operation.revision)
+        operation.touched.settings = True
+        return info
+
+    # -- Looking up
+
+    def find(self, memory_id: str, agent_id: str) -> Memory | None:
+        """The memory of an id or `ext:` external id, if the agent may see it."""
+        return self.state.find(self.rows, memory_id, agent_id)
+
+    def visible(self, memory_id: str, agent_id: str) -> Memory:
+        """The same; `NotFound` where there is none."""
+        found = self.find(memory_id, agent_id)
+        if found is None:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
+        return found
+
+    def live(self, memory_id: str, agent_id: str) -> Memory:
+        """A memory that is ACTIVE. Raises `NotFound`, `Precondition` (NOT_ACTIVE)."""
+        found = self.visible(memory_id, agent_id)
+        check_live(found)
+        return found
+
+    def by_row(self, row: int) -> Memory:
+        """The memory of a row that is there."""
+        return self.rows.memories([row])[row]
+
+    def by_slot(self, slot: int) -> Memory:
+        """The memory of a slot."""
+        return self.by_row(int(self.index.arrays.writer_view().value("row", slot)))
+
+    def shown(self, memory: Memory, agent_id: str) -> Memory:
+        """The memory as an answer shows it: links and access figures, no vector."""
+        return replace(self.state.shown(self.rows, [memory], agent_id)[0], vector=b"")
+
+    def check_expected(self, memory: Memory, expected: int) -> None:
+        """Raises `StaleRevision` unless the row is at the revision; 0 accepts any."""
+        if expected and memory.revision != expected:
+            raise StaleRevision(name=memory.id, expected=expected, actual=memory.revision)
+
+    def external_id_holder(self, external_id: str, row: int) -> Memory | None:
+        """Another memory, not forgotten, that has the external id."""
+        taken = self.rows.row_of_external_id(external_id) if external_id else None
+        if taken is None or taken == row:
+            return None
+        holder = self.by_row(taken)
+        return None if holder.status in DEAD else holder
+
+    def check_external_id(self, external_id: str, row: int) -> None:
+        """Raises `AlreadyExists` if another memory, not forgotten, has the external id."""
+        if self.external_id_holder(external_id, row) is not None:
+            raise AlreadyExists("EXTERNAL_ID_EXISTS", kind="external id", name=external_id)
+
+    def new_id(self) -> str:
+        """A memory id that was never used."""
+        for _ in range(16):
+            memory_id = ids.new_memory_id()
+            if memory_id not in self.index.slot_by_id:
+                return memory_id
+        raise RuntimeError("16 random ids in a row were taken")
+
+
+DEAD = frozenset({Status.FORGOTTEN, Status.PURGED})
+"""Statuses that no link leads to."""
+
+
+def check_live(memory: Memory) -> None:
+    """Raises `Precondition` (NOT_ACTIVE) unless a memory is ACTIVE."""
+    if memory.status is not Status.ACTIVE:
+        raise Precondition(
+            "NOT_ACTIVE",
+            f"memory {memory.id} is {memory.status.value}, not active",
+            memory_id=memory.id,
+            status=memory.status.value,
+        )
+
+
+def expected_of(
+    expected_revisions: Iterable[tuple[str, int]], memory_id: str, memory: Memory
+) -> int:
+    """The revision that a caller expects of a memory, by the id it used or its own; 0: any."""
+    named = dict(expected_revisions)
+    return named.get(memory_id, named.get(memory.id, 0))

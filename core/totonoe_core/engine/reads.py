@@ -1,0 +1,142 @@
+"""Reads of one open collection, in the readers' pool: each takes a connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from typing import TypeVar
+
+from totonoe_core import validate
+from totonoe_core.clock import Clock
+from totonoe_core.engine import changes, episodes, history, neighbors, past, reading
+from totonoe_core.engine.futures import submit
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.queries import (
+    AsOf,
+    Changes,
+    EpisodePage,
+    EpisodeRead,
+    Filter,
+    Gotten,
+    HistoryPage,
+    Neighborhood,
+    NeighborsQuery,
+    OperationFilter,
+    OperationPage,
+    Page,
+)
+from totonoe_core.records import TimeRange
+from totonoe_core.store.reader import ReaderPool, Rows
+
+T = TypeVar("T")
+
+
+class Reads:
+    """What can be read of a collection without its writer. Safe from any thread."""
+
+    def __init__(
+        self, state: CollectionState, readers: ReaderPool, searchers: Executor, clock: Clock
+    ) -> None:
+        self._state = state
+        self._readers = readers
+        self._searchers = searchers
+        self._clock = clock
+
+    def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
+        def step() -> T:
+            with self._readers.rows() as rows:
+                return work(rows)
+
+        return submit(self._searchers, step)
+
+    def get(
+        self, agent_id: str, ids: Sequence[str], as_of: AsOf | None, follow_superseded: bool
+    ) -> Future[Gotten]:
+        """Reads memories by id."""
+        validate.id_list(tuple(ids), "ids")
+        if as_of is not None:
+            return self._with_rows(
+                lambda rows: past.get(self._state, rows, agent_id, ids, as_of, follow_superseded)
+            )
+        return self._with_rows(
+            lambda rows: reading.get(self._state, rows, agent_id, ids, follow_superseded)
+        )
+
+    def scan(
+        self, agent_id: str, where: Filter, page_size: int, page_token: str, as_of: AsOf | None
+    ) -> Future[Page]:
+        """One page by (created time, id)."""
+        validate.where(where)
+        reading.check_page(page_size)
+        if as_of is not None:
+            return self._with_rows(
+                lambda rows: past.scan(
+                    self._state, rows, agent_id, where, page_size, page_token, as_of
+                )
+            )
+        position = reading.page_position(page_token, where)
+        return self._with_rows(
+            lambda rows: reading.scan(
+                self._state, rows, agent_id, where, page_size, position, self._clock()
+            )
+        )
+
+    def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
+        """Follows links."""
+        validate.neighbors(query)
+        return self._with_rows(lambda rows: neighbors.neighbors(self._state, rows, query))
+
+    def history(
+        self, agent_id: str, memory_id: str, page_size: int, page_token: str
+    ) -> Future[HistoryPage]:
+        """One page of the versions of a memory."""
+        validate.memory_id(memory_id, "memory_id")
+        reading.check_page(page_size)
+        return self._with_rows(
+            lambda rows: history.history(
+                self._state, rows, agent_id, memory_id, page_size, page_token
+            )
+        )
+
+    def operations(
+        self, agent_id: str, where: OperationFilter, page_size: int, page_token: str
+    ) -> Future[OperationPage]:
+        """One page of operations."""
+        validate.operations(where)
+        reading.check_page(page_size)
+        return self._with_rows(
+            lambda rows: history.operations(
+                self._state, rows, agent_id, where, page_size, page_token
+            )
+        )
+
+    def episode(
+        self, agent_id: str, episode_id: str, include_memories: bool
+    ) -> Future[EpisodeRead]:
+        """One episode."""
+        validate.episode_id(episode_id, "id")
+        return self._with_rows(
+            lambda rows: episodes.read(self._state, rows, agent_id, episode_id, include_memories)
+        )
+
+    def episodes(
+        self, agent_id: str, time: TimeRange, memory_id: str, page_size: int, page_token: str
+    ) -> Future[EpisodePage]:
+        """One page of episodes."""
+        validate.time_range(time, "time")
+        if memory_id:
+            validate.memory_id(memory_id, "memory_id")
+        reading.check_page(page_size)
+        return self._with_rows(
+            lambda rows: episodes.page(
+                self._state, rows, agent_id, time, memory_id, page_size, page_token
+            )
+        )
+
+    def changes(self, agent_id: str, after_revision: int, where: Filter | None) -> Future[Changes]:
+        """Operations after a revision."""
+        if where is not None:
+            validate.where(where)
+        return self._with_rows(
+            lambda rows: changes.changes(self._state, rows, agent_id, after_revision, where)
+        )

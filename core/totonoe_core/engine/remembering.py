@@ -1,0 +1,179 @@
+"""Remember and Update: a text that wants in, and what it takes the place of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import limits
+from totonoe_core.commands import Remember, Remembered, Update, Updated
+from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
+from totonoe_core.engine.linking import put_links
+from totonoe_core.errors import InvalidArgument, Quota
+from totonoe_core.guard.policy import Action, GuardPolicy
+from totonoe_core.index.collection_index import Features
+from totonoe_core.records import Fields, Kind, Memory, StateKind, Status, Verdict
+from totonoe_core.text.normalize import refusing_hash
+
+Vector = NDArray[np.float32]
+
+
+class Remembering:
+    """Carries out Remember and Update on one collection."""
+
+    def __init__(self, ledger: Ledger, guarding: Guarding) -> None:
+        self._ledger = ledger
+        self._state = ledger.state
+        self._guarding = guarding
+
+    def remember(
+        self, operation: Operation, command: Remember, vector: Vector | None
+    ) -> Remembered:
+        fields = command.fields
+        if vector is not None:
+            self._state.check_dimension(len(vector))
+        if len(self._ledger.index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
+            raise Quota(
+                "QUOTA_EXCEEDED",
+                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
+            )
+        text = GuardedText(
+            policy=self._state.info.guard.with_actions(command.actions),
+            agent_id=command.agent_id,
+            content=command.content,
+            content_hash=refusing_hash(command.content),
+            fields=fields,
+            force=command.force,
+        )
+        report = self._guarding.by_text(text, operation.now_us)
+        if report is None:
+            if vector is None:
+                raise NeedsVector
+            features = Features.of(command.content, vector, self._ledger.index.tokenizer)
+            report, neighbours = self._guarding.by_all(
+                text, features, operation.now_us, operation.may_ask
+            )
+        if report.duplicate is not None:
+            return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        holder = self._guarding.holder(text)
+        if holder >= 0:
+            report = replace(report, verdict=Verdict.UPDATE)
+        self._ledger.check_external_id(fields.external_id, row=0)
+        self._state.fix_dimension(len(features.vector))
+        created_us = operation.now_us if fields.created_us is None else fields.created_us
+        memory = Memory(
+            row=self._state.take_row(),
+            id=self._ledger.new_id(),
+            content=command.content,
+            content_hash=text.content_hash,
+            vector=features.vector.tobytes(),
+            agent_id=command.agent_id,
+            fields=fields if fields.created_us is None else replace(fields, created_us=None),
+            created_us=created_us,
+            updated_us=operation.now_us,
+            status=Status.ACTIVE,
+            superseded_by="",
+            revision=operation.revision,
+        )
+        self._ledger.add(operation, memory, features)
+        if holder < 0:
+            holder = self._superseded_slot(neighbours, text.policy)
+        links = put_links(self._state, memory, neighbours, holder, operation.touched)
+        superseded = self._supersede(operation, holder, memory) if holder >= 0 else ()
+        return Remembered(
+            saved=True,
+            memory_id=memory.id,
+            guard=report,
+            links=links,
+            superseded_ids=superseded,
+        )
+
+    @staticmethod
+    def _superseded_slot(neighbours: Neighbours, policy: GuardPolicy) -> int:
+        """The nearest memory whose verdict says that its place is taken, or -1.
+
+        One at most: whoever holds several values of one kind wants to choose.
+        """
+        for one in neighbours.judged:
+            if policy.action(one.judgement.verdict) is Action.SUPERSEDE:
+                return one.slot
+        return -1
+
+    def _supersede(self, operation: Operation, slot: int, by: Memory) -> tuple[str, ...]:
+        before = self._ledger.by_slot(slot)
+        self._ledger.supersede(operation, before, by.id)
+        return (before.id,)
+
+    def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
+        before = self._ledger.live(command.memory_id, command.agent_id)
+        self._ledger.check_expected(before, command.expected_revision)
+        named = {name: getattr(command.fields, name) for name in command.mask if name in _FIELDS}
+        fields = replace(before.fields, **named)
+        self._check_merged(fields)
+        if fields.external_id != before.fields.external_id:
+            self._ledger.check_external_id(fields.external_id, row=before.row)
+        content = command.content if "content" in command.mask else before.content
+        if content == before.content and "vector" not in command.mask:
+            vector = np.frombuffer(before.vector, np.float32)
+        text = GuardedText(
+            policy=self._state.info.guard,
+            # The caller's: what only the owner may read is not quoted to whoever updates.
+            agent_id=command.agent_id,
+            content=content,
+            content_hash=refusing_hash(content),
+            fields=fields,
+            force=command.force,
+            replaced=(self._ledger.slot_of(before),),
+        )
+        report = None
+        new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
+        if new_text:
+            report = self._guarding.by_text(text, operation.now_us)
+        if vector is None and report is None:
+            raise NeedsVector
+        if vector is not None:
+            features = Features.of(content, vector, self._ledger.index.tokenizer)
+        if new_text and report is None:
+            report, _ = self._guarding.by_all(text, features, operation.now_us, operation.may_ask)
+        if report is not None and report.duplicate is not None:
+            return Updated(
+                updated=False, memory=self._ledger.shown(before, command.agent_id), guard=report
+            )
+        memory = replace(
+            before,
+            content=content,
+            content_hash=text.content_hash,
+            vector=features.vector.tobytes(),
+            fields=fields,
+        )
+        memory = self._ledger.replace(operation, before, memory, features)
+        return Updated(
+            updated=True, memory=self._ledger.shown(memory, command.agent_id), guard=report
+        )
+
+    def _check_merged(self, fields: Fields) -> None:
+        """What `validate.fields` could not see: old and new values together."""
+        if (fields.kind is Kind.STATE) is (fields.state_kind is StateKind.NONE):
+            raise InvalidArgument(
+                "UNKNOWN_ENUM",
+                field="memory.state_kind",
+                got=fields.state_kind.value or "none",
+                allowed="a state kind" if fields.kind is Kind.STATE else "none, for a log",
+            )
+        if (
+            fields.valid_from_us is not None
+            and fields.valid_to_us is not None
+            and fields.valid_to_us <= fields.valid_from_us
+        ):
+            raise InvalidArgument(
+                "BAD_TIME",
+                field="memory.valid_to_time",
+                got="an end not after its beginning",
+                allowed="from < to",
+            )
+
+
+_FIELDS = frozenset(Fields.__dataclass_fields__)
