@@ -17,6 +17,7 @@ from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.queries import Filter, RecallQuery
 from totonoe_core.store.lockfile import DataDirBusy, DataDirLock
+from totonoe_core.store.schema import FORMAT
 
 
 def test_disk_full_is_read_only_until_there_is_room(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_log_that_is_cut_gives_an_earlier_state_and_none_between(
 def test_file_of_a_newer_format_is_refused_and_not_touched(closed: Path, name: str) -> None:
     path = closed / name if name == "catalog.db" else file_of(closed)
     connection = apsw.Connection(str(path))
-    connection.pragma("user_version", 2)
+    connection.pragma("user_version", FORMAT + 1)
     connection.close()
     before = path.read_bytes()
     with pytest.raises(errors.UnsupportedFormat) as caught, opened(closed) as store:

@@ -59,6 +59,8 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         (errors.NotFound("MEMORY_NOT_FOUND", kind="memory", name="m"), "NOT_FOUND"),
         (errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c"), "ALREADY_EXISTS"),
         (errors.StaleRevision(name="m", expected=1, actual=2), "ABORTED"),
+        (errors.UndoRefused(3, ["mem_1: changed at revision 5"]), "ABORTED"),
+        (errors.OutOfRange(field="after_revision", got=9, newest=4), "OUT_OF_RANGE"),
         (errors.Quota("QUOTA_EXCEEDED", "full"), "RESOURCE_EXHAUSTED"),
         (errors.Unavailable("OVERLOADED", "busy", retry_delay_ms=1), "UNAVAILABLE"),
         (errors.ModelMismatch(collection="c", stamped="a", running="b"), "FAILED_PRECONDITION"),
