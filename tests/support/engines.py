@@ -17,6 +17,7 @@ from totonoe_core.commands import (
     Applied,
     ChangeSettings,
     Command,
+    CreateEpisode,
     Forget,
     LinkMemories,
     Remember,
@@ -125,6 +126,11 @@ def unlink(
 def change(*changes: tuple[str, Any], agent: str = "anna", **more: Any) -> ChangeSettings:
     """A change of settings."""
     return ChangeSettings(agent, changes, **more)
+
+
+def episode(summary: str, *memory_ids: str, agent: str = "anna", **more: Any) -> CreateEpisode:
+    """An episode to be made."""
+    return CreateEpisode(agent, summary, memory_ids, **more)
 
 
 class Store:

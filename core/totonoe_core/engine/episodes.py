@@ -1,30 +1,86 @@
-"""Episodes: made, taken away, read with the memories that are there."""
+"""Episodes: made, taken away, read with the memories that are there.
+
+An episode keeps the ids that it was made with (001 §C: ids are looked up on reading, so that
+forgetting costs nothing). Reading puts the head of its chain in the place of a superseded or
+merged memory, names each memory once, leaves out and counts those that are forgotten, and
+leaves out uncounted those that the agent may not see. So a Forget, a Supersede or a Merge that
+is undone undoes itself here.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import NamedTuple
+
+from totonoe_core import ids, limits, plain
 from totonoe_core.commands import CreateEpisode, DeleteEpisode, EpisodeDeleted, EpisodeMade
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument, NotFound
 from totonoe_core.queries import EpisodePage, EpisodeRead
-from totonoe_core.records import TimeRange
+from totonoe_core.records import Episode, Memory, Status, TimeRange
 from totonoe_core.store.reader import Rows
+
+_STEP = 64  # episodes that are read together
+_BEGINNING = (-(2**63), "")
 
 
 def create(ledger: Ledger, operation: Operation, command: CreateEpisode) -> EpisodeMade:
-    """Makes an episode."""
-    raise NotImplementedError
+    """Makes an episode. Raises `NotFound`, `InvalidArgument` (BAD_TIME)."""
+    memories: dict[str, Memory] = {}
+    for memory_id in command.memory_ids:
+        found = ledger.find(memory_id, command.agent_id)
+        if found is None or found.status is Status.FORGOTTEN:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
+        memories.setdefault(found.id, found)
+    created = [memory.created_us for memory in memories.values()]
+    start_us = min(created) if command.start_us is None else command.start_us
+    end_us = max(created) if command.end_us is None else command.end_us
+    if end_us < start_us:
+        raise InvalidArgument(
+            "BAD_TIME",
+            field="episode.end_time",
+            got="an end before its beginning",
+            allowed="from start_time on",
+        )
+    episode = Episode(
+        id=_new_id(ledger.rows),
+        summary=command.summary,
+        memory_ids=tuple(memories),
+        start_us=start_us,
+        end_us=end_us,
+        importance=command.importance,
+        agent_id=command.agent_id,
+        private=command.private,
+        created_us=operation.now_us,
+        revision=operation.revision,
+    )
+    ledger.file.put_episode(episode)
+    operation.touched.episodes.append(episode.id)
+    return EpisodeMade(_Heads(ledger.state, ledger.rows, command.agent_id).shown(episode))
 
 
 def delete(ledger: Ledger, operation: Operation, command: DeleteEpisode) -> EpisodeDeleted:
-    """Takes an episode away."""
-    raise NotImplementedError
+    """Takes an episode away. Raises `NotFound` (EPISODE_NOT_FOUND)."""
+    episode = _visible(ledger.rows, command.episode_id, command.agent_id)
+    ledger.file.delete_episode(episode, operation.revision)
+    operation.touched.episodes.append(episode.id)
+    return EpisodeDeleted(_Heads(ledger.state, ledger.rows, command.agent_id).shown(episode))
 
 
 def read(
     state: CollectionState, rows: Rows, agent_id: str, episode_id: str, include_memories: bool
 ) -> EpisodeRead:
-    """One episode."""
-    raise NotImplementedError
+    """One episode. Raises `NotFound` (EPISODE_NOT_FOUND)."""
+    revision = state.published.revision
+    heads = _Heads(state, rows, agent_id)
+    episode = heads.shown(_visible(rows, episode_id, agent_id))
+    memories = heads.memories(episode) if include_memories else []
+    return EpisodeRead(revision, episode, tuple(state.shown(rows, memories, agent_id)))
 
 
 def page(
@@ -36,5 +92,180 @@ def page(
     page_size: int,
     page_token: str,
 ) -> EpisodePage:
-    """One page of episodes by (start, id)."""
-    raise NotImplementedError
+    """One page of episodes by (start, id), of those that overlap a time and hold a memory.
+
+    An episode holds a memory if it names it, or one that leads to the same head. A page ends
+    early, with a token, after EPISODE_IDS_READ_MAX ids. Raises `NotFound` for an unknown
+    memory, `InvalidArgument` (BAD_PAGE_TOKEN).
+    """
+    revision = state.published.revision
+    digest = _digest(time, memory_id)
+    position = _position(page_token, digest)
+    heads = _Heads(state, rows, agent_id)
+    wanted = ""
+    if memory_id:
+        found = state.find(rows, memory_id, agent_id)
+        if found is None:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
+        wanted = found.id
+        heads.look_up([wanted])
+    shown: list[Episode] = []
+    left = limits.EPISODE_IDS_READ_MAX
+    while True:
+        step = rows.episodes_by_start(position, _STEP, agent_id, time)
+        for episode in step:
+            # Known only now that there is one more: the token need not lead to an empty page.
+            if len(shown) == page_size or left <= 0:
+                return EpisodePage(revision, tuple(shown), _token(position, digest))
+            position = episode.start_us, episode.id
+            left -= max(len(episode.memory_ids), heads.look_up(episode.memory_ids))
+            if not wanted or heads.leads_alike(wanted, episode.memory_ids):
+                shown.append(heads.shown(episode))
+        if len(step) < _STEP:
+            return EpisodePage(revision, tuple(shown), "")
+
+
+def _visible(rows: Rows, episode_id: str, agent_id: str) -> Episode:
+    episode = rows.episode(episode_id)
+    if episode is None or (episode.private and episode.agent_id != agent_id):
+        raise NotFound("EPISODE_NOT_FOUND", kind="episode", name=episode_id)
+    return episode
+
+
+def _new_id(rows: Rows) -> str:
+    """An episode id that no episode has now; 64 random bits keep it from those of the past."""
+    for _ in range(16):
+        episode_id = ids.new_episode_id()
+        if rows.episode(episode_id) is None:
+            return episode_id
+    raise RuntimeError("16 random ids in a row were taken")
+
+
+class _Place(NamedTuple):
+    """What is kept of a memory that an id leads to: a page leads to too many to keep them whole."""
+
+    row: int
+    id: str
+    status: Status
+    superseded_by: str
+
+
+class _Heads:
+    """Where ids lead to now, as far as an agent sees; each id is looked up once for an answer.
+
+    The same as `CollectionState.find` and `head`, for many ids together.
+    """
+
+    def __init__(self, state: CollectionState, rows: Rows, agent_id: str) -> None:
+        self._state = state
+        self._rows = rows
+        self._agent_id = agent_id
+        self._places: dict[str, _Place | None] = {}
+
+    def look_up(self, wanted: Iterable[str]) -> int:
+        """Looks up ids and those on their ways to their heads; says how many were read."""
+        before = len(self._places)
+        for _ in range(limits.SUPERSEDED_STEPS_MAX + 1):
+            new = list(dict.fromkeys(one for one in wanted if one not in self._places))
+            if not new:
+                break
+            wanted = self._read(new)
+        return len(self._places) - before
+
+    def _read(self, new: Sequence[str]) -> list[str]:
+        """Reads memories; says which ids took the place of those that are superseded."""
+        index, row_of = self._state.index, {}
+        for one in new:
+            slot = index.slot_by_id.get(one)
+            if slot is not None:
+                # A view for each: the newest slot may be newer than the one before.
+                row_of[one] = int(index.arrays.writer_view().value("row", slot))
+        memories = self._rows.memories(list(row_of.values()))
+        following = []
+        for one in new:
+            memory = memories.get(row_of.get(one, -1))
+            if memory is None or not self._sees(one, memory):
+                self._places[one] = None
+                continue
+            self._places[one] = _Place(memory.row, one, memory.status, memory.superseded_by)
+            if memory.status is Status.SUPERSEDED:
+                following.append(memory.superseded_by)
+        return following
+
+    def _sees(self, memory_id: str, memory: Memory) -> bool:
+        # A slot whose write is undone may be another memory's when its row is read.
+        if memory.id != memory_id or memory.status is Status.PURGED:
+            return False
+        return not memory.fields.private or memory.agent_id == self._agent_id
+
+    def _head(self, memory_id: str) -> _Place | None:
+        """Where an id that was looked up leads to; `None`: the agent sees no such memory."""
+        place = self._places[memory_id]
+        for _ in range(limits.SUPERSEDED_STEPS_MAX):
+            if place is None or place.status is not Status.SUPERSEDED:
+                break
+            by = self._places.get(place.superseded_by)
+            if by is None:
+                break
+            place = by
+        return place
+
+    def leads_alike(self, memory_id: str, others: Iterable[str]) -> bool:
+        """Whether one of the ids is the memory or leads to the same head; all looked up."""
+        head = self._head(memory_id)
+        return any(
+            other == memory_id or (head is not None and self._head(other) == head)
+            for other in others
+        )
+
+    def shown(self, episode: Episode) -> Episode:
+        """An episode as an answer shows it."""
+        self.look_up(episode.memory_ids)
+        heads = dict.fromkeys(self._head(one) for one in episode.memory_ids)
+        seen = [head for head in heads if head is not None]
+        there = [head.id for head in seen if head.status is not Status.FORGOTTEN]
+        return replace(episode, memory_ids=tuple(there), gone_count=len(seen) - len(there))
+
+    def memories(self, episode: Episode) -> list[Memory]:
+        """The memories of a shown episode, without what was hidden or forgotten meanwhile."""
+        places = [place for one in episode.memory_ids if (place := self._places[one]) is not None]
+        found = self._rows.memories([place.row for place in places])
+        return [
+            memory
+            for place in places
+            if (memory := found.get(place.row)) is not None
+            and self._sees(place.id, memory)
+            and memory.status is not Status.FORGOTTEN
+        ]
+
+
+def _digest(time: TimeRange, memory_id: str) -> str:
+    conditions = f"{plain.dumps(time)} {memory_id}"
+    return blake2b(conditions.encode(), digest_size=8).hexdigest()
+
+
+def _token(position: tuple[int, str], digest: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([*position, digest]).encode()).decode()
+
+
+def _position(token: str, digest: str) -> tuple[int, str]:
+    """(start us, id) after which the page begins. Raises `InvalidArgument`."""
+    if not token:
+        return _BEGINNING
+    try:
+        start_us, episode_id, made_for = json.loads(base64.urlsafe_b64decode(token.encode()))
+        if (
+            made_for != digest
+            or type(start_us) is not int
+            or not -(2**63) <= start_us < 2**63
+            or not ids.EPISODE_ID.match(episode_id)
+        ):
+            raise ValueError("made for other conditions, or by hand")
+        return start_us, episode_id
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidArgument(
+            "BAD_PAGE_TOKEN",
+            field="page_token",
+            got="a token of another call or other conditions",
+            allowed="the next_page_token of the answer before, with the same conditions",
+        ) from error

@@ -2,11 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from totonoe_core import limits
+from totonoe_core.association import spread
+from totonoe_core.engine.ledger import DEAD
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.queries import Neighborhood, NeighborsQuery
+from totonoe_core.errors import NotFound
+from totonoe_core.queries import Neighbor, Neighborhood, NeighborsQuery
+from totonoe_core.records import Link
 from totonoe_core.store.reader import Rows
 
 
 def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neighborhood:
-    """Memories that are reached by links."""
-    raise NotImplementedError
+    """Memories that are reached by links (`association.spread`), the most activated first.
+
+    What is private to another agent is neither reached nor passed through. One unknown id to
+    begin with is `NotFound`.
+    """
+    revision = state.published.revision
+    row_of: dict[str, int] = {}
+    for memory_id in query.ids:
+        found = state.find(rows, memory_id, query.agent_id)
+        if found is None:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
+        row_of[found.id] = found.row
+    seen = _Sight(state, query.agent_id)
+
+    def links_of(wanted: Sequence[str]) -> dict[str, list[Link]]:
+        by_row = rows.links([row_of[memory_id] for memory_id in wanted])
+        links: dict[str, list[Link]] = {}
+        for memory_id in wanted:
+            links[memory_id] = []
+            for row, link in by_row[row_of[memory_id]]:
+                if seen.sees(row):
+                    row_of[link.target_id] = row
+                    links[memory_id].append(link)
+        return links
+
+    types = frozenset(query.types)
+    found_all = spread(
+        tuple(row_of),
+        links_of,
+        lambda link: link.confidence >= query.min_confidence and (not types or link.type in types),
+        depth=query.depth,
+        hop_decay=query.hop_decay,
+        links_max=limits.NEIGHBOR_LINKS_MAX,
+    )
+    ranked = sorted(
+        found_all.reached.items(), key=lambda item: (-item[1].activation, item[1].depth, item[0])
+    )[: query.limit]
+    memories = rows.memories([row_of[memory_id] for memory_id, _ in ranked])
+    # Read after the links were: what was hidden or forgotten meanwhile is left out.
+    kept = [
+        (memory, reached)
+        for memory_id, reached in ranked
+        if (memory := memories.get(row_of[memory_id])) is not None
+        and memory.status not in DEAD
+        and not (memory.fields.private and memory.agent_id != query.agent_id)
+    ]
+    shown = state.shown(rows, [memory for memory, _ in kept], query.agent_id)
+    return Neighborhood(
+        revision=revision,
+        neighbors=tuple(
+            Neighbor(memory, one.depth, one.activation, one.via_id, one.via)
+            for memory, (_, one) in zip(shown, kept, strict=True)
+        ),
+        truncated=found_all.truncated,
+    )
+
+
+class _Sight:
+    """Which rows an agent may see, by the columns; each is looked up once."""
+
+    def __init__(self, state: CollectionState, agent_id: str) -> None:
+        self._index = state.index
+        self._agent = state.index.arrays.agents.find(agent_id)
+        self._known: dict[int, bool] = {}
+
+    def sees(self, row: int) -> bool:
+        known = self._known.get(row)
+        if known is None:
+            known = self._known[row] = self._look(row)
+        return known
+
+    def _look(self, row: int) -> bool:
+        slot = self._index.slot_by_row.get(row)
+        if slot is None:
+            return False
+        # A view for each look: the newest slot may be newer than the search.
+        chunk, at = self._index.arrays.writer_view().chunk_of(slot)
+        return bool(not chunk.columns["private"][at] or chunk.columns["agent"][at] == self._agent)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 import json
-from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
@@ -191,15 +191,12 @@ def figures(state: CollectionState) -> dict[str, Any]:
     view = state.index.view()
     status, kind, state_kind = (view.column(name) for name in ("status", "kind", "state_kind"))
     live = status == STATUSES[Status.ACTIVE]
-    kinds = {code: value for value, code in KINDS.items()}
-    state_kinds = {code: value for value, code in STATE_KINDS.items()}
-    pairs = Counter(zip(kind[live].tolist(), state_kind[live].tolist(), strict=True))
+    pairs = kind[live].astype(np.int64) * len(STATE_KINDS) + state_kind[live]
+    counts = np.bincount(pairs, minlength=len(KINDS) * len(STATE_KINDS)).tolist()
+    names = ["/".join(filter(None, pair)) for pair in itertools.product(KINDS, STATE_KINDS)]
     return {
         "active_count": int(np.count_nonzero(live)),
         "total_count": int(np.count_nonzero(status < len(STATUSES))),
         "forgotten_count": int(np.count_nonzero(status == STATUSES[Status.FORGOTTEN])),
-        "kind_counts": {
-            "/".join(filter(None, (kinds[a].value, state_kinds[b].value))): count
-            for (a, b), count in sorted(pairs.items())
-        },
+        "kind_counts": {name: count for name, count in zip(names, counts, strict=True) if count},
     }

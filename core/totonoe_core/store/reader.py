@@ -12,7 +12,7 @@ import apsw
 
 from totonoe_core import limits
 from totonoe_core.errors import Corruption, Unavailable
-from totonoe_core.records import Episode, Link, Memory
+from totonoe_core.records import Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.history import History
 from totonoe_core.store.schema import open_reader
@@ -115,12 +115,24 @@ class Rows:
         ).fetchone()
         return None if row is None else rows.episode(row)
 
-    def episodes_by_start(self, after: tuple[int, str], limit: int) -> list[Episode]:
-        """Episodes in the order of (start, id), after a position."""
+    def episodes_by_start(
+        self, after: tuple[int, str], limit: int, agent_id: str, time: TimeRange
+    ) -> list[Episode]:
+        """Episodes that an agent may see and that overlap a time, by (start, id), after a position.
+
+        `start_us` and `end_us` both belong to an episode.
+        """
         found = self._connection.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE (start_us, id) > (?, ?) "
-            "ORDER BY start_us, id LIMIT ?",
-            (*after, limit),
+            "AND (private = 0 OR agent_id = ?) "
+            "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
+            (
+                *after,
+                agent_id,
+                2**63 - 1 if time.to_us is None else time.to_us,
+                -(2**63) if time.from_us is None else time.from_us,
+                limit,
+            ),
         )
         return [rows.episode(row) for row in found]
 
