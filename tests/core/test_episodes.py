@@ -111,10 +111,11 @@ class TestCreate:
 
     def test_external_ids_are_kept_as_the_memories_own(self, store: Store) -> None:
         one = store.save("one", external_id="1")
-        found = made(store, "happened", "ext:1", one)
+        found = made(store, "happened", "ext:1")
         assert found.memory_ids == (one,)
         store.do(update(one, external_id="2"))
         assert read(store, found.id).episode.memory_ids == (one,)
+        assert made(store, "happened", one, "ext:2").memory_ids == (one,)
 
     def test_times_left_out_are_those_of_the_first_and_last_memory(self, store: Store) -> None:
         late = store.save("late")

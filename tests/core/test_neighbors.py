@@ -118,7 +118,7 @@ def test_activation_below_one_is_the_sum_over_all_shortest_ways(seed: int) -> No
 @pytest.mark.parametrize("links_max", [10**6, 23])
 def test_order_of_starts_and_links_changes_nothing(links_max: int) -> None:
     rng = random.Random(7)
-    graph = random_graph(rng, 14, 40, 1.0)
+    graph = random_graph(rng, 14, 40, 0.3)
     starts = sorted(graph)[:2]
     first = spread_of(graph, starts, links_max=links_max)
     for _ in range(10):
@@ -128,10 +128,10 @@ def test_order_of_starts_and_links_changes_nothing(links_max: int) -> None:
 
 
 def star(rays: int) -> Graph:
-    """A hub `h` with rays r000, r001, ... of falling confidence, and one leaf behind each."""
+    """A hub `h` with rays r000, r001, ... of rising confidence, and one leaf behind each."""
     graph: Graph = {"h": []}
     for number in range(rays):
-        ray, leaf, confidence = f"r{number:03}", f"s{number:03}", 1.0 - number / (2 * rays)
+        ray, leaf, confidence = f"r{number:03}", f"s{number:03}", (number + 1) / rays
         graph["h"].append(Link(ray, LinkType.RELATED, confidence))
         graph[ray] = [
             Link("h", LinkType.RELATED, confidence),
@@ -147,10 +147,17 @@ def test_bound_leaves_out_the_least_activated_of_a_hop_and_all_farther_hops() ->
     # 5 links of the hub, then 2 for each ray: two rays fit into 9, and half of the third.
     found = spread_of(graph, ["h"], links_max=9)
     assert found.truncated
-    assert sorted(found.reached) == [*nearest, "s000", "s001"]
-    assert found.reached["s001"].activation == 0.25 * graph["h"][1].confidence
+    assert sorted(found.reached) == [*nearest, "s003", "s004"]
+    assert found.reached["s003"].activation == 0.25 * 0.8
     assert not spread_of(graph, ["h"], depth=2, links_max=15).truncated, "all fit"
-    assert sorted(spread_of(graph, ["h"], depth=2, links_max=14).reached)[-1] == "s003"
+    assert "s000" not in spread_of(graph, ["h"], depth=2, links_max=14).reached
+
+
+def test_bound_leaves_out_the_last_ids_of_the_equally_activated() -> None:
+    graph: Graph = {"h": [Link(ray, LinkType.RELATED, 0.5) for ray in "cabd"]}
+    graph |= {ray: [Link(ray * 2, LinkType.RELATED, 0.5)] for ray in "abcd"}
+    found = spread_of(graph, ["h"], links_max=6)
+    assert sorted(found.reached) == ["a", "aa", "b", "bb", "c", "d"]
 
 
 def test_first_memory_whose_links_do_not_fit_ends_the_search() -> None:
@@ -158,7 +165,7 @@ def test_first_memory_whose_links_do_not_fit_ends_the_search() -> None:
     graph["r001"] += [Link(f"t{number}", LinkType.RELATED, 1.0) for number in range(10)]
     found = spread_of(graph, ["h"], depth=2, links_max=10)
     assert found.truncated
-    assert "s002" not in found.reached, "smaller ones behind it do not slip in"
+    assert "s000" not in found.reached, "smaller ones behind it do not slip in"
 
 
 def test_links_that_are_not_followed_are_looked_at_all_the_same() -> None:
@@ -237,15 +244,16 @@ def test_seeds_are_folded_named_in_any_way_and_never_in_the_answer(store: Store)
 
 
 def test_order_is_activation_then_depth_then_id_and_the_limit_cuts_there(store: Store) -> None:
-    seed, far = store.save("seed"), store.save("far")
-    strong, weak, same = store.save("strong"), store.save("weak"), store.save("same")
-    for other, confidence in ((strong, 1.0), (weak, 0.2), (same, 0.2)):
+    seed, strong = store.save("seed"), store.save("strong")
+    # Farther, although its id is the first.
+    far, weak, same = sorted(store.save(text) for text in ("one", "two", "three"))
+    for other, confidence in ((strong, 1.0), (same, 0.2), (weak, 0.2)):
         store.do(link(seed, other, confidence=confidence))
     store.do(link(strong, far, confidence=0.4))
-    found = near(store, seed, depth=2)
-    tie = [store.one(one).content for one in sorted((weak, same))]
-    assert contents(found) == ["strong", *tie, "far"], "0.5, 0.1, 0.1, 0.1 a hop farther"
-    assert contents(near(store, seed, depth=2, limit=2)) == ["strong", tie[0]]
+    found = [one.memory.id for one in near(store, seed, depth=2).neighbors]
+    assert found == [strong, weak, same, far], "0.5, 0.1, 0.1, and 0.1 a hop farther"
+    found = [one.memory.id for one in near(store, seed, depth=2, limit=2).neighbors]
+    assert found == [strong, weak]
 
 
 def test_types_are_those_that_the_nearer_memory_holds(store: Store) -> None:

@@ -211,12 +211,9 @@ class _Heads:
         return place
 
     def leads_alike(self, memory_id: str, others: Iterable[str]) -> bool:
-        """Whether one of the ids is the memory or leads to the same head; all looked up."""
+        """Whether one of the ids leads to the same head as a memory; all looked up."""
         head = self._head(memory_id)
-        return any(
-            other == memory_id or (head is not None and self._head(other) == head)
-            for other in others
-        )
+        return head is not None and any(self._head(other) == head for other in others)
 
     def shown(self, episode: Episode) -> Episode:
         """An episode as an answer shows it."""
