@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from totonoe.cli import admin_commands, importing, memory_commands
+from totonoe.cli import admin_commands, importing, memory_commands, workspace_commands
 from totonoe.cli.extensions import RootGroup
 from totonoe.cli.session import Session, shared
 
@@ -39,6 +39,7 @@ def make_app() -> typer.Typer:
     memory_commands.register(app)
     admin_commands.register(app)
     importing.register(app)
+    workspace_commands.register(app)
     return app
 
 

@@ -1,0 +1,1 @@
+"""A folder of Markdown files that follows a collection (001, "Workspace Sync")."""
