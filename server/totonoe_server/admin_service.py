@@ -9,9 +9,14 @@ from totonoe.v1 import admin_service_pb2_grpc
 from totonoe_core import limits
 from totonoe_core.commands import Applied, SettingsChanged
 from totonoe_core.engine.seam import Engine
-from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy
+from totonoe_core.guard.policy import NO_RETENTION, DecayPolicy, DiversityPolicy
 from totonoe_server import codec_answers as answers
 from totonoe_server.codec import collection_name, required, time_to_wire
+from totonoe_server.codec_operations import (
+    purge_from_wire,
+    purge_preview_to_wire,
+    purged_to_wire,
+)
 from totonoe_server.codec_policy import (
     calibrate_from_wire,
     changes_from_wire,
@@ -46,6 +51,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             guard=guard_from_wire(request),
             diversity=overlaid(DiversityPolicy(), request, "diversity"),
             decay=overlaid(DecayPolicy(), request, "decay"),
+            retention=overlaid(NO_RETENTION, request, "retention"),
             client_vector_dimension=request.client_vector_dimension,
         )
         info, operation_id, replayed = await answer_of(future)
@@ -121,6 +127,15 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             return answers.calibrated_to_wire(Applied(request.operation_id, revision, (found,)))
         applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
         return answers.calibrated_to_wire(applied)
+
+    async def Purge(self, request: pb.PurgeRequest, _: Context) -> pb.PurgeResponse:
+        """Takes the bytes of memories out of everything."""
+        name, command = collection_name(request.collection), purge_from_wire(request)
+        if request.dry_run:
+            revision, result = await answer_of(self._engine.preview_purge(name, command))
+            return purge_preview_to_wire(result, revision)
+        applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
+        return purged_to_wire(applied)
 
     async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
         """Figures of engine and process."""

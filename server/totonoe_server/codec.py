@@ -18,8 +18,8 @@ from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import ListValue, NullValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from totonoe.v1 import memory_service_pb2, types_pb2
-from totonoe_core import limits, queries, records
+from totonoe.v1 import memory_service_pb2, operations_pb2, types_pb2
+from totonoe_core import commands, limits, queries, records
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
 
@@ -112,6 +112,7 @@ RECALL_MODES = EnumTable(memory_service_pb2.RecallMode, queries.RecallMode, "REC
 DIVERSITY_EFFECTS = EnumTable(
     memory_service_pb2.DiversityEffect, queries.DiversityEffect, "DIVERSITY_EFFECT_"
 )
+CONFLICTS = EnumTable(operations_pb2.UndoConflictKind, commands.ConflictKind, "UNDO_CONFLICT_KIND_")
 
 
 def collection_name(name: str) -> str:
@@ -183,6 +184,27 @@ def range_to_wire(value: records.TimeRange) -> types_pb2.TimeRange | None:
 
 
 _OPEN = records.TimeRange()
+
+
+def as_of_from_wire(holder: Message) -> queries.AsOf | None:
+    """The moment of the past that `as_of` of a request names; absent: now.
+
+    Raises
+    ------
+    InvalidArgument
+        MISSING_FIELD: it names none. BAD_TIME.
+    """
+    if not holder.HasField("as_of"):
+        return None
+    value: types_pb2.AsOf = holder.as_of  # type: ignore[attr-defined]
+    if value.WhichOneof("moment") == "revision":
+        return queries.AsOf(value.revision)
+    time_us = time_from_wire(value, "time", "as_of.time")
+    if time_us is None:
+        raise InvalidArgument(
+            "MISSING_FIELD", field="as_of", got="nothing", allowed="a revision or a time"
+        )
+    return queries.AsOf(time_us=time_us)
 
 
 def struct_from_wire(

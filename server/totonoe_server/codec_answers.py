@@ -20,13 +20,16 @@ from totonoe_core.queries import (
     Checked,
     CollectionStats,
     Comparison,
+    Gotten,
     Hit,
+    Page,
     Recalled,
     RecallMode,
     RecallQuery,
 )
 from totonoe_core.records import (
     Duplicate,
+    ForgottenMatch,
     GuardReport,
     Judgement,
     LayerReport,
@@ -40,6 +43,7 @@ from totonoe_server.codec import (
     PRESETS,
     RECALL_MODES,
     VERDICTS,
+    as_of_from_wire,
 )
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
 from totonoe_server.codec_policy import calibration_to_wire, model_to_wire, overlaid
@@ -54,6 +58,7 @@ class GuardParts(TypedDict):
     similar: list[types_pb2.SimilarMemory]
     layers: list[types_pb2.LayerReport]
     verdict: types_pb2.Verdict
+    forgotten: types_pb2.ForgottenMatch | None
 
 
 def guard_parts(report: GuardReport) -> GuardParts:
@@ -69,7 +74,22 @@ def guard_parts(report: GuardReport) -> GuardParts:
             if report.verdict is None
             else VERDICTS.to_wire(report.verdict)
         ),
+        "forgotten": forgotten_match_to_wire(report.forgotten),
     }
+
+
+def forgotten_match_to_wire(value: ForgottenMatch | None) -> types_pb2.ForgottenMatch | None:
+    """The forgotten memory that said the same; none stays absent."""
+    if value is None:
+        return None
+    return types_pb2.ForgottenMatch(
+        memory_id=value.memory_id,
+        age=value.age,
+        snippet=value.snippet,
+        reason=value.reason,
+        agent_id=value.agent_id,
+        revision=value.revision,
+    )
 
 
 def duplicate_to_wire(value: Duplicate | None) -> types_pb2.Duplicate | None:
@@ -174,9 +194,10 @@ def updated_to_wire(applied: Applied) -> memory_service_pb2.UpdateResponse:
 
 
 def forgotten_to_wire(
-    result: Forgotten, revision: int, applied: Applied | None
+    result: Forgotten, revision: int, applied: Applied | None, matching_count: int = 0
 ) -> memory_service_pb2.ForgetResponse:
-    """Answer of a Forget; of a dry run without `applied`."""
+    """Answer of a Forget; of a dry run without `applied`, of one by filter with the number of
+    all that meet it."""
     return memory_service_pb2.ForgetResponse(
         revision=revision,
         forgotten=[memory_to_wire(memory) for memory in result.memories],
@@ -185,6 +206,7 @@ def forgotten_to_wire(
         dry_run=applied is None,
         replayed=applied is not None and applied.replayed,
         operation_id=applied.operation_id if applied else "",
+        matching_count=matching_count,
     )
 
 
@@ -214,6 +236,27 @@ def unlinked_to_wire(applied: Applied) -> memory_service_pb2.UnlinkResponse:
     )
 
 
+def gotten_to_wire(value: Gotten, include_vectors: bool) -> memory_service_pb2.GetResponse:
+    """Answer of a Get."""
+    return memory_service_pb2.GetResponse(
+        revision=value.revision,
+        memories=[memory_to_wire(memory, include_vectors) for memory in value.memories],
+        missing_ids=value.missing_ids,
+        redirects=dict(value.redirects),
+        as_of_revision=value.as_of_revision,
+    )
+
+
+def page_to_wire(value: Page, include_vectors: bool) -> memory_service_pb2.ListResponse:
+    """Answer of a List."""
+    return memory_service_pb2.ListResponse(
+        revision=value.revision,
+        memories=[memory_to_wire(memory, include_vectors) for memory in value.memories],
+        next_page_token=value.next_page_token,
+        as_of_revision=value.as_of_revision,
+    )
+
+
 def recall_from_wire(
     request: memory_service_pb2.RecallRequest, diversity: DiversityPolicy
 ) -> RecallQuery:
@@ -228,6 +271,7 @@ def recall_from_wire(
         mode=RECALL_MODES.from_wire(request.mode, "mode", unset=RecallMode.HYBRID),
         diversity=overlaid(diversity, request, "diversity") if named else None,
         touch=not request.no_touch,
+        as_of=as_of_from_wire(request),
     )
 
 
@@ -240,6 +284,7 @@ def recalled_to_wire(value: Recalled, include_vectors: bool) -> memory_service_p
         degraded_because=value.degraded_because,
         vector_search=value.vector_search,
         filtered_count=value.filtered_count,
+        as_of_revision=value.as_of_revision,
     )
 
 

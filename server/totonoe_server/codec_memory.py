@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core import limits
-from totonoe_core.commands import Remember, Update
+from totonoe_core.commands import Forget, Remember, Update
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import Action
 from totonoe_core.queries import Filter
@@ -95,6 +95,7 @@ def remember_from_wire(
         vector=request.memory.vector,
         force=isinstance(request, memory_service_pb2.RememberRequest) and request.force,
         actions=actions_from_wire(request),
+        supersede_ids=tuple(request.supersede_ids),
     )
 
 
@@ -130,6 +131,44 @@ def update_from_wire(request: memory_service_pb2.UpdateRequest) -> Update:
     )
 
 
+def forget_from_wire(request: memory_service_pb2.ForgetRequest) -> Forget:
+    """The command of a Forget by ids."""
+    return Forget(
+        agent_id=request.agent_id,
+        ids=tuple(request.ids),
+        reason=request.reason,
+        expected_revisions=revisions_from_wire(request.expected_revisions),
+    )
+
+
+def forget_filter_from_wire(request: memory_service_pb2.ForgetRequest) -> Filter:
+    """The conditions of a Forget by filter, which only tells what it would find.
+
+    Raises
+    ------
+    InvalidArgument
+        MISSING_FIELD: no dry run. LIMIT_EXCEEDED: ids or expected revisions beside it.
+    """
+    if not request.dry_run:
+        raise InvalidArgument(
+            "MISSING_FIELD",
+            field="dry_run",
+            got="a filter without it",
+            allowed="a dry run by filter, then what it shows by ids",
+        )
+    for name in ("ids", "expected_revisions"):
+        if size := len(getattr(request, name)):
+            raise InvalidArgument(
+                "LIMIT_EXCEEDED", field=name, got=size, allowed="none beside a filter"
+            )
+    return filter_from_wire(request.filter)
+
+
+def revisions_from_wire(revisions: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """A map from ids to revisions, in one order, so that equal maps are equal commands."""
+    return tuple(sorted(revisions.items()))
+
+
 def mask_from_wire(paths: Sequence[str]) -> tuple[str, ...]:
     """Names for `commands.Update.mask`, sorted, so that equal masks are equal commands.
 
@@ -148,6 +187,11 @@ def mask_from_wire(paths: Sequence[str]) -> tuple[str, ...]:
             allowed=", ".join(sorted(_MASK)),
         )
     return tuple(sorted({_MASK[path] for path in paths}))
+
+
+def field_to_wire(name: str) -> str:
+    """Name in the contract of a field of a stored memory."""
+    return name.removesuffix("_us") + "_time" if name.endswith("_us") else name
 
 
 def memory_to_wire(memory: Memory, include_vector: bool = False) -> types_pb2.Memory:
@@ -212,7 +256,7 @@ def link_to_wire(link: Link) -> types_pb2.Link:
 
 
 def filter_from_wire(value: types_pb2.Filter) -> Filter:
-    """Conditions of a Recall or List. Only a status may be "not said": it means ACTIVE."""
+    """Conditions on memories. Only a status may be "not said": it means ACTIVE."""
     return Filter(
         kinds=KINDS.list_from_wire(value.kinds, "filter.kinds"),
         state_kinds=STATE_KINDS.list_from_wire(value.state_kinds, "filter.state_kinds"),

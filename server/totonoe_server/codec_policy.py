@@ -20,6 +20,7 @@ _PARTS = {
     "guard": tuple(item.name for item in fields(policy.GuardPolicy)),
     "diversity": tuple(item.name for item in fields(policy.DiversityPolicy)),
     "decay": tuple(item.name for item in fields(policy.DecayPolicy)),
+    "retention": tuple(item.name for item in fields(policy.RetentionPolicy)),
 }
 """Parts of a collection's settings and their fields, as records and wire both name them."""
 _PATHS = frozenset(
@@ -35,7 +36,7 @@ _ENUMS: dict[str, EnumTable[Any]] = {
     "on_refinement": ACTIONS,
 }
 
-_P = TypeVar("_P", policy.DiversityPolicy, policy.DecayPolicy)
+_P = TypeVar("_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy)
 
 
 def guard_from_wire(holder: Message) -> policy.GuardPolicy:
@@ -148,6 +149,7 @@ def guard_to_wire(value: policy.GuardPolicy) -> types_pb2.GuardPolicy:
         on_update=ACTIONS.to_wire(value.on_update),
         on_contradiction=ACTIONS.to_wire(value.on_contradiction),
         on_refinement=ACTIONS.to_wire(value.on_refinement),
+        refuse_forgotten=value.refuse_forgotten,
     )
 
 
@@ -159,6 +161,11 @@ def diversity_to_wire(value: policy.DiversityPolicy) -> types_pb2.DiversityPolic
 def decay_to_wire(value: policy.DecayPolicy) -> types_pb2.DecayPolicy:
     """All fields, defaults too."""
     return types_pb2.DecayPolicy(**{name: getattr(value, name) for name in _PARTS["decay"]})
+
+
+def retention_to_wire(value: policy.RetentionPolicy) -> types_pb2.RetentionPolicy:
+    """All fields, defaults too."""
+    return types_pb2.RetentionPolicy(**{name: getattr(value, name) for name in _PARTS["retention"]})
 
 
 def model_to_wire(value: ModelIdentity | None) -> types_pb2.EmbeddingModel | None:
@@ -181,6 +188,7 @@ def collection_to_wire(value: CollectionInfo) -> types_pb2.Collection:
         guard=guard_to_wire(value.guard),
         diversity=diversity_to_wire(value.diversity),
         decay=decay_to_wire(value.decay),
+        retention=retention_to_wire(value.retention),
         model=model_to_wire(value.model),
         created_time=time_to_wire(value.created_us),
         revision=value.revision,

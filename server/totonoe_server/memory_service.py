@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import replace
 
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc
 from totonoe_core import limits
-from totonoe_core.commands import (
-    Applied,
-    Command,
-    Forgotten,
-    LinkMemories,
-    UnlinkMemories,
-)
 from totonoe_core.commands import Forget as ForgetCommand
+from totonoe_core.commands import Forgotten, LinkMemories, UnlinkMemories
 from totonoe_core.engine.seam import Engine
-from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import LinkType
 from totonoe_server import codec_answers as answers
 from totonoe_server.bulk import Bulk
-from totonoe_server.codec import LINK_TYPES, collection_name
+from totonoe_server.calls import UNMEASURED_MEMORIES_MAX, Context, fits_an_answer
+from totonoe_server.codec import LINK_TYPES, as_of_from_wire, collection_name
 from totonoe_server.codec_memory import (
     filter_from_wire,
-    memory_to_wire,
+    forget_filter_from_wire,
+    forget_from_wire,
     remember_from_wire,
     update_from_wire,
 )
+from totonoe_server.graph_service import GraphCalls
+from totonoe_server.history_service import HistoryCalls
 from totonoe_server.pending import answer_of
 
 LINK_CONFIDENCE_DEFAULT = 0.5
-FORGET_UNMEASURED_IDS_MAX = 16
-"""A memory with all that hangs on it stays below 1 MiB, so that many always fit an answer."""
-
-Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
-
-_Write = (
-    pb.RememberRequest | pb.UpdateRequest | pb.ForgetRequest | pb.LinkRequest | pb.UnlinkRequest
-)
 
 
-class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
+class MemoryService(GraphCalls, HistoryCalls, memory_service_pb2_grpc.MemoryServiceServicer):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._bulk = Bulk(engine)
 
     async def Remember(self, request: pb.RememberRequest, _: Context) -> pb.RememberResponse:
@@ -83,12 +72,14 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     async def Get(self, request: pb.GetRequest, _: Context) -> pb.GetResponse:
         """Reads memories by id."""
         collection = collection_name(request.collection)
-        got = await answer_of(self._engine.get(collection, request.agent_id, tuple(request.ids)))
-        return pb.GetResponse(
-            revision=got.revision,
-            memories=[memory_to_wire(memory, request.include_vectors) for memory in got.memories],
-            missing_ids=got.missing_ids,
+        future = self._engine.get(
+            collection,
+            request.agent_id,
+            tuple(request.ids),
+            as_of=as_of_from_wire(request),
+            follow_superseded=request.follow_superseded,
         )
+        return answers.gotten_to_wire(await answer_of(future), request.include_vectors)
 
     async def List(self, request: pb.ListRequest, _: Context) -> pb.ListResponse:
         """One page of memories."""
@@ -99,13 +90,10 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 filter_from_wire(request.filter),
                 request.page_size or limits.PAGE_SIZE_DEFAULT,
                 request.page_token,
+                as_of=as_of_from_wire(request),
             )
         )
-        return pb.ListResponse(
-            revision=page.revision,
-            memories=[memory_to_wire(memory, request.include_vectors) for memory in page.memories],
-            next_page_token=page.next_page_token,
-        )
+        return answers.page_to_wire(page, request.include_vectors)
 
     async def Update(self, request: pb.UpdateRequest, _: Context) -> pb.UpdateResponse:
         """Changes one memory."""
@@ -113,31 +101,35 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
 
     async def Forget(self, request: pb.ForgetRequest, _: Context) -> pb.ForgetResponse:
         """Hides memories."""
-        command = ForgetCommand(request.agent_id, tuple(request.ids), request.reason)
-        if request.dry_run or len(command.ids) > FORGET_UNMEASURED_IDS_MAX:
-            preview = await self._previewed(request, command)
-            if request.dry_run:
-                return preview
+        if request.HasField("filter"):
+            return await self._found_to_forget(request)
+        command = forget_from_wire(request)
+        if request.dry_run:
+            return await self._forget_previewed(request, command)
+        if len(command.ids) > UNMEASURED_MEMORIES_MAX:
+            # Of a retry the revisions have moved on: they are for `apply` to compare.
+            await self._forget_previewed(request, replace(command, expected_revisions=()))
         applied = await self._apply(request, command)
         (result,) = applied.results
         assert isinstance(result, Forgotten)
         return answers.forgotten_to_wire(result, applied.revision, applied)
 
-    async def _previewed(
+    async def _forget_previewed(
         self, request: pb.ForgetRequest, command: ForgetCommand
     ) -> pb.ForgetResponse:
-        """The answer of a dry run, or an error while nothing is forgotten yet if the answer
-        would be too long to be sent."""
         collection = collection_name(request.collection)
         revision, result = await answer_of(self._engine.preview_forget(collection, command))
         preview = answers.forgotten_to_wire(result, revision, None)
-        if preview.ByteSize() > limits.MESSAGE_BYTES_MAX:
-            raise InvalidArgument(
-                "LIMIT_EXCEEDED",
-                field="ids",
-                got=f"memories of {preview.ByteSize()} bytes",
-                allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: name fewer at once",
-            )
+        fits_an_answer(preview, "ids", "name fewer at once")
+        return preview
+
+    async def _found_to_forget(self, request: pb.ForgetRequest) -> pb.ForgetResponse:
+        collection, where = collection_name(request.collection), forget_filter_from_wire(request)
+        revision, result, matching_count = await answer_of(
+            self._engine.preview_forget_filter(collection, request.agent_id, where)
+        )
+        preview = answers.forgotten_to_wire(result, revision, None, matching_count)
+        fits_an_answer(preview, "filter", "make it narrower")
         return preview
 
     async def Link(self, request: pb.LinkRequest, _: Context) -> pb.LinkResponse:
@@ -163,7 +155,3 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
             type=LINK_TYPES.from_wire(request.type, "type") if request.type else None,
         )
         return answers.unlinked_to_wire(await self._apply(request, command))
-
-    async def _apply(self, request: _Write, command: Command) -> Applied:
-        collection = collection_name(request.collection)
-        return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))

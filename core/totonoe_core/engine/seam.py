@@ -26,7 +26,12 @@ from totonoe_core.commands import (
     Undo,
     Undone,
 )
-from totonoe_core.guard.policy import DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe_core.guard.policy import (
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    RetentionPolicy,
+)
 from totonoe_core.queries import (
     AsOf,
     Changes,
@@ -84,6 +89,13 @@ class Engine(Protocol):
 
     def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
         """Revision, and what `apply` of this Forget would answer; changes nothing."""
+        ...
+
+    def preview_forget_filter(
+        self, collection: str, agent_id: str, where: Filter
+    ) -> Future[tuple[int, Forgotten, int]]:
+        """Revision, what a Forget of the oldest memories that meet a filter would answer, at most
+        IDS_PER_REQUEST_MAX, and how many meet it in all; changes nothing."""
         ...
 
     def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
@@ -195,6 +207,7 @@ class Engine(Protocol):
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
+        retention: RetentionPolicy,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes an empty collection; answers it, the operation id and `replayed`."""
         ...
@@ -213,6 +226,15 @@ class Engine(Protocol):
         """Takes a collection away; its files are kept aside.
 
         Answers its live count, the catalogue's revision, the operation id, `replayed`.
+        """
+        ...
+
+    def restore_collection(
+        self, name: str, operation_id: str, *, target_operation_id: str, agent_id: str
+    ) -> Future[tuple[CollectionInfo, str, bool]]:
+        """Brings a deleted collection back, named by the operation id of its DeleteCollection.
+
+        Answers it, the operation id and `replayed`; `NotFound` where that is no such operation.
         """
         ...
 

@@ -1,0 +1,62 @@
+"""What the calls of the memory service share, whichever room they stand in."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from google.protobuf.message import Message
+
+from totonoe_core import limits
+from totonoe_core.commands import Applied, Command
+from totonoe_core.engine.seam import Engine
+from totonoe_core.errors import InvalidArgument
+from totonoe_server.codec import collection_name
+from totonoe_server.pending import answer_of
+
+Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
+
+UNMEASURED_MEMORIES_MAX = 16
+"""A memory with all that hangs on it stays below 1 MiB, so that many always fit an answer."""
+
+
+class Write(Protocol):
+    """What every request of a write has."""
+
+    @property
+    def collection(self) -> str:
+        """Collection; empty means `default`."""
+        ...
+
+    @property
+    def operation_id(self) -> str:
+        """Makes a retry safe."""
+        ...
+
+
+class Calls:
+    """Calls over an engine. Errors leave them as `TotonoeError`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def _apply(self, request: Write, command: Command) -> Applied:
+        collection = collection_name(request.collection)
+        return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))
+
+
+def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0) -> None:
+    """Refuses, while nothing is changed yet, what would have an answer too long to be sent.
+
+    Raises
+    ------
+    InvalidArgument
+        LIMIT_EXCEEDED.
+    """
+    size = answer.ByteSize() + beside_bytes
+    if size > limits.MESSAGE_BYTES_MAX:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"memories of {size} bytes",
+            allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: {hint}",
+        )

@@ -1,0 +1,85 @@
+"""The calls about what was done: take it back, read it."""
+
+from __future__ import annotations
+
+from totonoe.v1 import operations_pb2 as pb
+from totonoe_core import limits
+from totonoe_core.errors import NotFound, TotonoeError
+from totonoe_server import codec_operations as codec
+from totonoe_server.calls import Calls, Context
+from totonoe_server.codec import collection_name
+from totonoe_server.pending import answer_of
+
+
+class HistoryCalls(Calls):
+    """Undo, History and ListOperations over an engine."""
+
+    async def Undo(self, request: pb.UndoRequest, _: Context) -> pb.UndoResponse:
+        """Takes an operation back."""
+        if request.dry_run:
+            return await self._undo_previewed(request)
+        try:
+            applied = await self._apply(request, codec.undo_from_wire(request))
+        except NotFound as error:
+            return await self._collection_restored(request, error)
+        return codec.undone_to_wire(applied)
+
+    async def _undo_previewed(self, request: pb.UndoRequest) -> pb.UndoResponse:
+        collection, command = collection_name(request.collection), codec.undo_from_wire(request)
+        revision, result = await answer_of(self._engine.preview_undo(collection, command))
+        return codec.undo_preview_to_wire(result, revision)
+
+    async def _collection_restored(
+        self, request: pb.UndoRequest, error: NotFound
+    ) -> pb.UndoResponse:
+        """The answer of an Undo that means the DeleteCollection of a collection.
+
+        Once it is back, a retry finds the collection without the operation: the catalogue has
+        the first answer. What is not in the catalogue either is the error that was met first.
+        """
+        gone = error.reason == "COLLECTION_NOT_FOUND"
+        retried = error.reason == "OPERATION_NOT_FOUND" and request.operation_id
+        if not request.target_operation_id or not (gone or retried):
+            raise error
+        try:
+            restored = await answer_of(
+                self._engine.restore_collection(
+                    collection_name(request.collection),
+                    request.operation_id,
+                    target_operation_id=request.target_operation_id,
+                    agent_id=request.agent_id,
+                )
+            )
+        except TotonoeError:
+            if retried:
+                raise error from None
+            raise
+        return codec.restored_to_wire(*restored)
+
+    async def History(self, request: pb.HistoryRequest, _: Context) -> pb.HistoryResponse:
+        """One page of what a memory was."""
+        page = await answer_of(
+            self._engine.history(
+                collection_name(request.collection),
+                request.agent_id,
+                request.memory_id,
+                request.page_size or limits.PAGE_SIZE_DEFAULT,
+                request.page_token,
+            )
+        )
+        return codec.history_to_wire(page)
+
+    async def ListOperations(
+        self, request: pb.ListOperationsRequest, _: Context
+    ) -> pb.ListOperationsResponse:
+        """One page of operations."""
+        page = await answer_of(
+            self._engine.operations(
+                collection_name(request.collection),
+                request.agent_id,
+                codec.operations_from_wire(request),
+                request.page_size or limits.PAGE_SIZE_DEFAULT,
+                request.page_token,
+            )
+        )
+        return codec.operations_to_wire(page)
