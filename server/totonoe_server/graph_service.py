@@ -12,7 +12,7 @@ from totonoe_server.codec_answers import gotten_to_wire
 from totonoe_server.pending import answer_of
 
 MERGED_BYTES_MAX = 1024 * 1024
-"""Of an answer of Merge besides the sources: the merged memory, what is lost, the guard's report."""
+"""Of a Merge's answer besides the sources: the merged memory, what is lost, the guard's report."""
 
 
 class GraphCalls(Calls):

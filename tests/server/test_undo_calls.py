@@ -1,0 +1,284 @@
+"""What the server does by itself around Undo, Merge, Forget, Purge and reads of the past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+import pytest
+
+from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import graph_pb2, operations_pb2, types_pb2
+from totonoe.v1 import memory_service_pb2 as pb
+from totonoe_core import commands, errors, limits, records
+from totonoe_core.commands import Applied, CollectionInfo, Forgotten, Merged, Undone
+from totonoe_core.guard import policy
+from totonoe_core.queries import (
+    AsOf,
+    EpisodePage,
+    EpisodeRead,
+    Filter,
+    Gotten,
+    HistoryPage,
+    Neighborhood,
+    NeighborsQuery,
+    OperationFilter,
+    OperationPage,
+    Page,
+)
+from totonoe_core.records import ANY_TIME
+
+IDS = [f"mem_{number:012x}" for number in range(64)]
+OPERATION = commands.OperationInfo(3, "op_3", "ann", "Forget", "old", 0, (IDS[0],))
+NO_COLLECTION = errors.NotFound("COLLECTION_NOT_FOUND", kind="collection", name="c")
+NO_OPERATION = errors.NotFound("OPERATION_NOT_FOUND", kind="operation", name="op_3")
+
+
+def memory_of(size_bytes: int) -> records.Memory:
+    """A stored memory of some length."""
+    return records.Memory(
+        1, IDS[0], "x" * size_bytes, b"h" * 16, b"", "", records.Fields(), 0, 0,
+        records.Status.ACTIVE, "", 1,
+    )  # fmt: skip
+
+
+def info_of(name: str) -> CollectionInfo:
+    """A collection as it is made."""
+    return CollectionInfo(
+        name, "", policy.PRESETS[policy.Preset.STANDARD], policy.DiversityPolicy(),
+        policy.DecayPolicy(), records.ModelIdentity("none", "", "", 0), 0, 8, 1,
+    )  # fmt: skip
+
+
+def answers(**by_name: Any) -> Any:
+    """An engine that answers calls by their names."""
+    return lambda name, *_, **__: by_name[name]
+
+
+# -- Undo
+
+
+def test_undo_is_applied_and_its_dry_run_only_looked_at(fake):
+    undone = Undone(True, OPERATION)
+    fake.engine.behave = answers(apply=Applied("op_4", 4, (undone,)), preview_undo=(3, undone))
+    request = operations_pb2.UndoRequest(agent_id="ann", target_revision=3, operation_id="op_4")
+    answer = fake.memory.Undo(request, timeout=10)
+    assert (answer.revision, answer.operation_id, answer.dry_run) == (4, "op_4", False)
+    command = commands.Undo("ann", revision=3)
+    assert fake.engine.calls == [("apply", "default", "op_4", (command,))]
+    request.dry_run = True
+    answer = fake.memory.Undo(request, timeout=10)
+    assert (answer.revision, answer.operation_id, answer.dry_run) == (3, "", True)
+    assert fake.engine.calls[1:] == [("preview_undo", "default", command)]
+
+
+def test_undo_refused_by_conflicts_is_aborted_and_tells_them(fake, fails):
+    fake.engine.behave = answers(apply=errors.UndoRefused(3, ["mem_a was changed by 5"]))
+    failure = fails(fake.memory.Undo, operations_pb2.UndoRequest(target_revision=3))
+    assert (failure.code, failure.reason) == (grpc.StatusCode.ABORTED, "UNDO_CONFLICT")
+    assert failure.details["conflicts"] == "mem_a was changed by 5"
+
+
+def test_undo_with_a_deleted_collections_name_brings_it_back(fake):
+    restored = (info_of("c"), "op_9", False)
+    fake.engine.behave = answers(apply=NO_COLLECTION, restore_collection=restored)
+    request = operations_pb2.UndoRequest(
+        collection="c", operation_id="op_9", target_operation_id="op_3"
+    )
+    answer = fake.memory.Undo(request, timeout=10)
+    assert (answer.undone, answer.collection.name, answer.revision) == (True, "c", 8)
+    assert (answer.operation_id, answer.replayed) == ("op_9", False)
+    assert fake.engine.calls[1] == ("restore_collection", "c", "op_9")
+
+
+def test_undo_with_a_deleted_collections_name_is_replayed_once_it_is_back(fake):
+    restored = (info_of("c"), "op_9", True)
+    fake.engine.behave = answers(apply=NO_OPERATION, restore_collection=restored)
+    request = operations_pb2.UndoRequest(
+        collection="c", operation_id="op_9", target_operation_id="op_3"
+    )
+    assert fake.memory.Undo(request, timeout=10).replayed
+
+
+@pytest.mark.parametrize(
+    ("target", "met", "then", "reason"),
+    [
+        ({"target_revision": 3}, NO_COLLECTION, None, "COLLECTION_NOT_FOUND"),
+        ({"target_revision": 3}, NO_OPERATION, None, "OPERATION_NOT_FOUND"),
+        ({"target_operation_id": "op_3"}, NO_OPERATION, None, "OPERATION_NOT_FOUND"),
+        (
+            {"target_operation_id": "op_3", "operation_id": "op_9"},
+            NO_OPERATION,
+            errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c"),
+            "OPERATION_NOT_FOUND",
+        ),
+        ({"target_operation_id": "op_3"}, NO_COLLECTION, NO_OPERATION, "OPERATION_NOT_FOUND"),
+    ],
+    ids=["revision", "revision of none", "id without a retry", "live collection", "unknown id"],
+)
+def test_undo_that_means_no_deleted_collection_names_what_is_missing(
+    fake, fails, target, met, then, reason
+):
+    fake.engine.behave = answers(apply=met, restore_collection=then)
+    failure = fails(fake.memory.Undo, operations_pb2.UndoRequest(collection="c", **target))
+    assert (failure.code, failure.reason) == (grpc.StatusCode.NOT_FOUND, reason)
+    assert len(fake.engine.calls) == (1 if then is None else 2)
+
+
+def test_undo_whose_answer_would_be_too_long_is_done_and_answered(fake):
+    many = (memory_of(limits.CONTENT_BYTES_MAX),) * 600
+    fake.engine.behave = answers(apply=Applied("op_4", 4, (Undone(True, OPERATION, many),)))
+    answer = fake.memory.Undo(operations_pb2.UndoRequest(target_revision=3), timeout=10)
+    assert (answer.undone, len(answer.memories)) == (True, 0)
+    assert list(answer.operation.memory_ids) == [IDS[0]]
+
+
+# -- Merge and Forget: measured before anything is changed
+
+
+def test_merge_of_few_is_applied_at_once_and_of_many_measured_first(fake):
+    merged = Applied("op_4", 4, (Merged(True, memory_of(1), ()),))
+    fake.engine.behave = answers(apply=merged, get=Gotten(3, (memory_of(1),), ()))
+    for count, calls in ((15, ["apply"]), (16, ["get", "apply"])):
+        fake.engine.calls.clear()
+        request = graph_pb2.MergeRequest(keep_id=IDS[63], remove_ids=IDS[:count])
+        assert fake.memory.Merge(request, timeout=10).merged
+        assert [call[0] for call in fake.engine.calls] == calls
+
+
+def test_merge_whose_answer_would_be_too_long_changes_nothing(fake, fails):
+    many = (memory_of(limits.MESSAGE_BYTES_MAX // 16),) * 16
+    fake.engine.behave = answers(get=Gotten(3, many, ()))
+    request = graph_pb2.MergeRequest(keep_id=IDS[63], remove_ids=IDS[:16])
+    failure = fails(fake.memory.Merge, request)
+    assert (failure.reason, failure.details["field"]) == ("LIMIT_EXCEEDED", "remove_ids")
+    assert [call[0] for call in fake.engine.calls] == ["get"]
+
+
+def test_forget_of_many_is_measured_without_the_revisions_it_expects(fake):
+    forgotten = Forgotten((), (), 0)
+    fake.engine.behave = answers(
+        apply=Applied("op_4", 4, (forgotten,)), preview_forget=(3, forgotten)
+    )
+    request = pb.ForgetRequest(ids=IDS[:17], expected_revisions={IDS[1]: 2, IDS[0]: 1})
+    fake.memory.Forget(request, timeout=10)
+    (_, _, measured), (_, _, _, (applied,)) = fake.engine.calls
+    assert (measured.ids, measured.expected_revisions) == (tuple(IDS[:17]), ())
+    assert applied.expected_revisions == ((IDS[0], 1), (IDS[1], 2))
+
+
+def test_forget_by_filter_only_tells(fake, fails):
+    found = Forgotten((memory_of(1),), (), 2)
+    fake.engine.behave = answers(preview_forget_filter=(3, found, 1200))
+    request = pb.ForgetRequest(agent_id="ann", filter={"tags": ["x"]}, dry_run=True)
+    answer = fake.memory.Forget(request, timeout=10)
+    assert (answer.matching_count, len(answer.forgotten), answer.unlinked_count) == (1200, 1, 2)
+    assert answer.dry_run
+    where = Filter(tags=("x",))
+    assert fake.engine.calls == [("preview_forget_filter", "default", "ann", where)]
+    many = Forgotten((memory_of(limits.CONTENT_BYTES_MAX),) * 600, (), 0)
+    fake.engine.behave = answers(preview_forget_filter=(3, many, 600))
+    failure = fails(fake.memory.Forget, request)
+    assert (failure.reason, failure.details["field"]) == ("LIMIT_EXCEEDED", "filter")
+
+
+# -- Purge and settings
+
+
+def test_purge_is_applied_and_its_dry_run_only_looked_at(fake):
+    purged = commands.Purged((IDS[0],), ())
+    fake.engine.behave = answers(apply=Applied("op_4", 4, (purged,)), preview_purge=(3, purged))
+    request = admin_pb.PurgeRequest(operation_id="op_4", ids=IDS[:1])
+    answer = fake.admin.Purge(request, timeout=10)
+    assert (answer.revision, answer.dry_run, list(answer.purged_ids)) == (4, False, IDS[:1])
+    command = commands.Purge("", (IDS[0],))
+    assert fake.engine.calls == [("apply", "default", "op_4", (command,))]
+    request.dry_run = True
+    answer = fake.admin.Purge(request, timeout=10)
+    assert (answer.revision, answer.dry_run, answer.operation_id) == (3, True, "")
+    assert fake.engine.calls[1:] == [("preview_purge", "default", command)]
+
+
+@pytest.mark.parametrize(
+    ("said", "days"), [({}, 0.0), ({"retention": {"purge_forgotten_days": 30}}, 30.0)]
+)
+def test_create_collection_says_what_is_purged_by_itself(fake, said, days):
+    asked: dict[str, Any] = {}
+
+    def behave(_: str, *__: Any, **settings: Any) -> Any:
+        asked.update(settings)
+        return info_of("c"), "op_1", False
+
+    fake.engine.behave = behave
+    request = admin_pb.CreateCollectionRequest(name="c", **said)
+    fake.admin.CreateCollection(request, timeout=10)
+    assert asked["retention"] == policy.RetentionPolicy(days)
+
+
+# -- Reads
+
+
+def test_reads_of_the_past_hand_on_the_moment(fake):
+    asked: list[dict[str, Any]] = []
+
+    def behave(name: str, *_: Any, **rest: Any) -> Any:
+        asked.append(rest)
+        return Gotten(9, (), (), as_of_revision=4) if name == "get" else Page(9, (), "", 4)
+
+    fake.engine.behave = behave
+    got = fake.memory.Get(
+        pb.GetRequest(ids=IDS[:1], as_of={"revision": 4}, follow_superseded=True), timeout=10
+    )
+    page = fake.memory.List(pb.ListRequest(as_of={"time": {"seconds": 5}}), timeout=10)
+    assert (got.as_of_revision, page.as_of_revision) == (4, 4)
+    assert asked == [
+        {"as_of": AsOf(4), "follow_superseded": True},
+        {"as_of": AsOf(time_us=5_000_000)},
+    ]
+
+
+def test_revision_to_come_is_out_of_range(fake, fails):
+    fake.engine.behave = answers(get=errors.OutOfRange(field="as_of.revision", got=9, newest=4))
+    failure = fails(fake.memory.Get, pb.GetRequest(ids=IDS[:1], as_of={"revision": 9}))
+    assert failure.code is grpc.StatusCode.OUT_OF_RANGE
+    assert (failure.reason, failure.details["newest"]) == ("REVISION_OUT_OF_RANGE", "4")
+
+
+def test_reads_have_their_defaults(fake):
+    episode = records.Episode("ep_a", "s", (), 0, 0, 3, "", False, 0, 1)
+    fake.engine.behave = answers(
+        history=HistoryPage(9, (), ""),
+        operations=OperationPage(9, (), ""),
+        episode=EpisodeRead(9, episode),
+        episodes=EpisodePage(9, (), ""),
+        neighbors=Neighborhood(9, (), False),
+    )
+    size = limits.PAGE_SIZE_DEFAULT
+    for method, request, call in (
+        ("History", operations_pb2.HistoryRequest(memory_id="m"), ("history", "m", size, "")),
+        (
+            "ListOperations",
+            operations_pb2.ListOperationsRequest(),
+            ("operations", OperationFilter(), size, ""),
+        ),
+        ("GetEpisode", graph_pb2.GetEpisodeRequest(id="ep_a"), ("episode", "ep_a", False)),
+        ("ListEpisodes", graph_pb2.ListEpisodesRequest(), ("episodes", ANY_TIME, "", size, "")),
+    ):
+        request.agent_id = "ann"
+        assert getattr(fake.memory, method)(request, timeout=10).revision == 9
+        name, *rest = call
+        assert fake.engine.calls[-1] == (name, "default", "ann", *rest)
+    fake.memory.Neighbors(graph_pb2.NeighborsRequest(ids=IDS[:1]), timeout=10)
+    assert fake.engine.calls[-1] == ("neighbors", "default", NeighborsQuery("", (IDS[0],)))
+
+
+def test_link_types_of_the_contract_are_all_taken(fake):
+    def behave(_: str, __: str, ___: str, asked: tuple[commands.LinkMemories]) -> Any:
+        link = records.Link(IDS[1], asked[0].type, 0.5)
+        back = records.Link(IDS[0], asked[0].type.inverse, 0.5)
+        return Applied("op", 1, (commands.Linked(link, back, True),))
+
+    fake.engine.behave = behave
+    for number in range(1, len(types_pb2.LinkType.values())):
+        request = pb.LinkRequest(source_id=IDS[0], target_id=IDS[1], type=number)
+        assert fake.memory.Link(request, timeout=10).link.type == number
