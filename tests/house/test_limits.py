@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from totonoe_core import limits
 
+PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 VALUES = {name: value for name, value in vars(limits).items() if name.isupper()}
 
 
@@ -12,6 +16,14 @@ def test_limits_are_positive_whole_numbers() -> None:
     for name, value in VALUES.items():
         assert type(value) is int, name
         assert value > 0, name
+
+
+def test_docs_show_every_limit_with_its_value() -> None:
+    shown = {}
+    for names, values in re.findall(r"^\| (`[^|]*`) \| ([\d, ]+) \|", PAGE.read_text(), re.M):
+        pairs = zip(re.findall(r"`(\w+)`", names), values.split(","), strict=True)
+        shown.update({name: int(value) for name, value in pairs})
+    assert {name: shown.get(name) for name in VALUES} == VALUES
 
 
 def test_defaults_and_least_values_lie_within_their_limits() -> None:
