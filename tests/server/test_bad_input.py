@@ -11,6 +11,7 @@ from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import graph_pb2, operations_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core import limits
 
@@ -144,6 +145,38 @@ READS = {
     "list page size below 0": ("List", {"page_size": -1}, "OUT_OF_RANGE"),
     "list page token": ("List", {"page_token": "nonsense"}, "BAD_PAGE_TOKEN"),
     "list values": ("List", {"filter": {"tags": ["a"] * 101}}, "LIMIT_EXCEEDED"),
+    "get as of no moment": ("Get", {"ids": [UNKNOWN_ID], "as_of": {}}, "MISSING_FIELD"),
+    "get as of an impossible time": (
+        "Get",
+        {"ids": [UNKNOWN_ID], "as_of": {"time": {"nanos": -1}}},
+        "BAD_TIME",
+    ),
+    "get as of a revision below 0": (
+        "Get",
+        {"ids": [UNKNOWN_ID], "as_of": {"revision": -1}},
+        "REVISION_OUT_OF_RANGE",
+    ),
+    "list as of a revision to come": (
+        "List",
+        {"as_of": {"revision": 2**40}},
+        "REVISION_OUT_OF_RANGE",
+    ),
+    "list page token of the past": (
+        "List",
+        {"as_of": {"revision": 0}, "page_token": "nonsense"},
+        "BAD_PAGE_TOKEN",
+    ),
+    "recall as of no moment": ("Recall", {"text": "a", "as_of": {}}, "MISSING_FIELD"),
+    "check supersedes too many": (
+        "Check",
+        {"memory": {"content": "a"}, "supersede_ids": [UNKNOWN_ID] * 17},
+        "LIMIT_EXCEEDED",
+    ),
+    "check supersedes a bad id": (
+        "Check",
+        {"memory": {"content": "a"}, "supersede_ids": ["nonsense"]},
+        "BAD_NAME",
+    ),
     "list times": (
         "List",
         {"filter": {"created": {"from_time": {"seconds": 2}, "to_time": {"seconds": 1}}}},
@@ -157,6 +190,196 @@ def test_read_is_refused(wire, fails, name):
     method, request, reason = READS[name]
     failure = fails(getattr(wire.memory, method), getattr(pb, f"{method}Request")(**request))
     assert failure.reason == reason
+
+
+UNKNOWN_EPISODE = "ep_0123456789abcdef"
+RELATIONS = {
+    "neighbors of nothing": ("Neighbors", {}, "MISSING_FIELD"),
+    "neighbors of too many": ("Neighbors", {"ids": [UNKNOWN_ID] * 101}, "LIMIT_EXCEEDED"),
+    "neighbors of a bad id": ("Neighbors", {"ids": ["nonsense"]}, "BAD_NAME"),
+    "neighbors of an unknown id": ("Neighbors", {"ids": [UNKNOWN_ID]}, "MEMORY_NOT_FOUND"),
+    "neighbors depth": ("Neighbors", {"ids": [UNKNOWN_ID], "depth": 6}, "OUT_OF_RANGE"),
+    "neighbors depth below 0": ("Neighbors", {"ids": [UNKNOWN_ID], "depth": -1}, "OUT_OF_RANGE"),
+    "neighbors limit": ("Neighbors", {"ids": [UNKNOWN_ID], "limit": 1001}, "OUT_OF_RANGE"),
+    "neighbors type": ("Neighbors", {"ids": [UNKNOWN_ID], "types": [99]}, "UNKNOWN_ENUM"),
+    "neighbors type unsaid": ("Neighbors", {"ids": [UNKNOWN_ID], "types": [0]}, "UNKNOWN_ENUM"),
+    "neighbors decay": ("Neighbors", {"ids": [UNKNOWN_ID], "hop_decay": 0.0}, "OUT_OF_RANGE"),
+    "neighbors confidence": (
+        "Neighbors",
+        {"ids": [UNKNOWN_ID], "min_confidence": float("nan")},
+        "OUT_OF_RANGE",
+    ),
+    "merge of nothing": ("Merge", {}, "BAD_NAME"),
+    "merge into nothing": ("Merge", {"keep_id": UNKNOWN_ID}, "MISSING_FIELD"),
+    "merge of too many": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID] * 65},
+        "LIMIT_EXCEEDED",
+    ),
+    "merge of a bad id": ("Merge", {"keep_id": UNKNOWN_ID, "remove_ids": ["x"]}, "BAD_NAME"),
+    "merge of an unknown id": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID[:-1] + "0"]},
+        "MEMORY_NOT_FOUND",
+    ),
+    "merge of a vector alone": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID], "vector": vector(1.0)},
+        "MISSING_FIELD",
+    ),
+    "merge of a blank text": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID], "content": " "},
+        "EMPTY_TEXT",
+    ),
+    "merge of a long text": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID], "content": "x" * 32_769},
+        "LIMIT_EXCEEDED",
+    ),
+    "merge expects revision 0": (
+        "Merge",
+        {
+            "keep_id": UNKNOWN_ID,
+            "remove_ids": [UNKNOWN_ID],
+            "expected_revisions": {UNKNOWN_ID: 0},
+        },
+        "OUT_OF_RANGE",
+    ),
+    "merge expects of a bad id": (
+        "Merge",
+        {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID], "expected_revisions": {"x": 1}},
+        "BAD_NAME",
+    ),
+    "episode of nothing": ("CreateEpisode", {}, "MISSING_FIELD"),
+    "episode without a summary": (
+        "CreateEpisode",
+        {"episode": {"memory_ids": [UNKNOWN_ID]}},
+        "EMPTY_TEXT",
+    ),
+    "episode without memories": ("CreateEpisode", {"episode": {"summary": "s"}}, "MISSING_FIELD"),
+    "episode of too many": (
+        "CreateEpisode",
+        {"episode": {"summary": "s", "memory_ids": [f"mem_{n:012x}" for n in range(1001)]}},
+        "LIMIT_EXCEEDED",
+    ),
+    "episode of an unknown id": (
+        "CreateEpisode",
+        {"episode": {"summary": "s", "memory_ids": [UNKNOWN_ID]}},
+        "MEMORY_NOT_FOUND",
+    ),
+    "episode importance": (
+        "CreateEpisode",
+        {"episode": {"summary": "s", "memory_ids": [UNKNOWN_ID], "importance": 0}},
+        "OUT_OF_RANGE",
+    ),
+    "get a bad episode": ("GetEpisode", {"id": UNKNOWN_ID}, "BAD_NAME"),
+    "get no episode": ("GetEpisode", {}, "BAD_NAME"),
+    "get an unknown episode": ("GetEpisode", {"id": UNKNOWN_EPISODE}, "EPISODE_NOT_FOUND"),
+    "delete a bad episode": ("DeleteEpisode", {"id": "x"}, "BAD_NAME"),
+    "delete an unknown episode": ("DeleteEpisode", {"id": UNKNOWN_EPISODE}, "EPISODE_NOT_FOUND"),
+    "list episodes size": ("ListEpisodes", {"page_size": 1001}, "OUT_OF_RANGE"),
+    "list episodes token": ("ListEpisodes", {"page_token": "x"}, "BAD_PAGE_TOKEN"),
+    "list episodes of a bad id": ("ListEpisodes", {"memory_id": "x"}, "BAD_NAME"),
+    "list episodes times": (
+        "ListEpisodes",
+        {"time": {"from_time": {"seconds": 2}, "to_time": {"seconds": 1}}},
+        "BAD_TIME",
+    ),
+}
+OPERATIONS = {
+    "undo of nothing": ("Undo", {}, "MISSING_FIELD"),
+    "undo of revision 0": ("Undo", {"target_revision": 0}, "MISSING_FIELD"),
+    "undo of a revision below 0": ("Undo", {"target_revision": -1}, "OUT_OF_RANGE"),
+    "undo of a revision to come": ("Undo", {"target_revision": 2**40}, "OPERATION_NOT_FOUND"),
+    "undo of an unknown id": ("Undo", {"target_operation_id": "x"}, "OPERATION_NOT_FOUND"),
+    "undo of an unknown id with its own": (
+        "Undo",
+        {"target_operation_id": "x", "operation_id": "y"},
+        "OPERATION_NOT_FOUND",
+    ),
+    "undo of a long id": ("Undo", {"target_operation_id": "x" * 129}, "LIMIT_EXCEEDED"),
+    "undo for a long reason": (
+        "Undo",
+        {"target_revision": 1, "reason": "x" * 1025},
+        "LIMIT_EXCEEDED",
+    ),
+    "undo in an unknown collection": (
+        "Undo",
+        {"collection": "nothing-here", "target_revision": 1},
+        "COLLECTION_NOT_FOUND",
+    ),
+    "dry run of undo of an unknown id": (
+        "Undo",
+        {"target_operation_id": "x", "dry_run": True},
+        "OPERATION_NOT_FOUND",
+    ),
+    "history of nothing": ("History", {}, "BAD_NAME"),
+    "history of an unknown id": ("History", {"memory_id": UNKNOWN_ID}, "MEMORY_NOT_FOUND"),
+    "history size": ("History", {"memory_id": UNKNOWN_ID, "page_size": -1}, "OUT_OF_RANGE"),
+    "operations size": ("ListOperations", {"page_size": 1001}, "OUT_OF_RANGE"),
+    "operations token": ("ListOperations", {"page_token": "x"}, "BAD_PAGE_TOKEN"),
+    "operations agents": ("ListOperations", {"agent_ids": ["a"] * 101}, "LIMIT_EXCEEDED"),
+    "operations kinds": ("ListOperations", {"kinds": ["Forget"] * 101}, "LIMIT_EXCEEDED"),
+    "operations of a bad id": ("ListOperations", {"memory_id": "x"}, "BAD_NAME"),
+    "operations NUL": ("ListOperations", {"reason_contains": "\0"}, "NUL_IN_TEXT"),
+    "operations impossible time": (
+        "ListOperations",
+        {"time": {"from_time": {"nanos": -1}}},
+        "BAD_TIME",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_call_on_relations_is_refused(wire, fails, name):
+    method, request, reason = RELATIONS[name]
+    message = getattr(graph_pb2, f"{method}Request")(**request)
+    assert fails(getattr(wire.memory, method), message).reason == reason
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_call_on_operations_is_refused(wire, fails, name):
+    method, request, reason = OPERATIONS[name]
+    message = getattr(operations_pb2, f"{method}Request")(**request)
+    assert fails(getattr(wire.memory, method), message).reason == reason
+
+
+def test_forget_by_filter_is_refused_unless_it_only_tells(wire, fails):
+    base = {"filter": {"tags": ["x"]}}
+    for request, field in (
+        (base, "dry_run"),
+        (base | {"dry_run": True, "ids": [UNKNOWN_ID]}, "ids"),
+        (base | {"dry_run": True, "expected_revisions": {UNKNOWN_ID: 1}}, "expected_revisions"),
+        ({"filter": {"tags": ["a"] * 101}, "dry_run": True}, "filter.tags"),
+        ({"dry_run": True}, "ids"),
+        ({"ids": [UNKNOWN_ID], "expected_revisions": {"x": 1}}, "expected_revisions"),
+    ):
+        failure = fails(wire.memory.Forget, pb.ForgetRequest(**request))
+        assert (failure.code, failure.details["field"]) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            field,
+        )
+
+
+def test_merge_of_what_cannot_become_one_is_refused(wire, fails):
+    collection = wire.collection()
+    state = wire.remember("The lamp is broken.", collection).memory_id
+    other = wire.remember("Bob moved to Oslo.", collection).memory_id
+    log = wire.remember("It rained.", collection, kind="KIND_EVENT").memory_id
+    secret = wire.remember("Ann has a dog.", collection, private=True).memory_id
+    base = {"collection": collection, "keep_id": state}
+    for remove_ids, reason in (
+        ([log], "APPEND_ONLY"),
+        ([state], "BAD_MERGE"),
+        ([other, other], "BAD_MERGE"),
+        ([secret], "BAD_MERGE"),
+    ):
+        request = graph_pb2.MergeRequest(**base, remove_ids=remove_ids)
+        assert fails(wire.memory.Merge, request).reason == reason
+    wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=[other]), timeout=10)
+    request = graph_pb2.MergeRequest(**base, remove_ids=[other])
+    assert fails(wire.memory.Merge, request).reason == "NOT_ACTIVE"
 
 
 def test_page_token_of_another_query_is_refused(wire, fails):
@@ -314,6 +537,38 @@ ADMIN = {
     "delete without a name": ("DeleteCollection", {}, "MISSING_FIELD"),
     "delete an unknown one": ("DeleteCollection", {"name": "nothing"}, "COLLECTION_NOT_FOUND"),
     "delete the default": ("DeleteCollection", {"name": "default"}, "DEFAULT_COLLECTION"),
+    "create a retention": (
+        "CreateCollection",
+        {"name": "a", "retention": {"purge_forgotten_days": -1}},
+        "OUT_OF_RANGE",
+    ),
+    "update a retention": (
+        "UpdateCollection",
+        {
+            "collection": {"retention": {"purge_forgotten_days": float("nan")}},
+            "update_mask": {"paths": ["retention"]},
+        },
+        "OUT_OF_RANGE",
+    ),
+    "update an unknown part of retention": (
+        "UpdateCollection",
+        {"collection": {}, "update_mask": {"paths": ["retention.days"]}},
+        "BAD_UPDATE_MASK",
+    ),
+    "purge nothing": ("Purge", {}, "MISSING_FIELD"),
+    "purge too many": ("Purge", {"ids": [UNKNOWN_ID] * 1001}, "LIMIT_EXCEEDED"),
+    "purge a bad id": ("Purge", {"ids": ["x"]}, "BAD_NAME"),
+    "purge an unknown id": ("Purge", {"ids": [UNKNOWN_ID]}, "MEMORY_NOT_FOUND"),
+    "purge for a long reason": (
+        "Purge",
+        {"ids": [UNKNOWN_ID], "reason": "x" * 1025},
+        "LIMIT_EXCEEDED",
+    ),
+    "dry run of purge of an unknown id": (
+        "Purge",
+        {"ids": [UNKNOWN_ID], "dry_run": True},
+        "MEMORY_NOT_FOUND",
+    ),
     "compare nothing": ("Compare", {"text_a": "", "text_b": "a"}, "EMPTY_TEXT"),
     "compare NUL": ("Compare", {"text_a": "a", "text_b": "\0"}, "NUL_IN_TEXT"),
     "stats of an unknown one": ("Stats", {"collection": "nothing"}, "COLLECTION_NOT_FOUND"),
