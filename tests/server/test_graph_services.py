@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import grpc
 import pytest
 
@@ -18,7 +20,7 @@ def chain(wire):
     """A collection with four memories of which each is linked to the next, and their ids."""
     collection = wire.collection(guard={"link_distance_below": 0.0})
     ids = [wire.remember(text, collection).memory_id for text in TEXTS]
-    for source, target in zip(ids, ids[1:], strict=False):
+    for source, target in itertools.pairwise(ids):
         request = pb.LinkRequest(
             collection=collection, source_id=source, target_id=target, confidence=0.5,
             type="LINK_TYPE_CAUSES",
