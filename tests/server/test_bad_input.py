@@ -154,7 +154,7 @@ READS = {
     "get as of a revision below 0": (
         "Get",
         {"ids": [UNKNOWN_ID], "as_of": {"revision": -1}},
-        "REVISION_OUT_OF_RANGE",
+        "OUT_OF_RANGE",
     ),
     "list as of a revision to come": (
         "List",
