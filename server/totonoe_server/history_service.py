@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from totonoe.v1 import operations_pb2 as pb
 from totonoe_core import limits
-from totonoe_core.errors import NotFound, TotonoeError
+from totonoe_core.errors import NotFound
 from totonoe_server import codec_operations as codec
 from totonoe_server.calls import Calls, Context
 from totonoe_server.codec import collection_name
@@ -34,27 +34,22 @@ class HistoryCalls(Calls):
     ) -> pb.UndoResponse:
         """The answer of an Undo that means the DeleteCollection of a collection.
 
-        Once it is back, a retry finds the collection without the operation: the catalogue has
-        the first answer. What is not in the catalogue either is the error that was met first.
+        A retry finds the collection that is back, and the operation not in it: the catalogue has
+        the first answer. What is not there either is the error that was met first.
         """
-        gone = error.reason == "COLLECTION_NOT_FOUND"
-        retried = error.reason == "OPERATION_NOT_FOUND" and request.operation_id
-        if not request.target_operation_id or not (gone or retried):
+        reasons = ("COLLECTION_NOT_FOUND", "OPERATION_NOT_FOUND")
+        if not request.target_operation_id or error.reason not in reasons:
             raise error
+        future = self._engine.restore_collection(
+            collection_name(request.collection),
+            request.operation_id,
+            target_operation_id=request.target_operation_id,
+            agent_id=request.agent_id,
+        )
         try:
-            restored = await answer_of(
-                self._engine.restore_collection(
-                    collection_name(request.collection),
-                    request.operation_id,
-                    target_operation_id=request.target_operation_id,
-                    agent_id=request.agent_id,
-                )
-            )
-        except TotonoeError:
-            if retried:
-                raise error from None
-            raise
-        return codec.restored_to_wire(*restored)
+            return codec.restored_to_wire(*await answer_of(future))
+        except NotFound:
+            raise error from None
 
     async def History(self, request: pb.HistoryRequest, _: Context) -> pb.HistoryResponse:
         """One page of what a memory was."""

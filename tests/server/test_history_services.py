@@ -114,6 +114,8 @@ def test_undo_brings_a_deleted_collection_back_once(wire, fails, filled):
     assert contents(wire, collection) == list(TEXTS)
     assert wire.memory.Undo(request, timeout=20).replayed
     request.operation_id = "u2"
+    assert fails(wire.memory.Undo, request).reason == "COLLECTION_EXISTS"
+    request.target_operation_id = "d2"
     assert fails(wire.memory.Undo, request).reason == "OPERATION_NOT_FOUND"
 
 

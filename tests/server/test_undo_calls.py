@@ -32,6 +32,8 @@ IDS = [f"mem_{number:012x}" for number in range(64)]
 OPERATION = commands.OperationInfo(3, "op_3", "ann", "Forget", "old", 0, (IDS[0],))
 NO_COLLECTION = errors.NotFound("COLLECTION_NOT_FOUND", kind="collection", name="c")
 NO_OPERATION = errors.NotFound("OPERATION_NOT_FOUND", kind="operation", name="op_3")
+NO_MEMORY = errors.NotFound("MEMORY_NOT_FOUND", kind="memory", name="mem_a")
+TAKEN = errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c")
 
 
 def memory_of(size_bytes: int) -> records.Memory:
@@ -105,23 +107,19 @@ def test_undo_with_a_deleted_collections_name_is_replayed_once_it_is_back(fake):
     [
         ({"target_revision": 3}, NO_COLLECTION, None, "COLLECTION_NOT_FOUND"),
         ({"target_revision": 3}, NO_OPERATION, None, "OPERATION_NOT_FOUND"),
-        ({"target_operation_id": "op_3"}, NO_OPERATION, None, "OPERATION_NOT_FOUND"),
-        (
-            {"target_operation_id": "op_3", "operation_id": "op_9"},
-            NO_OPERATION,
-            errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c"),
-            "OPERATION_NOT_FOUND",
-        ),
-        ({"target_operation_id": "op_3"}, NO_COLLECTION, NO_OPERATION, "OPERATION_NOT_FOUND"),
+        ({"target_operation_id": "op_3"}, NO_MEMORY, None, "MEMORY_NOT_FOUND"),
+        ({"target_operation_id": "op_3"}, NO_OPERATION, NO_OPERATION, "OPERATION_NOT_FOUND"),
+        ({"target_operation_id": "op_3"}, NO_COLLECTION, NO_OPERATION, "COLLECTION_NOT_FOUND"),
+        ({"target_operation_id": "op_3"}, NO_OPERATION, TAKEN, "COLLECTION_EXISTS"),
     ],
-    ids=["revision", "revision of none", "id without a retry", "live collection", "unknown id"],
+    ids=["revision", "no such revision", "other", "no such id", "no deletion", "name taken"],
 )
-def test_undo_that_means_no_deleted_collection_names_what_is_missing(
+def test_undo_that_brings_no_collection_back_names_what_is_missing(
     fake, fails, target, met, then, reason
 ):
     fake.engine.behave = answers(apply=met, restore_collection=then)
     failure = fails(fake.memory.Undo, operations_pb2.UndoRequest(collection="c", **target))
-    assert (failure.code, failure.reason) == (grpc.StatusCode.NOT_FOUND, reason)
+    assert failure.reason == reason
     assert len(fake.engine.calls) == (1 if then is None else 2)
 
 

@@ -27,6 +27,7 @@ from totonoe_core.commands import (
     Undone,
 )
 from totonoe_core.guard.policy import (
+    NO_RETENTION,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -94,8 +95,12 @@ class Engine(Protocol):
     def preview_forget_filter(
         self, collection: str, agent_id: str, where: Filter
     ) -> Future[tuple[int, Forgotten, int]]:
-        """Revision, what a Forget of the oldest memories that meet a filter would answer, at most
-        IDS_PER_REQUEST_MAX, and how many meet it in all; changes nothing."""
+        """Revision, what a Forget of all that meet a filter would hide (the oldest
+        IDS_PER_REQUEST_MAX), and how many there are in all; changes nothing.
+
+        Empty `statuses` means ACTIVE only; those of memories that are gone already are
+        `InvalidArgument`.
+        """
         ...
 
     def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
@@ -207,7 +212,7 @@ class Engine(Protocol):
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
-        retention: RetentionPolicy,
+        retention: RetentionPolicy = NO_RETENTION,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes an empty collection; answers it, the operation id and `replayed`."""
         ...
@@ -232,9 +237,10 @@ class Engine(Protocol):
     def restore_collection(
         self, name: str, operation_id: str, *, target_operation_id: str, agent_id: str
     ) -> Future[tuple[CollectionInfo, str, bool]]:
-        """Brings a deleted collection back, named by the operation id of its DeleteCollection.
+        """Brings a deleted collection back; answers it, the operation id and `replayed`.
 
-        Answers it, the operation id and `replayed`; `NotFound` where that is no such operation.
+        `target_operation_id` is that of its deletion, `NotFound` (OPERATION_NOT_FOUND) if there
+        was none; the caller's own comes first. The name must be free (`AlreadyExists`).
         """
         ...
 
