@@ -64,6 +64,8 @@ def test_bytes_that_do_not_decode_are_malformed_message(fake, fails, method, dat
             data = b"\x0a\x04" + INVALID_UTF8
         call = fake.channel.stream_stream(method)
         failure = fails(call, iter([data]))
+    elif method.endswith("Watch"):
+        failure = fails(fake.channel.unary_stream(method), data)
     else:
         if method.endswith(("ListCollections", "UpdateCollection", "Stats")):
             data = NOT_A_MESSAGE
