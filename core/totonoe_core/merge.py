@@ -160,10 +160,6 @@ def links_after(
 
 # -- What a merged text loses
 
-_NAMES_READ_CHARS_MAX = 8_000
-"""Of all sources together: names take a reader, up to 10 us a code point."""
-_SCANNED_CHARS_MAX = 64 * 1024
-"""Of all sources together: values take up to 4 us a code point."""
 # A letter or figure of a script that parts words by spaces.
 _WORDY = rf"[^\W{HAN_KANA}\uac00-\ud7af]"
 
@@ -181,8 +177,8 @@ def lost_details(sources: Iterable[tuple[str, str]], merged_text: str) -> tuple[
     Parameters
     ----------
     sources : iterable of (str, str)
-        Memory id and text. Beyond 65,536 code points of all of them nothing is looked for,
-        beyond 8,000 no names.
+        Memory id and text. Beyond LOST_SCANNED_CHARS_MAX code points of all of them nothing is
+        looked for, beyond LOST_READ_CHARS_MAX no names.
     merged_text : str
 
     Returns
@@ -192,7 +188,7 @@ def lost_details(sources: Iterable[tuple[str, str]], merged_text: str) -> tuple[
         LOST_DETAILS_MAX.
     """
     lost: list[LostDetail] = []
-    scanned, read_chars = _SCANNED_CHARS_MAX, _NAMES_READ_CHARS_MAX
+    scanned, read_chars = limits.LOST_SCANNED_CHARS_MAX, limits.LOST_READ_CHARS_MAX
     kept: dict[str, frozenset[str]] = {}
     folded = merged_text.casefold()
     for memory_id, text in sources:
@@ -240,7 +236,7 @@ def _keys(text: str, language: str) -> frozenset[str]:
     """Keys of all that a merged text has, in the source's language and in its own."""
     keys: set[str] = set()
     for one in {language, *languages(text)[:1]}:
-        for start, end, type_, key in _details(text, one, _NAMES_READ_CHARS_MAX):
+        for start, end, type_, key in _details(text, one, limits.LOST_READ_CHARS_MAX):
             keys.add(key)
             if type_ is PieceType.QUOTE:
                 inside = text[start + 1 : end - 1]

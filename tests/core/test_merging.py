@@ -22,6 +22,7 @@ from support.engines import (
     vector_at,
     vector_of,
 )
+from support.judges import ScriptedJudge, service
 from totonoe_core import errors, limits
 from totonoe_core.commands import Merged, Remember
 from totonoe_core.queries import Filter, RecallMode, RecallQuery
@@ -34,6 +35,7 @@ from totonoe_core.records import (
     StateKind,
     Status,
     TypedKey,
+    Verdict,
 )
 from totonoe_core.store.collection_file import Touched
 
@@ -270,6 +272,20 @@ class TestRefused:
         assert refused(store, late, errors.StaleRevision).details["name"] == keep
         assert refused(store, merge(keep, one), errors.Precondition).reason == "NOT_ACTIVE"
 
+    def test_of_two_at_once_one_wins(self, store: Store) -> None:
+        keep, one = store.save("first"), store.save("second")
+        expected = tuple((each, store.one(each).revision) for each in (keep, one))
+        futures = [
+            store.engine.apply("default", "", [command])
+            for command in (
+                merge(keep, one, expected_revisions=expected),
+                merge(one, keep, agent="ben", expected_revisions=expected),
+            )
+        ]
+        failed = [future.exception(WAIT_S) for future in futures]
+        assert [type(error) for error in failed] == [type(None), errors.StaleRevision]
+        assert live(store) == [keep]
+
     def test_changed_source_is_told_by_every_name_and_others_pass(self, store: Store) -> None:
         keep, one = store.save("first"), store.save("second", external_id="x")
         third = store.save("third")
@@ -336,6 +352,19 @@ class TestGuard:
         assert store.do(merge(keep, one)).memory.fields.key == key
         answer = store.do(remember("Now it is 81", key=key))
         assert answer.superseded_ids == (keep,)
+
+    def test_judge_is_asked_about_a_third(self, tmp_path: Path) -> None:
+        judge = ScriptedJudge(Verdict.DUPLICATE)
+        with opened(tmp_path / "judged", judging=service(judge)) as store:
+            base = vector_of("base")
+            third = store.save("The customer is happy with the answer", vector=base)
+            keep, one = store.save("first"), store.save("second")
+            content = "The customer is glad about the answer"
+            command = merge(keep, one, content=content, vector=vector_at(base, 0.9))
+            answer = store.do(command)
+            assert (answer.merged, answer.guard.duplicate.memory_id) == (False, third)
+            assert len(judge.pairs) == 1
+            judge.release()
 
 
 class TestLinks:
