@@ -261,6 +261,13 @@ def command(value: Command, now_us: int) -> None:
             count(len(value.supersede_ids), "supersede_ids", limits.SUPERSEDE_IDS_MAX)
             for one in value.supersede_ids:
                 memory_id(one, "supersede_ids")
+            if value.supersede_ids and value.fields.kind is not Kind.STATE:
+                raise InvalidArgument(
+                    "UNKNOWN_ENUM",
+                    field="memory.kind",
+                    got=value.fields.kind.value,
+                    allowed="state, for a memory that takes the place of others",
+                )
         case Update():
             memory_id(value.memory_id, "memory_id")
             if not value.mask or not SETTABLE.issuperset(value.mask):

@@ -20,6 +20,7 @@ from totonoe_core.commands import (
     CreateEpisode,
     Forget,
     LinkMemories,
+    Merge,
     Remember,
     Remembered,
     UnlinkMemories,
@@ -300,3 +301,15 @@ class HeldEmbedding(InProcessEmbedding):
 def numbered(prefix: str) -> Iterator[str]:
     """prefix 1, prefix 2, ..."""
     return (f"{prefix} {number}" for number in itertools.count(1))
+
+
+def merge(keep: str, *removed: str, agent: str = "anna", **more: Any) -> Merge:
+    """A Merge; a new text brings its own vector unless it is `text_only`."""
+    content, vector = more.get("content", ""), more.pop("vector", None)
+    if more.pop("text_only", False):
+        vector = b""
+    elif vector is None:
+        vector = np.asarray(vector_of(content), "<f4").tobytes() if content else b""
+    else:
+        vector = np.asarray(vector, "<f4").tobytes()
+    return Merge(agent, keep, removed, vector=vector, **more)

@@ -41,7 +41,9 @@ from totonoe_core.engine import calibrating, past, reading
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
+from totonoe_core.engine.ledger import Ledger
 from totonoe_core.engine.reads import Reads
+from totonoe_core.engine.remembering import superseded
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
@@ -282,14 +284,17 @@ class Collection:
             force=command.force,
         )
 
+        def asked() -> GuardedText:
+            return replace(text, replaced=superseded(Ledger(self._state), command))
+
         def by_text() -> GuardReport | None:
-            return Guarding(self._state).by_text(text, self._clock())
+            return Guarding(self._state).by_text(asked(), self._clock())
 
         def by_all(found: Vector, may_ask: bool) -> Checked:
             self._state.check_dimension(len(found))
             features = Features.of(command.content, found, self._state.index.tokenizer)
             guarding = Guarding(self._state, self._judging)
-            report, _ = guarding.by_all(text, features, self._clock(), may_ask)
+            report, _ = guarding.by_all(asked(), features, self._clock(), may_ask)
             return self._checked_answer(report)
 
         def decided(found: Vector) -> Future[Checked]:

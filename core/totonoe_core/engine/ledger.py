@@ -6,7 +6,7 @@ operation's list of what it touched belong together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from totonoe_core.errors import (
     StaleRevision,
 )
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Link, LinkType, Memory, Status
+from totonoe_core.records import Kind, Link, LinkType, Memory, Status
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.store.reader import Rows
 
@@ -105,6 +105,19 @@ class Ledger:
         """Puts another one, by its id, in the place of a memory."""
         after = replace(before, status=Status.SUPERSEDED, superseded_by=by)
         return self.replace(operation, before, after)
+
+    def join_access(self, memory: Memory, others: Sequence[Memory]) -> None:
+        """Gives a memory's new version the accesses of others as well.
+
+        Accesses are no operation and not undone; but on disk with it, not seconds later.
+        """
+        slots = np.array([self.slot_of(one) for one in (memory, *others)], np.int64)
+        view = self.index.arrays.writer_view()
+        count = int(view.take("access_count", slots).sum())
+        if count:
+            last_us = int(view.take("last_access", slots).max())
+            self.index.set_access(int(slots[0]), last_us, count)
+            self.file.put_access([(memory.row, last_us, count)])
 
     # -- Links
 
@@ -236,6 +249,17 @@ def check_live(memory: Memory) -> None:
             f"memory {memory.id} is {memory.status.value}, not active",
             memory_id=memory.id,
             status=memory.status.value,
+        )
+
+
+def check_state(memory: Memory) -> None:
+    """Raises `Precondition` (APPEND_ONLY) for a log, whose place nothing takes."""
+    if memory.fields.kind is not Kind.STATE:
+        raise Precondition(
+            "APPEND_ONLY",
+            f"memory {memory.id} is of kind {memory.fields.kind.value}, an append-only log",
+            memory_id=memory.id,
+            kind=memory.fields.kind.value,
         )
 
 

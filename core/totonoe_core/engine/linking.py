@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from totonoe_core import limits
 from totonoe_core.commands import Linked, LinkMemories, Unlinked, UnlinkMemories
@@ -24,7 +24,7 @@ def put_links(
     state: CollectionState,
     memory: Memory,
     neighbours: Neighbours,
-    superseded: int,
+    superseded: Sequence[int],
     touched: Touched,
 ) -> tuple[Link, ...]:
     """Links both ways to the nearest (000, `save_with_auto_link`); hubs take no more.
@@ -35,15 +35,18 @@ def put_links(
     ----------
     memory : Memory
         The new one, written already.
-    superseded : int
-        The slot whose place it takes, or -1.
+    superseded : sequence of int
+        The slots whose place it takes: all of them are linked, however many they are.
     """
     view = state.index.arrays.writer_view()
     texts, held = neighbours.texts, state.file.rows.link_count
     chosen: dict[int, tuple[int, LinkType, float]] = {}
-    below = state.info.guard.link_distance_below
-    for slot, type_, confidence in _linkable(neighbours, superseded, below):
-        if len(chosen) == limits.AUTO_LINKS_PER_REMEMBER_MAX:
+    for slot in superseded:
+        row = int(view.value("row", slot))
+        if held(row) < limits.LINKS_PER_MEMORY_MAX:
+            chosen[row] = slot, LinkType.UPDATES, 1.0
+    for slot, type_, confidence in _linkable(neighbours, state.info.guard.link_distance_below):
+        if len(chosen) >= limits.AUTO_LINKS_PER_REMEMBER_MAX:
             break
         row = int(view.value("row", slot))
         if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
@@ -62,11 +65,9 @@ def put_links(
 
 
 def _linkable(
-    neighbours: Neighbours, superseded: int, distance_below: float
+    neighbours: Neighbours, distance_below: float
 ) -> Iterator[tuple[int, LinkType, float]]:
     """Slots to link to with type and confidence, the weightiest first."""
-    if superseded >= 0:
-        yield superseded, LinkType.UPDATES, 1.0
     if distance_below == 0.0:
         return
     for one in neighbours.judged:

@@ -1,13 +1,27 @@
-"""Merge: one memory of several, in one operation."""
+"""Merge: one memory of several, in one operation.
+
+The one that stays gets its new version first, then the others give way: readers see it before
+the others hide.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core import limits, merge
 from totonoe_core.commands import Merge, Merged
-from totonoe_core.engine.guarding import Guarding
-from totonoe_core.engine.ledger import Ledger, Operation
+from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_live, check_state
+from totonoe_core.errors import InvalidArgument
+from totonoe_core.index.collection_index import Features, same_key
+from totonoe_core.records import GuardReport, Link, LinkType, Memory, Status
+from totonoe_core.text.normalize import refusing_hash
+
+_PairKey = tuple[int, int, LinkType]
 
 
 class Merging:
@@ -20,5 +34,171 @@ class Merging:
     def merge(
         self, operation: Operation, command: Merge, vector: NDArray[np.float32] | None
     ) -> Merged:
-        """Merges."""
-        raise NotImplementedError
+        """Makes one memory of several.
+
+        Raises
+        ------
+        NotFound
+            One is not there, or private to another agent.
+        StaleRevision
+            One is not at the revision that the caller expects.
+        Precondition
+            NOT_ACTIVE, or APPEND_ONLY for a log.
+        InvalidArgument
+            BAD_MERGE: one is named twice, or they are of different state kinds, or private
+            and not.
+        NeedsVector
+            The text is new and has no vector yet.
+        """
+        agent_id = command.agent_id
+        keep, *removed = self._named(command)
+        sources = tuple(self._ledger.shown(one, agent_id) for one in removed)
+        after = merge.joined(keep, removed, same_key)
+        report = None
+        if command.content and (command.content != keep.content or command.vector):
+            after, report = self._with_text(operation, command, vector, after, removed)
+            if report.duplicate is not None:
+                kept = self._ledger.shown(keep, agent_id)
+                return Merged(merged=False, memory=kept, sources=sources, guard=report)
+        after = self._ledger.replace(operation, keep, after, self._ledger.features_of(after))
+        self._ledger.join_access(after, removed)
+        for one in removed:
+            self._ledger.supersede(operation, one, after.id)
+        self._shorten_chains(operation, after, removed, agent_id)
+        moved_count, dropped_count = self._move_links(operation, after, removed, agent_id)
+        return Merged(
+            merged=True,
+            memory=self._ledger.shown(after, agent_id),
+            sources=sources,
+            guard=report,
+            lost=merge.lost_details(
+                [(one.id, one.content) for one in (keep, *removed)], after.content
+            ),
+            moved_link_count=moved_count,
+            dropped_link_count=dropped_count,
+        )
+
+    def _named(self, command: Merge) -> tuple[Memory, ...]:
+        """The memories of a merge, the one that stays first, if they can become one."""
+        named = (command.keep_id, *command.remove_ids)
+        found = tuple(self._ledger.visible(one, command.agent_id) for one in named)
+        # Before their status: who read them before another merged them is told to read again.
+        for memory_id, revision in command.expected_revisions:
+            memory = self._ledger.visible(memory_id, command.agent_id)
+            self._ledger.check_expected(memory, revision)
+        for one in found:
+            check_live(one)
+            check_state(one)
+        rows: set[int] = set()
+        for one in found:
+            if one.row in rows:
+                raise _bad_merge(f"{one.id} twice", "each memory once")
+            rows.add(one.row)
+        keep = found[0].fields
+        for one in found[1:]:
+            if one.fields.private is not keep.private:
+                raise _bad_merge("private memories beside others", "all private, or none")
+            if one.fields.state_kind is not keep.state_kind:
+                got = f"{one.fields.state_kind.value} beside {keep.state_kind.value}"
+                raise _bad_merge(got, "one state kind")
+        return found
+
+    def _with_text(
+        self,
+        operation: Operation,
+        command: Merge,
+        vector: NDArray[np.float32] | None,
+        after: Memory,
+        removed: Sequence[Memory],
+    ) -> tuple[Memory, GuardReport]:
+        """The merged memory with its new text, and what the guard says to that."""
+        if vector is None:
+            # The text of one of them has its vector already.
+            same = (one.vector for one in removed if one.content == command.content)
+            vector = next((np.frombuffer(one, np.float32) for one in same), None)
+        text = GuardedText(
+            policy=self._ledger.state.info.guard,
+            agent_id=command.agent_id,
+            content=command.content,
+            content_hash=refusing_hash(command.content),
+            fields=after.fields,
+            force=command.force,
+            replaced=tuple(self._ledger.slot_of(one) for one in (after, *removed)),
+        )
+        report = self._guarding.by_text(text, operation.now_us)
+        if report is None:
+            if vector is None:
+                raise NeedsVector
+            self._ledger.state.check_dimension(len(vector))
+            features = Features.of(command.content, vector, self._ledger.index.tokenizer)
+            report, _ = self._guarding.by_all(text, features, operation.now_us, operation.may_ask)
+            after = replace(
+                after,
+                content=command.content,
+                content_hash=text.content_hash,
+                vector=features.vector.tobytes(),
+            )
+        return after, report
+
+    def _shorten_chains(
+        self, operation: Operation, keep: Memory, removed: Sequence[Memory], agent_id: str
+    ) -> None:
+        """Points what a removed one had superseded to the one that stays.
+
+        At most MERGE_CHAIN_MAX; of more, and of what the agent may not see, the chain is
+        followed when it is read.
+        """
+        left = limits.MERGE_CHAIN_MAX
+        for one in removed:
+            if not left:
+                return
+            earlier = self._ledger.rows.superseded_by(one.id, left)
+            left -= len(earlier)
+            for memory in earlier:
+                hidden = memory.fields.private and memory.agent_id != agent_id
+                if memory.status is Status.SUPERSEDED and not hidden:
+                    self._ledger.supersede(operation, memory, keep.id)
+
+    def _move_links(
+        self, operation: Operation, keep: Memory, removed: Sequence[Memory], agent_id: str
+    ) -> tuple[int, int]:
+        """Moves the links of the removed; says how many moved, and how many are gone.
+
+        Links to what the agent may not see move as well, uncounted.
+        """
+        ledger = self._ledger
+        links = ledger.rows.links([one.row for one in (keep, *removed)])
+        own = {(target, link.type): link for target, link in links[keep.row]}
+        brought = [pair for one in removed for pair in links[one.row]]
+        after = merge.links_after(links[keep.row], brought, set(links))
+        others = ledger.rows.memories([target for row in links for target, _ in links[row]])
+
+        def counted(row: int) -> bool:
+            other = others[row]
+            return not other.fields.private or other.agent_id == agent_id
+
+        gone: dict[_PairKey, tuple[Memory, int, Link]] = {}
+        for one in (keep, *removed):
+            for target, link in links[one.row]:
+                stays = one is keep and (target, link.type) in after
+                # A pair among the merged is held by both.
+                if not stays and (target, one.row, link.type.inverse) not in gone:
+                    gone[one.row, target, link.type] = one, target, link
+        for memory, target, link in gone.values():
+            ledger.delete_link_pair(operation, memory, target, link)
+        moved = [
+            (target, link)
+            for (target, type_), link in after.items()
+            if own.get((target, type_)) != link
+        ]
+        for target, link in moved:
+            ledger.put_link_pair(operation, keep, others[target], link)
+        moved_count = sum(counted(target) for target, _ in moved)
+        # A double that was stronger took the place of the own one.
+        doubled_count = sum(counted(target) for target, link in moved if (target, link.type) in own)
+        gone_count = sum(counted(target) for _, target, _ in gone.values())
+        return moved_count, gone_count - moved_count + doubled_count
+
+
+def _bad_merge(got: str, allowed: str) -> InvalidArgument:
+    return InvalidArgument("BAD_MERGE", field="remove_ids", got=got, allowed=allowed)

@@ -46,7 +46,7 @@ def recall(
     )
     slots = np.array([one.slot for one in found.hits], np.int64)
     row_of = view.take("row", slots).tolist()
-    memories = rows.memories(row_of)
+    memories = _while_chosen(rows, rows.memories(row_of), query.filter, query.agent_id, revision)
     kept: dict[int, tuple[Any, Memory]] = {}
     for one, row in zip(found.hits, row_of, strict=True):
         memory = memories.get(row)
@@ -84,6 +84,25 @@ def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
     if memory.fields.private and memory.agent_id != agent_id:
         return False
     return memory.status in (where.statuses or (Status.ACTIVE,))
+
+
+def _while_chosen(
+    rows: Rows, found: dict[int, Memory], where: Filter, agent_id: str, revision: int
+) -> dict[int, Memory]:
+    """Rows by number; those superseded after the revision as they were at it.
+
+    What took their place may be on disk and not in sight yet: nobody shall see neither.
+    """
+    if Status.SUPERSEDED in where.statuses:
+        return found
+    late = [
+        one.row
+        for one in found.values()
+        if one.status is Status.SUPERSEDED
+        and one.revision > revision
+        and (not one.fields.private or one.agent_id == agent_id)
+    ]
+    return found | rows.history.memories_after(revision, late) if late else found
 
 
 def _since(memory: Memory) -> int:
@@ -174,6 +193,7 @@ def scan(
         position = step[-1][1:]
     page = wanted[:page_size]
     found = rows.memories([row for row, _, _ in page])
+    found = _while_chosen(rows, found, where, agent_id, info.revision)
     memories = [
         found[row]
         for row, _, _ in page

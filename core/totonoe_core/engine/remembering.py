@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from totonoe_core import limits
 from totonoe_core.commands import Remember, Remembered, Update, Updated
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
-from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
+from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_state
 from totonoe_core.engine.linking import put_links
 from totonoe_core.errors import InvalidArgument, Quota
 from totonoe_core.guard.policy import Action, GuardPolicy
@@ -19,6 +19,19 @@ from totonoe_core.records import Fields, Kind, Memory, StateKind, Status, Verdic
 from totonoe_core.text.normalize import refusing_hash
 
 Vector = NDArray[np.float32]
+
+
+def superseded(ledger: Ledger, command: Remember) -> tuple[int, ...]:
+    """Slots of the memories whose place a Remember takes by name, each once.
+
+    Raises `NotFound`, `Precondition` (NOT_ACTIVE, APPEND_ONLY).
+    """
+    slots: dict[int, None] = {}
+    for memory_id in command.supersede_ids:
+        found = ledger.live(memory_id, command.agent_id)
+        check_state(found)
+        slots[ledger.slot_of(found)] = None
+    return tuple(slots)
 
 
 class Remembering:
@@ -40,6 +53,7 @@ class Remembering:
                 "QUOTA_EXCEEDED",
                 f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
             )
+        named = superseded(self._ledger, command)
         text = GuardedText(
             policy=self._state.info.guard.with_actions(command.actions),
             agent_id=command.agent_id,
@@ -47,6 +61,7 @@ class Remembering:
             content_hash=refusing_hash(command.content),
             fields=fields,
             force=command.force,
+            replaced=named,
         )
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
@@ -81,14 +96,17 @@ class Remembering:
         self._ledger.add(operation, memory, features)
         if holder < 0:
             holder = self._superseded_slot(neighbours, text.policy)
-        links = put_links(self._state, memory, neighbours, holder, operation.touched)
-        superseded = self._supersede(operation, holder, memory) if holder >= 0 else ()
+        slots = named if holder < 0 else (*named, holder)
+        links = put_links(self._state, memory, neighbours, slots, operation.touched)
+        before = [self._ledger.by_slot(slot) for slot in slots]
+        for one in before:
+            self._ledger.supersede(operation, one, memory.id)
         return Remembered(
             saved=True,
             memory_id=memory.id,
             guard=report,
             links=links,
-            superseded_ids=superseded,
+            superseded_ids=tuple(one.id for one in before),
         )
 
     @staticmethod
@@ -101,11 +119,6 @@ class Remembering:
             if policy.action(one.judgement.verdict) is Action.SUPERSEDE:
                 return one.slot
         return -1
-
-    def _supersede(self, operation: Operation, slot: int, by: Memory) -> tuple[str, ...]:
-        before = self._ledger.by_slot(slot)
-        self._ledger.supersede(operation, before, by.id)
-        return (before.id,)
 
     def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
         before = self._ledger.live(command.memory_id, command.agent_id)

@@ -163,6 +163,12 @@ class CollectionIndex:
         """Changes a slot's status on publish."""
         self.arrays.pending_status[slot] = STATUSES[status]
 
+    def set_access(self, slot: int, last_us: int, count: int) -> None:
+        """Sets the access figures of a slot that is not published yet. Writer only."""
+        chunk, at = self.arrays.writer_view().chunk_of(slot)
+        chunk.columns["last_access"][at] = last_us
+        chunk.columns["access_count"][at] = count
+
     def slots_with_text(self, content_hash: bytes) -> tuple[int, ...]:
         """Slots whose text may be equal: equal in 64 bits of the hash."""
         return self._slots_by_text.slots(text_hash(content_hash))
