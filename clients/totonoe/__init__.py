@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         EmbeddingModel,
         GuardPolicy,
         PresetOutcome,
+        RetentionPolicy,
         Stats,
     )
     from totonoe.aio import AsyncClient
@@ -47,14 +48,36 @@ if TYPE_CHECKING:
         StateKind,
         Status,
         Tokenizer,
+        UndoConflictKind,
         Verdict,
     )
     from totonoe.errors import TotonoeError
+    from totonoe.graph_models import (
+        Episode,
+        EpisodeDeleted,
+        EpisodeMade,
+        EpisodePage,
+        EpisodeRead,
+        LostDetail,
+        Merged,
+        Neighbor,
+        Neighborhood,
+    )
+    from totonoe.history_models import (
+        HistoryPage,
+        Operation,
+        OperationPage,
+        Purged,
+        UndoConflict,
+        Undone,
+        Version,
+    )
     from totonoe.models import (
         Checked,
         Duplicate,
         Evidence,
         Forgotten,
+        ForgottenMatch,
         Found,
         Hit,
         ItemResult,
@@ -97,11 +120,18 @@ __all__ = [
     "Draft",
     "Duplicate",
     "EmbeddingModel",
+    "Episode",
+    "EpisodeDeleted",
+    "EpisodeMade",
+    "EpisodePage",
+    "EpisodeRead",
     "Evidence",
     "Finding",
     "Forgotten",
+    "ForgottenMatch",
     "Found",
     "GuardPolicy",
+    "HistoryPage",
     "Hit",
     "ItemResult",
     "Judgement",
@@ -110,14 +140,22 @@ __all__ = [
     "Link",
     "LinkType",
     "Linked",
+    "LostDetail",
     "Memory",
+    "Merged",
     "Method",
+    "Neighbor",
+    "Neighborhood",
+    "Operation",
+    "OperationPage",
     "Page",
     "Preset",
     "PresetOutcome",
+    "Purged",
     "RecallMode",
     "Recalled",
     "Remembered",
+    "RetentionPolicy",
     "RetryPolicy",
     "Similar",
     "StateKind",
@@ -127,9 +165,13 @@ __all__ = [
     "Tokenizer",
     "TotonoeError",
     "TypedKey",
+    "UndoConflict",
+    "UndoConflictKind",
+    "Undone",
     "Unlinked",
     "Updated",
     "Verdict",
+    "Version",
     "__version__",
 ]
 
@@ -137,19 +179,25 @@ _ROOMS = {
     "admin_models": (
         "Calibrated Calibration ClassFigures CollectionChange CollectionDeleted CollectionInfo "
         "CollectionPage CollectionStats Comparison CurvePoint DecayPolicy DiversityPolicy "
-        "EmbeddingModel GuardPolicy PresetOutcome Stats"
+        "EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
     ),
     "aio": "AsyncClient",
     "client": "Client",
     "drafts": "Draft",
     "enums": (
         "Action DiversityEffect Finding Kind LinkType Method Preset RecallMode StateKind Status "
-        "Tokenizer Verdict"
+        "Tokenizer UndoConflictKind Verdict"
     ),
     "errors": "TotonoeError",
+    "graph_models": (
+        "Episode EpisodeDeleted EpisodeMade EpisodePage EpisodeRead LostDetail Merged Neighbor "
+        "Neighborhood"
+    ),
+    "history_models": "HistoryPage Operation OperationPage Purged UndoConflict Undone Version",
     "models": (
-        "Checked Duplicate Evidence Forgotten Found Hit ItemResult Judgement LayerReport Link "
-        "Linked Memory Page Recalled Remembered Similar TimeRange TypedKey Unlinked Updated"
+        "Checked Duplicate Evidence Forgotten ForgottenMatch Found Hit ItemResult Judgement "
+        "LayerReport Link Linked Memory Page Recalled Remembered Similar TimeRange TypedKey "
+        "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
 }

@@ -35,6 +35,7 @@ class GuardPolicy:
     on_update: Action | None = None
     on_contradiction: Action | None = None
     on_refinement: Action | None = None
+    refuse_forgotten: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,16 @@ class DecayPolicy:
     rate_per_day: float | None = None
     min_interval_days: float | None = None
     floor: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionPolicy:
+    """What the daemon purges by itself. `None`: not said.
+
+    `purge_forgotten_days`: what has been forgotten for so many days; 0: never, the default.
+    """
+
+    purge_forgotten_days: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +144,7 @@ class CollectionInfo:
     revision: int
     settings_revision: int
     calibration: Calibration | None
+    retention: RetentionPolicy
 
 
 @dataclass(frozen=True, slots=True)

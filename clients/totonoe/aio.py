@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -12,11 +13,13 @@ import grpc.aio
 
 from totonoe import admin_models, convert, models, status
 from totonoe.aio_admin import AsyncAdminCalls
+from totonoe.aio_graph import AsyncGraphCalls
+from totonoe.aio_history import AsyncHistoryCalls
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.drafts import (
+    CheckFields,
     Draft,
-    DraftFields,
     FilterFields,
     RememberFields,
     UpdateFields,
@@ -24,7 +27,8 @@ from totonoe.drafts import (
 )
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
-from totonoe.requests import HEALTH_SERVING, Prepared, Requests, health_call, serialize
+from totonoe.prepared import Prepared
+from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import AsyncStream
 from totonoe.v1 import memory_service_pb2 as memory_pb
@@ -32,7 +36,7 @@ from totonoe.v1 import memory_service_pb2 as memory_pb
 R = TypeVar("R")
 
 
-class AsyncClient(AsyncAdminCalls):
+class AsyncClient(AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls):
     """A connection to one daemon, made on the first call, for one event loop.
 
     Calls, arguments and errors are those of `totonoe.Client`. A call that is cancelled
@@ -142,7 +146,7 @@ class AsyncClient(AsyncAdminCalls):
         *,
         collection: str | None = None,
         timeout_s: float | None = None,
-        **fields: Unpack[DraftFields],
+        **fields: Unpack[CheckFields],
     ) -> models.Checked:
         """What `remember` would answer now. Saves nothing."""
         return await self._run(self._requests.check(content, collection, fields), timeout_s)
@@ -211,13 +215,23 @@ class AsyncClient(AsyncAdminCalls):
         diversity: admin_models.DiversityPolicy | None = None,
         include_vectors: bool = False,
         no_touch: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
     ) -> models.Recalled:
         """Finds memories by meaning and by words, best first; as `Client.recall`."""
         prepared = self._requests.recall(
-            text, vector, k, mode, diversity, include_vectors, no_touch, collection, conditions
+            text,
+            vector,
+            k,
+            mode,
+            diversity,
+            include_vectors,
+            no_touch,
+            as_of,
+            collection,
+            conditions,
         )
         return await self._run(prepared, timeout_s)
 
@@ -226,12 +240,17 @@ class AsyncClient(AsyncAdminCalls):
         memory_id: str,
         *,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
+        follow_superseded: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Memory:
         """One memory by its id, or by `ext:` and its external id. Raises `NotFound`."""
         return await self._run(
-            self._requests.get_one(memory_id, include_vectors, collection), timeout_s
+            self._requests.get_one(
+                memory_id, include_vectors, as_of, follow_superseded, collection
+            ),
+            timeout_s,
         )
 
     async def get_many(
@@ -239,11 +258,16 @@ class AsyncClient(AsyncAdminCalls):
         ids: Iterable[str],
         *,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
+        follow_superseded: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Found:
         """Memories by id, in the order asked; as `Client.get_many`."""
-        return await self._run(self._requests.get(ids, include_vectors, collection), timeout_s)
+        return await self._run(
+            self._requests.get(ids, include_vectors, as_of, follow_superseded, collection),
+            timeout_s,
+        )
 
     async def list(
         self,
@@ -251,13 +275,14 @@ class AsyncClient(AsyncAdminCalls):
         page_size: int = 100,
         page_token: str = "",
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
     ) -> models.Page:
         """One page of memories by creation time, then id; `page_size` 1 to 1,000."""
         prepared = self._requests.list(
-            page_size, page_token, include_vectors, collection, conditions
+            page_size, page_token, include_vectors, as_of, collection, conditions
         )
         return await self._run(prepared, timeout_s)
 
@@ -266,6 +291,7 @@ class AsyncClient(AsyncAdminCalls):
         *,
         page_size: int = 100,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
@@ -274,7 +300,7 @@ class AsyncClient(AsyncAdminCalls):
         page_token = ""
         while True:
             prepared = self._requests.list(
-                page_size, page_token, include_vectors, collection, conditions
+                page_size, page_token, include_vectors, as_of, collection, conditions
             )
             page = await self._run(prepared, timeout_s)
             for memory in page.memories:
@@ -303,16 +329,20 @@ class AsyncClient(AsyncAdminCalls):
 
     async def forget(
         self,
-        ids: str | Iterable[str],
+        ids: str | Iterable[str] = (),
         *,
         reason: str = "",
         dry_run: bool = False,
+        expected_revisions: Mapping[str, int] | None = None,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
+        **conditions: Unpack[FilterFields],
     ) -> models.Forgotten:
         """Hides memories and takes away their links; as `Client.forget`."""
-        prepared = self._requests.forget(ids, reason, dry_run, operation_id, collection)
+        prepared = self._requests.forget(
+            ids, reason, dry_run, expected_revisions, operation_id, collection, conditions
+        )
         return await self._run(prepared, timeout_s)
 
     async def link(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -13,9 +14,11 @@ from totonoe import admin_models, convert, models, status
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
+from totonoe.client_graph import GraphCalls
+from totonoe.client_history import HistoryCalls
 from totonoe.drafts import (
+    CheckFields,
     Draft,
-    DraftFields,
     FilterFields,
     RememberFields,
     UpdateFields,
@@ -23,7 +26,8 @@ from totonoe.drafts import (
 )
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
-from totonoe.requests import HEALTH_SERVING, Prepared, Requests, health_call, serialize
+from totonoe.prepared import Prepared
+from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import Stream
 from totonoe.v1 import memory_service_pb2 as memory_pb
@@ -31,7 +35,7 @@ from totonoe.v1 import memory_service_pb2 as memory_pb
 R = TypeVar("R")
 
 
-class Client(AdminCalls):
+class Client(AdminCalls, GraphCalls, HistoryCalls):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;
@@ -152,7 +156,7 @@ class Client(AdminCalls):
         *,
         collection: str | None = None,
         timeout_s: float | None = None,
-        **fields: Unpack[DraftFields],
+        **fields: Unpack[CheckFields],
     ) -> models.Checked:
         """What `remember` would answer now. Saves nothing."""
         return self._run(self._requests.check(content, collection, fields), timeout_s)
@@ -235,6 +239,7 @@ class Client(AdminCalls):
         diversity: admin_models.DiversityPolicy | None = None,
         include_vectors: bool = False,
         no_touch: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
@@ -255,11 +260,22 @@ class Client(AdminCalls):
             Replaces the collection's, field by field.
         no_touch : bool
             Do not count this as an access.
+        as_of : int or datetime or None
+            Search what was there right after this revision, or at this time; counts no access.
         **conditions
             `kinds`, `tags`, `created`, `min_confidence` and the others of a filter.
         """
         prepared = self._requests.recall(
-            text, vector, k, mode, diversity, include_vectors, no_touch, collection, conditions
+            text,
+            vector,
+            k,
+            mode,
+            diversity,
+            include_vectors,
+            no_touch,
+            as_of,
+            collection,
+            conditions,
         )
         return self._run(prepared, timeout_s)
 
@@ -268,23 +284,43 @@ class Client(AdminCalls):
         memory_id: str,
         *,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
+        follow_superseded: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Memory:
-        """One memory by its id, or by `ext:` and its external id. Raises `NotFound`."""
-        return self._run(self._requests.get_one(memory_id, include_vectors, collection), timeout_s)
+        """One memory by its id, or by `ext:` and its external id. Raises `NotFound`.
+
+        Parameters
+        ----------
+        as_of : int or datetime or None
+            As it was right after this revision, or at this time, links included.
+        follow_superseded : bool
+            In place of a superseded memory the one that took its place, to the last.
+        """
+        return self._run(
+            self._requests.get_one(
+                memory_id, include_vectors, as_of, follow_superseded, collection
+            ),
+            timeout_s,
+        )
 
     def get_many(
         self,
         ids: Iterable[str],
         *,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
+        follow_superseded: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Found:
         """Memories by id, in the order asked. Of several, unknown ones are listed; a single
-        unknown one raises `NotFound`."""
-        return self._run(self._requests.get(ids, include_vectors, collection), timeout_s)
+        unknown one raises `NotFound`. `as_of` and `follow_superseded` as for `get`."""
+        return self._run(
+            self._requests.get(ids, include_vectors, as_of, follow_superseded, collection),
+            timeout_s,
+        )
 
     def list(
         self,
@@ -292,13 +328,17 @@ class Client(AdminCalls):
         page_size: int = 100,
         page_token: str = "",
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
     ) -> models.Page:
-        """One page of memories by creation time, then id; `page_size` 1 to 1,000."""
+        """One page of memories by creation time, then id; `page_size` 1 to 1,000.
+
+        `as_of`: what was there right after this revision, or at this time.
+        """
         prepared = self._requests.list(
-            page_size, page_token, include_vectors, collection, conditions
+            page_size, page_token, include_vectors, as_of, collection, conditions
         )
         return self._run(prepared, timeout_s)
 
@@ -307,6 +347,7 @@ class Client(AdminCalls):
         *,
         page_size: int = 100,
         include_vectors: bool = False,
+        as_of: int | datetime | None = None,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
@@ -315,7 +356,7 @@ class Client(AdminCalls):
         page_token = ""
         while True:
             prepared = self._requests.list(
-                page_size, page_token, include_vectors, collection, conditions
+                page_size, page_token, include_vectors, as_of, collection, conditions
             )
             page = self._run(prepared, timeout_s)
             yield from page.memories
@@ -353,19 +394,33 @@ class Client(AdminCalls):
 
     def forget(
         self,
-        ids: str | Iterable[str],
+        ids: str | Iterable[str] = (),
         *,
         reason: str = "",
         dry_run: bool = False,
+        expected_revisions: Mapping[str, int] | None = None,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
+        **conditions: Unpack[FilterFields],
     ) -> models.Forgotten:
         """Hides memories and takes away their links; they stay restorable.
 
         Of several ids unknown ones are listed; a single unknown one raises `NotFound`.
+
+        Parameters
+        ----------
+        ids : str or iterable of str
+            What to forget. Without ids, conditions show in a dry run what would go.
+        expected_revisions : mapping of str to int or None
+            Raise `StaleRevision` unless these memories are at these revisions: with those of
+            a dry run exactly what it showed is forgotten.
+        **conditions
+            Those of a filter; only with `dry_run` and without ids.
         """
-        prepared = self._requests.forget(ids, reason, dry_run, operation_id, collection)
+        prepared = self._requests.forget(
+            ids, reason, dry_run, expected_revisions, operation_id, collection, conditions
+        )
         return self._run(prepared, timeout_s)
 
     def link(

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TypeVar
 
-from totonoe import admin_models
-from totonoe.requests import Prepared, Requests
-
-R = TypeVar("R")
+from totonoe import admin_models, history_models
+from totonoe.calls import Calls
 
 
-class AdminCalls(ABC):
+class AdminCalls(Calls):
     """What a blocking client offers beside memories; `Client` adds these to its own calls."""
-
-    _requests: Requests
-
-    @abstractmethod
-    def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
-        """Makes a call and waits for its result."""
 
     def create_collection(
         self,
@@ -29,6 +19,7 @@ class AdminCalls(ABC):
         guard: admin_models.GuardPolicy | None = None,
         diversity: admin_models.DiversityPolicy | None = None,
         decay: admin_models.DecayPolicy | None = None,
+        retention: admin_models.RetentionPolicy | None = None,
         client_vector_dimension: int = 0,
         operation_id: str = "",
         timeout_s: float | None = None,
@@ -39,13 +30,20 @@ class AdminCalls(ABC):
         ----------
         name : str
             1 to 64 of a-z, 0-9, `_`, `.`, `-`, beginning with a letter or digit.
-        guard, diversity, decay : policies or None
+        guard, diversity, decay, retention : policies or None
             What is not said is the daemon's default.
         client_vector_dimension : int
             Clients bring vectors of this length and nothing is embedded. 0: the daemon embeds.
         """
         prepared = self._requests.create_collection(
-            name, description, guard, diversity, decay, client_vector_dimension, operation_id
+            name,
+            description,
+            guard,
+            diversity,
+            decay,
+            retention,
+            client_vector_dimension,
+            operation_id,
         )
         return self._run(prepared, timeout_s)
 
@@ -69,6 +67,7 @@ class AdminCalls(ABC):
         guard: admin_models.GuardPolicy | None = None,
         diversity: admin_models.DiversityPolicy | None = None,
         decay: admin_models.DecayPolicy | None = None,
+        retention: admin_models.RetentionPolicy | None = None,
         unset: Iterable[str] = (),
         expected_revision: int = 0,
         reason: str = "",
@@ -92,6 +91,7 @@ class AdminCalls(ABC):
             guard,
             diversity,
             decay,
+            retention,
             unset,
             expected_revision,
             reason,
@@ -130,6 +130,30 @@ class AdminCalls(ABC):
             Only work it out; store nothing.
         """
         prepared = self._requests.calibrate(false_merge_budget, dry_run, operation_id, collection)
+        return self._run(prepared, timeout_s)
+
+    def purge(
+        self,
+        ids: str | Iterable[str],
+        *,
+        reason: str = "",
+        dry_run: bool = False,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> history_models.Purged:
+        """Takes the bytes of memories out of everything that holds them. Final: no undo.
+
+        Of several ids unknown ones are listed; a single unknown one raises `NotFound`.
+
+        Parameters
+        ----------
+        reason : str
+            Why, for the history; it must not hold what is to be purged.
+        dry_run : bool
+            Only tell what would be purged.
+        """
+        prepared = self._requests.purge(ids, reason, dry_run, operation_id, collection)
         return self._run(prepared, timeout_s)
 
     def stats(self, collection: str = "", *, timeout_s: float | None = None) -> admin_models.Stats:

@@ -49,7 +49,8 @@ P = TypeVar("P", bound=Message)
 # -- fields of drafts and filters
 
 
-def _encode_range(value: models.TimeRange, field: str) -> types_pb2.TimeRange:
+def encode_range(value: models.TimeRange, field: str) -> types_pb2.TimeRange:
+    """The message of a stretch of time."""
     message = types_pb2.TimeRange()
     for name in ("from_time", "to_time"):
         moment: datetime | None = getattr(value, name)
@@ -59,7 +60,9 @@ def _encode_range(value: models.TimeRange, field: str) -> types_pb2.TimeRange:
 
 
 def _decode_range(message: types_pb2.TimeRange) -> models.TimeRange:
-    return models.TimeRange(_time_of(message, "from_time"), _time_of(message, "to_time"))
+    return models.TimeRange(
+        decode_optional_time(message, "from_time"), decode_optional_time(message, "to_time")
+    )
 
 
 def _encode_key(value: models.TypedKey | tuple[str, str], field: str) -> types_pb2.TypedKey:
@@ -92,7 +95,7 @@ _ENCODERS: dict[str, Callable[[Any, str], Any]] = {
     "evidence_ids": scalars.encode_texts,
     "attributes": scalars.encode_struct,
     "payload": scalars.encode_struct,
-    "about_time": _encode_range,
+    "about_time": encode_range,
     "key": _encode_key,
     "created_time": scalars.encode_time,
     "last_confirmed_time": scalars.encode_time,
@@ -106,10 +109,10 @@ _ENCODERS: dict[str, Callable[[Any, str], Any]] = {
     "agent_ids": scalars.encode_texts,
     "session_ids": scalars.encode_texts,
     "thread_ids": scalars.encode_texts,
-    "created": _encode_range,
-    "updated": _encode_range,
-    "about": _encode_range,
-    "valid": _encode_range,
+    "created": encode_range,
+    "updated": encode_range,
+    "about": encode_range,
+    "valid": encode_range,
 }
 
 _DRAFT_FIELDS = tuple(field.name for field in types_pb2.MemoryDraft.DESCRIPTOR.fields)
@@ -145,6 +148,18 @@ def encode_update(values: Mapping[str, Any]) -> tuple[types_pb2.MemoryDraft, lis
     return _encode_fields(types_pb2.MemoryDraft, values), sorted(values)
 
 
+def encode_as_of(value: int | datetime | None) -> types_pb2.AsOf | None:
+    """The message of a revision or of a time; `None` for now."""
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return types_pb2.AsOf(time=scalars.encode_time(value, "as_of"))
+    if isinstance(value, bool) or not isinstance(value, int):
+        got = type(value).__name__
+        raise TypeError(f"as_of: got a {got}, allowed: a revision or an aware datetime")
+    return types_pb2.AsOf(revision=value)
+
+
 def encode_filter(values: Mapping[str, Any]) -> types_pb2.Filter | None:
     """The message of a filter, `None` without conditions."""
     return _encode_fields(types_pb2.Filter, values) if values else None
@@ -153,7 +168,8 @@ def encode_filter(values: Mapping[str, Any]) -> types_pb2.Filter | None:
 # -- memories and their parts
 
 
-def _time_of(message: Any, field: str) -> datetime | None:
+def decode_optional_time(message: Any, field: str) -> datetime | None:
+    """The time in a field of a message, `None` if it is absent."""
     stamp: timestamp_pb2.Timestamp = getattr(message, field)
     return scalars.decode_time(stamp) if message.HasField(field) else None
 
@@ -197,12 +213,12 @@ def decode_memory(message: types_pb2.Memory) -> models.Memory:
         about_time=_decode_range(message.about_time) if message.HasField("about_time") else None,
         created_time=scalars.decode_time(message.created_time),
         updated_time=scalars.decode_time(message.updated_time),
-        last_access_time=_time_of(message, "last_access_time"),
+        last_access_time=decode_optional_time(message, "last_access_time"),
         access_count=message.access_count,
-        last_confirmed_time=_time_of(message, "last_confirmed_time"),
-        done_time=_time_of(message, "done_time"),
-        valid_from_time=_time_of(message, "valid_from_time"),
-        valid_to_time=_time_of(message, "valid_to_time"),
+        last_confirmed_time=decode_optional_time(message, "last_confirmed_time"),
+        done_time=decode_optional_time(message, "done_time"),
+        valid_from_time=decode_optional_time(message, "valid_from_time"),
+        valid_to_time=decode_optional_time(message, "valid_to_time"),
         status=STATUS.decode(message.status),
         superseded_by=message.superseded_by,
         private=message.private,
@@ -245,7 +261,8 @@ def _span(evidence: types_pb2.Evidence, side: str) -> tuple[int, int] | None:
     return (span.start, span.end) if evidence.HasField(side) else None
 
 
-def _decode_duplicate(answer: Any) -> models.Duplicate | None:
+def decode_duplicate(answer: Any) -> models.Duplicate | None:
+    """The field `duplicate` of an answer, `None` if it is absent."""
     if not answer.HasField("duplicate"):
         return None
     message: types_pb2.Duplicate = answer.duplicate
@@ -271,7 +288,22 @@ def _decode_similar(message: types_pb2.SimilarMemory) -> models.Similar:
     )
 
 
-def _decode_layer(message: types_pb2.LayerReport) -> models.LayerReport:
+def _decode_forgotten_match(answer: Any) -> models.ForgottenMatch | None:
+    if not answer.HasField("forgotten"):
+        return None
+    message: types_pb2.ForgottenMatch = answer.forgotten
+    return models.ForgottenMatch(
+        memory_id=message.memory_id,
+        age=message.age,
+        snippet=message.snippet,
+        reason=message.reason,
+        agent_id=message.agent_id,
+        revision=message.revision,
+    )
+
+
+def decode_layer(message: types_pb2.LayerReport) -> models.LayerReport:
+    """What one layer of the guard did."""
     has_best = message.HasField("best_similarity")
     return models.LayerReport(
         layer=METHOD.decode(message.layer),
@@ -289,14 +321,15 @@ def decode_remembered(answer: memory_pb.RememberResponse) -> models.Remembered:
     return models.Remembered(
         saved=answer.saved,
         memory_id=answer.memory_id,
-        duplicate=_decode_duplicate(answer),
+        duplicate=decode_duplicate(answer),
         method=METHOD.decode(answer.method),
         similarity=answer.similarity,
         similar=tuple(_decode_similar(item) for item in answer.similar),
         links=tuple(decode_link(item) for item in answer.links),
-        layers=tuple(_decode_layer(item) for item in answer.layers),
+        layers=tuple(decode_layer(item) for item in answer.layers),
         verdict=VERDICT.decode_optional(answer.verdict),
         superseded_ids=tuple(answer.superseded_ids),
+        forgotten=_decode_forgotten_match(answer),
         revision=answer.revision,
         replayed=answer.replayed,
         operation_id=answer.operation_id,
@@ -307,12 +340,13 @@ def decode_checked(answer: memory_pb.CheckResponse) -> models.Checked:
     """Answer of Check."""
     return models.Checked(
         would_save=answer.would_save,
-        duplicate=_decode_duplicate(answer),
+        duplicate=decode_duplicate(answer),
         method=METHOD.decode(answer.method),
         similarity=answer.similarity,
         similar=tuple(_decode_similar(item) for item in answer.similar),
-        layers=tuple(_decode_layer(item) for item in answer.layers),
+        layers=tuple(decode_layer(item) for item in answer.layers),
         verdict=VERDICT.decode_optional(answer.verdict),
+        forgotten=_decode_forgotten_match(answer),
         revision=answer.revision,
     )
 
@@ -338,6 +372,7 @@ def decode_recalled(answer: memory_pb.RecallResponse) -> models.Recalled:
         degraded_because=answer.degraded_because,
         vector_search=answer.vector_search,
         filtered_count=answer.filtered_count,
+        as_of_revision=answer.as_of_revision,
         revision=answer.revision,
     )
 
@@ -347,6 +382,8 @@ def decode_found(answer: memory_pb.GetResponse) -> models.Found:
     return models.Found(
         memories=tuple(decode_memory(memory) for memory in answer.memories),
         missing_ids=tuple(answer.missing_ids),
+        redirects=dict(answer.redirects),
+        as_of_revision=answer.as_of_revision,
         revision=answer.revision,
     )
 
@@ -356,6 +393,7 @@ def decode_page(answer: memory_pb.ListResponse) -> models.Page:
     return models.Page(
         memories=tuple(decode_memory(memory) for memory in answer.memories),
         next_page_token=answer.next_page_token,
+        as_of_revision=answer.as_of_revision,
         revision=answer.revision,
     )
 
@@ -365,8 +403,8 @@ def decode_updated(answer: memory_pb.UpdateResponse) -> models.Updated:
     return models.Updated(
         updated=answer.updated,
         memory=decode_memory(answer.memory),
-        duplicate=_decode_duplicate(answer),
-        layers=tuple(_decode_layer(item) for item in answer.layers),
+        duplicate=decode_duplicate(answer),
+        layers=tuple(decode_layer(item) for item in answer.layers),
         revision=answer.revision,
         replayed=answer.replayed,
         operation_id=answer.operation_id,
@@ -379,6 +417,7 @@ def decode_forgotten(answer: memory_pb.ForgetResponse) -> models.Forgotten:
         forgotten=tuple(decode_memory(memory) for memory in answer.forgotten),
         missing_ids=tuple(answer.missing_ids),
         unlinked_count=answer.unlinked_count,
+        matching_count=answer.matching_count,
         dry_run=answer.dry_run,
         revision=answer.revision,
         replayed=answer.replayed,

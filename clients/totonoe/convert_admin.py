@@ -31,9 +31,11 @@ _POLICY_ENUMS: dict[str, EnumCodec[Any]] = {
     "on_refinement": ACTION,
 }
 
-Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy
+Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy | models.RetentionPolicy
 M = TypeVar("M", bound=Message)
-D = TypeVar("D", models.GuardPolicy, models.DiversityPolicy, models.DecayPolicy)
+D = TypeVar(
+    "D", models.GuardPolicy, models.DiversityPolicy, models.DecayPolicy, models.RetentionPolicy
+)
 
 
 # -- policies: models and messages have the same field names
@@ -68,6 +70,7 @@ def encode_settings(
     guard: models.GuardPolicy | None,
     diversity: models.DiversityPolicy | None,
     decay: models.DecayPolicy | None,
+    retention: models.RetentionPolicy | None,
     unset: Iterable[str],
 ) -> tuple[types_pb2.Collection, list[str]]:
     """New settings of a collection and their mask.
@@ -77,7 +80,12 @@ def encode_settings(
     `unset` go into the mask without a value.
     """
     paths = [] if description is None else ["description"]
-    policies: dict[str, Policy | None] = {"guard": guard, "diversity": diversity, "decay": decay}
+    policies: dict[str, Policy | None] = {
+        "guard": guard,
+        "diversity": diversity,
+        "decay": decay,
+        "retention": retention,
+    }
     for prefix, policy in policies.items():
         # `preset` is the first field of its policy, and the daemon goes by this order.
         names = [field.name for field in fields(policy)] if policy is not None else []
@@ -88,6 +96,7 @@ def encode_settings(
         guard=encode_policy(types_pb2.GuardPolicy, guard),
         diversity=encode_policy(types_pb2.DiversityPolicy, diversity),
         decay=encode_policy(types_pb2.DecayPolicy, decay),
+        retention=encode_policy(types_pb2.RetentionPolicy, retention),
     )
     return settings, paths
 
@@ -120,6 +129,7 @@ def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
         calibration=(
             _decode_calibration(message.calibration) if message.HasField("calibration") else None
         ),
+        retention=_decode_policy(models.RetentionPolicy, message.retention),
     )
 
 

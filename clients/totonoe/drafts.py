@@ -64,7 +64,13 @@ class Actions(TypedDict, total=False):
     on_refinement: Action | str
 
 
-class RememberFields(DraftFields, Actions, total=False):
+class CheckFields(DraftFields, total=False):
+    """What `check` takes beside the text."""
+
+    supersede_ids: Iterable[str] | None
+
+
+class RememberFields(CheckFields, Actions, total=False):
     """What `remember` takes beside the text."""
 
 
@@ -75,8 +81,8 @@ class UpdateFields(EditableFields, total=False):
 
 
 class FilterFields(TypedDict, total=False):
-    """Conditions of `recall` and `list`, all to be met; values of one list are alternatives,
-    except `tags` and `entities`, of which all must be there."""
+    """Conditions of `recall`, `list` and `forget`, all to be met. Values of one list are
+    alternatives, except `tags` and `entities`, of which all must be there."""
 
     kinds: Iterable[Kind | str]
     state_kinds: Iterable[StateKind | str]
@@ -112,6 +118,8 @@ class Draft:
         Save even if the guard would refuse.
     key : TypedKey or tuple of str or None
         Subject and attribute: a new value under one key supersedes the old one.
+    supersede_ids : iterable of str or None
+        Live memories whose place it takes; they refuse nothing.
     on_update, on_contradiction, on_refinement : Action or str or None
         What such a verdict does; `None`: what the collection's policy says.
     agent_id, collection : str or None
@@ -147,6 +155,7 @@ class Draft:
     key: TypedKey | tuple[str, str] | None = None
     operation_id: str = ""
     force: bool = False
+    supersede_ids: Iterable[str] | None = None
     on_update: Action | str | None = None
     on_contradiction: Action | str | None = None
     on_refinement: Action | str | None = None

@@ -51,6 +51,7 @@ class LinkType(StrEnum):
     REFINED_BY = "refined_by"
     CAUSES = "causes"
     CAUSED_BY = "caused_by"
+    COACTIVATED = "coactivated"
     UNKNOWN = "unknown"
 
 
@@ -136,6 +137,18 @@ class DiversityEffect(StrEnum):
     RAISED = "raised"
     LOWERED = "lowered"
     OVER_BUDGET = "over_budget"
+    UNKNOWN = "unknown"
+
+
+class UndoConflictKind(StrEnum):
+    """Why a row cannot be taken back."""
+
+    CHANGED = "changed"
+    PURGED = "purged"
+    LINK_END_GONE = "link_end_gone"
+    EXTERNAL_ID_TAKEN = "external_id_taken"
+    KEY_TAKEN = "key_taken"
+    DUPLICATE = "duplicate"
     UNKNOWN = "unknown"
 
 

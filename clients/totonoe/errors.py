@@ -7,6 +7,7 @@
     │   ├── ExternalIdExists  the external id is taken in the collection
     │   └── OperationIdReused the operation id was used with another payload
     ├── StaleRevision         the memory changed since it was read: read it, decide again
+    │   └── UndoRefused       what an operation touched changed since: `conflicts` say what
     ├── FailedPrecondition    the state of the store forbids it; waiting does not help
     │   ├── NotActive         the memory is forgotten, superseded or closed
     │   ├── ModelMismatch     the collection's vectors come from another model
@@ -18,7 +19,7 @@
     ├── DataLoss              a checksum on disk does not match
     ├── PermissionDenied      the caller may not do this
     ├── Unauthenticated       the caller is not known
-    ├── OutOfRange            a position in a history that is no longer kept
+    ├── OutOfRange            a revision that the collection has not reached
     ├── Unimplemented         the daemon is older than this client
     ├── Cancelled             the call was given up by the caller
     └── Internal              a bug in the daemon; `details["error_id"]` finds it in its log
@@ -78,7 +79,7 @@ class InvalidArgument(TotonoeError):
 
 
 class NotFound(TotonoeError):
-    """The memory, link or collection does not exist, or is private to another agent."""
+    """What is asked for does not exist, or is private to another agent."""
 
 
 class AlreadyExists(TotonoeError):
@@ -95,6 +96,18 @@ class OperationIdReused(AlreadyExists):
 
 class StaleRevision(TotonoeError):
     """The row is not at `expected_revision`: read it again, then decide again."""
+
+
+class UndoRefused(StaleRevision):
+    """An operation cannot be taken back as a whole; nothing was changed.
+
+    A dry run of `undo` lists all that stands in the way, `partial` takes back the rest.
+    """
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The first of what stands in the way, in words."""
+        return tuple(filter(None, self.details.get("conflicts", "").split("; ")))
 
 
 class FailedPrecondition(TotonoeError):
@@ -145,7 +158,7 @@ class Unauthenticated(TotonoeError):
 
 
 class OutOfRange(TotonoeError):
-    """A position in a history that is no longer kept."""
+    """A revision that the collection has not reached, or that is no longer kept."""
 
 
 class Unimplemented(TotonoeError):
@@ -182,6 +195,7 @@ _BY_CODE: dict[str, type[TotonoeError]] = {
 _BY_REASON: dict[str, type[TotonoeError]] = {
     "EXTERNAL_ID_EXISTS": ExternalIdExists,
     "OPERATION_ID_REUSED": OperationIdReused,
+    "UNDO_CONFLICT": UndoRefused,
     "NOT_ACTIVE": NotActive,
     "MODEL_MISMATCH": ModelMismatch,
     "READ_ONLY": ReadOnly,

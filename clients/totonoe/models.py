@@ -145,6 +145,28 @@ class Duplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class ForgottenMatch:
+    """A forgotten memory that said the same.
+
+    Attributes
+    ----------
+    age : str
+        How long ago it was forgotten: "3d ago".
+    reason, agent_id : str
+        Why, as was said then, and who forgot it.
+    revision : int
+        That of the operation that forgot it: `undo` of it brings the memory back.
+    """
+
+    memory_id: str
+    age: str
+    snippet: str
+    reason: str
+    agent_id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Similar:
     """A memory near to what was asked about, which was no reason to refuse.
 
@@ -184,6 +206,9 @@ class Remembered:
         The gravest on any memory that was read; `None` if the guard did not look.
     superseded_ids : tuple of str
         Memories that the new one took the place of.
+    forgotten : ForgottenMatch or None
+        A forgotten memory that said the same. With `saved` false and no `duplicate` it is
+        what refused it: the policy of the collection says so (`refuse_forgotten`).
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -198,6 +223,7 @@ class Remembered:
     layers: tuple[LayerReport, ...]
     verdict: Verdict | None
     superseded_ids: tuple[str, ...]
+    forgotten: ForgottenMatch | None
     revision: int
     replayed: bool
     operation_id: str
@@ -219,6 +245,7 @@ class Checked:
     similar: tuple[Similar, ...]
     layers: tuple[LayerReport, ...]
     verdict: Verdict | None
+    forgotten: ForgottenMatch | None
     revision: int
 
     @property
@@ -268,31 +295,49 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Answer of `recall`, best first. `degraded_because` is empty if all arms ran."""
+    """Answer of `recall`, best first. `degraded_because` is empty if all arms ran.
+
+    `as_of_revision` is the revision that `as_of` meant, 0 without one.
+    """
 
     hits: tuple[Hit, ...]
     arms: tuple[str, ...]
     degraded_because: str
     vector_search: str
     filtered_count: int
+    as_of_revision: int
     revision: int
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Answer of `get_many`: memories in the order asked, and the ids that lead to none."""
+    """Answer of `get_many`: memories in the order asked, and the ids that lead to none.
+
+    Attributes
+    ----------
+    redirects : mapping of str to str
+        With `follow_superseded`: from an id asked for to the one that was read instead.
+    as_of_revision : int
+        Revision that `as_of` meant, 0 without one.
+    """
 
     memories: tuple[Memory, ...]
     missing_ids: tuple[str, ...]
+    redirects: Mapping[str, str]
+    as_of_revision: int
     revision: int
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of memories by creation time; an empty token: it was the last."""
+    """One page of memories by creation time; an empty token: it was the last.
+
+    `as_of_revision` is the revision that `as_of` meant, 0 without one.
+    """
 
     memories: tuple[Memory, ...]
     next_page_token: str
+    as_of_revision: int
     revision: int
 
 
@@ -311,11 +356,15 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Answer of `forget`: the memories as they were before, links included."""
+    """Answer of `forget`: the memories as they were before, links included.
+
+    `matching_count`, with conditions: how many meet them; `forgotten` holds the oldest 1,000.
+    """
 
     forgotten: tuple[Memory, ...]
     missing_ids: tuple[str, ...]
     unlinked_count: int
+    matching_count: int
     dry_run: bool
     revision: int
     replayed: bool

@@ -6,18 +6,17 @@ read. The clients only differ in how they wait for it.
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
 
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
 from totonoe import admin_models, convert, convert_admin, models, scalars
 from totonoe.drafts import (
+    CheckFields,
     Draft,
-    DraftFields,
     FilterFields,
     RememberFields,
     UpdateFields,
@@ -25,33 +24,18 @@ from totonoe.drafts import (
 )
 from totonoe.enums import Action, LinkType, RecallMode
 from totonoe.errors import NotFound
-from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.prepared import MEMORY_SERVICE as _MEMORY
+from totonoe.prepared import Prepared, new_operation_id
+from totonoe.requests_admin import AdminRequests
+from totonoe.requests_graph import GraphRequests
+from totonoe.requests_history import HistoryRequests
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import types_pb2
 
-R = TypeVar("R")
-
-_MEMORY = "/totonoe.v1.MemoryService/"
-_ADMIN = "/totonoe.v1.AdminService/"
 REMEMBER_MANY_PATH = _MEMORY + "RememberMany"
 HEALTH_PATH = "/grpc.health.v1.Health/Check"
 # A HealthCheckResponse with status SERVING: its one field, 1, holds the number 1.
 HEALTH_SERVING = b"\x08\x01"
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared(Generic[R]):
-    """One unary call: its path, its request, and how its answer becomes a result."""
-
-    path: str
-    request: Message
-    answer_type: type[Message]
-    decode: Callable[[Any], R]
-
-
-def new_operation_id() -> str:
-    """`op_` and 24 random hex digits: the same on each attempt of a call."""
-    return "op_" + secrets.token_hex(12)
 
 
 def serialize(message: Message) -> bytes:
@@ -69,17 +53,8 @@ def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
     return None if value is None else convert.ACTION.encode(value, field)
 
 
-class Requests:
+class Requests(AdminRequests, HistoryRequests, GraphRequests):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
-
-    def __init__(self, agent_id: str, collection: str) -> None:
-        self._agent_id = agent_id
-        self._collection = collection
-
-    def _where(self, collection: str | None) -> str:
-        return self._collection if collection is None else collection
-
-    # -- memories
 
     def remember_item(self, draft: Draft) -> memory_pb.RememberRequest:
         """The request of one Remember, with an operation id."""
@@ -92,6 +67,7 @@ class Requests:
             on_update=_action(draft.on_update, "on_update"),
             on_contradiction=_action(draft.on_contradiction, "on_contradiction"),
             on_refinement=_action(draft.on_refinement, "on_refinement"),
+            supersede_ids=scalars.encode_texts(draft.supersede_ids or (), "supersede_ids"),
         )
 
     def remember_prepared(self, request: memory_pb.RememberRequest) -> Prepared[models.Remembered]:
@@ -115,13 +91,15 @@ class Requests:
         return self.remember_prepared(self.remember_item(draft))
 
     def check(
-        self, content: str, collection: str | None, fields: DraftFields
+        self, content: str, collection: str | None, fields: CheckFields
     ) -> Prepared[models.Checked]:
         """Check."""
+        draft = Draft(content, **fields)
         request = memory_pb.CheckRequest(
             collection=self._where(collection),
             agent_id=self._agent_id,
-            memory=convert.encode_draft(Draft(content, **fields)),
+            memory=convert.encode_draft(draft),
+            supersede_ids=scalars.encode_texts(draft.supersede_ids or (), "supersede_ids"),
         )
         return Prepared(_MEMORY + "Check", request, memory_pb.CheckResponse, convert.decode_checked)
 
@@ -134,6 +112,7 @@ class Requests:
         diversity: admin_models.DiversityPolicy | None,
         include_vectors: bool,
         no_touch: bool,
+        as_of: int | datetime | None,
         collection: str | None,
         conditions: FilterFields,
     ) -> Prepared[models.Recalled]:
@@ -149,13 +128,19 @@ class Requests:
             diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
             include_vectors=include_vectors,
             no_touch=no_touch,
+            as_of=convert.encode_as_of(as_of),
         )
         return Prepared(
             _MEMORY + "Recall", request, memory_pb.RecallResponse, convert.decode_recalled
         )
 
     def get(
-        self, ids: Iterable[str], include_vectors: bool, collection: str | None
+        self,
+        ids: Iterable[str],
+        include_vectors: bool,
+        as_of: int | datetime | None,
+        follow_superseded: bool,
+        collection: str | None,
     ) -> Prepared[models.Found]:
         """Get of several ids."""
         request = memory_pb.GetRequest(
@@ -163,14 +148,21 @@ class Requests:
             agent_id=self._agent_id,
             ids=scalars.encode_texts(ids, "ids"),
             include_vectors=include_vectors,
+            as_of=convert.encode_as_of(as_of),
+            follow_superseded=follow_superseded,
         )
         return Prepared(_MEMORY + "Get", request, memory_pb.GetResponse, convert.decode_found)
 
     def get_one(
-        self, memory_id: str, include_vectors: bool, collection: str | None
+        self,
+        memory_id: str,
+        include_vectors: bool,
+        as_of: int | datetime | None,
+        follow_superseded: bool,
+        collection: str | None,
     ) -> Prepared[models.Memory]:
         """Get of one id, whose answer is the memory itself."""
-        several = self.get([memory_id], include_vectors, collection)
+        several = self.get([memory_id], include_vectors, as_of, follow_superseded, collection)
 
         def only(answer: memory_pb.GetResponse) -> models.Memory:
             if not answer.memories:
@@ -186,6 +178,7 @@ class Requests:
         page_size: int,
         page_token: str,
         include_vectors: bool,
+        as_of: int | datetime | None,
         collection: str | None,
         conditions: FilterFields,
     ) -> Prepared[models.Page]:
@@ -197,6 +190,7 @@ class Requests:
             page_size=page_size,
             page_token=page_token,
             include_vectors=include_vectors,
+            as_of=convert.encode_as_of(as_of),
         )
         return Prepared(_MEMORY + "List", request, memory_pb.ListResponse, convert.decode_page)
 
@@ -232,17 +226,24 @@ class Requests:
         ids: str | Iterable[str],
         reason: str,
         dry_run: bool,
+        expected_revisions: Mapping[str, int] | None,
         operation_id: str,
         collection: str | None,
+        conditions: FilterFields,
     ) -> Prepared[models.Forgotten]:
-        """Forget of one id or several."""
+        """Forget of one id or several, or a dry run of a filter."""
+        named = scalars.encode_ids(ids, "ids")
+        if conditions and (named or not dry_run):
+            raise ValueError("conditions: allowed: without ids and with dry_run=True")
         request = memory_pb.ForgetRequest(
             collection=self._where(collection),
             operation_id=operation_id or new_operation_id(),
             agent_id=self._agent_id,
-            ids=[ids] if isinstance(ids, str) else scalars.encode_texts(ids, "ids"),
+            ids=named,
             reason=reason,
             dry_run=dry_run,
+            filter=convert.encode_filter(conditions),
+            expected_revisions=expected_revisions,
         )
         return Prepared(
             _MEMORY + "Forget", request, memory_pb.ForgetResponse, convert.decode_forgotten
@@ -290,140 +291,4 @@ class Requests:
         )
         return Prepared(
             _MEMORY + "Unlink", request, memory_pb.UnlinkResponse, convert.decode_unlinked
-        )
-
-    # -- collections
-
-    def create_collection(
-        self,
-        name: str,
-        description: str,
-        guard: admin_models.GuardPolicy | None,
-        diversity: admin_models.DiversityPolicy | None,
-        decay: admin_models.DecayPolicy | None,
-        client_vector_dimension: int,
-        operation_id: str,
-    ) -> Prepared[admin_models.CollectionChange]:
-        """CreateCollection."""
-        request = admin_pb.CreateCollectionRequest(
-            operation_id=operation_id or new_operation_id(),
-            agent_id=self._agent_id,
-            name=name,
-            description=description,
-            guard=convert_admin.encode_policy(types_pb2.GuardPolicy, guard),
-            diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
-            decay=convert_admin.encode_policy(types_pb2.DecayPolicy, decay),
-            client_vector_dimension=client_vector_dimension,
-        )
-        return Prepared(
-            _ADMIN + "CreateCollection",
-            request,
-            admin_pb.CreateCollectionResponse,
-            convert_admin.decode_change,
-        )
-
-    def get_collection(self, name: str | None) -> Prepared[admin_models.CollectionInfo]:
-        """GetCollection."""
-        return Prepared(
-            _ADMIN + "GetCollection",
-            admin_pb.GetCollectionRequest(name=self._where(name)),
-            admin_pb.GetCollectionResponse,
-            convert_admin.decode_got,
-        )
-
-    def list_collections(
-        self, page_size: int, page_token: str
-    ) -> Prepared[admin_models.CollectionPage]:
-        """ListCollections."""
-        return Prepared(
-            _ADMIN + "ListCollections",
-            admin_pb.ListCollectionsRequest(page_size=page_size, page_token=page_token),
-            admin_pb.ListCollectionsResponse,
-            convert_admin.decode_collections,
-        )
-
-    def update_collection(
-        self,
-        name: str | None,
-        description: str | None,
-        guard: admin_models.GuardPolicy | None,
-        diversity: admin_models.DiversityPolicy | None,
-        decay: admin_models.DecayPolicy | None,
-        unset: Iterable[str],
-        expected_revision: int,
-        reason: str,
-        operation_id: str,
-    ) -> Prepared[admin_models.CollectionChange]:
-        """UpdateCollection; the mask is what is said."""
-        settings, paths = convert_admin.encode_settings(description, guard, diversity, decay, unset)
-        request = admin_pb.UpdateCollectionRequest(
-            operation_id=operation_id or new_operation_id(),
-            agent_id=self._agent_id,
-            name=self._where(name),
-            collection=settings,
-            update_mask=FieldMask(paths=paths),
-            expected_revision=expected_revision,
-            reason=reason,
-        )
-        return Prepared(
-            _ADMIN + "UpdateCollection",
-            request,
-            admin_pb.UpdateCollectionResponse,
-            convert_admin.decode_change,
-        )
-
-    def delete_collection(
-        self, name: str, operation_id: str
-    ) -> Prepared[admin_models.CollectionDeleted]:
-        """DeleteCollection."""
-        request = admin_pb.DeleteCollectionRequest(
-            operation_id=operation_id or new_operation_id(), agent_id=self._agent_id, name=name
-        )
-        return Prepared(
-            _ADMIN + "DeleteCollection",
-            request,
-            admin_pb.DeleteCollectionResponse,
-            convert_admin.decode_deleted,
-        )
-
-    # -- the daemon
-
-    def compare(self, text_a: str, text_b: str) -> Prepared[admin_models.Comparison]:
-        """Compare."""
-        return Prepared(
-            _ADMIN + "Compare",
-            admin_pb.CompareRequest(text_a=text_a, text_b=text_b),
-            admin_pb.CompareResponse,
-            convert_admin.decode_comparison,
-        )
-
-    def calibrate(
-        self,
-        false_merge_budget: float | None,
-        dry_run: bool,
-        operation_id: str,
-        collection: str | None,
-    ) -> Prepared[admin_models.Calibrated]:
-        """Calibrate."""
-        request = admin_pb.CalibrateRequest(
-            operation_id=operation_id or new_operation_id(),
-            agent_id=self._agent_id,
-            collection=self._where(collection),
-            false_merge_budget=false_merge_budget,
-            dry_run=dry_run,
-        )
-        return Prepared(
-            _ADMIN + "Calibrate",
-            request,
-            admin_pb.CalibrateResponse,
-            convert_admin.decode_calibrated,
-        )
-
-    def stats(self, collection: str) -> Prepared[admin_models.Stats]:
-        """Stats of one collection, or of all open ones if it is empty."""
-        return Prepared(
-            _ADMIN + "Stats",
-            admin_pb.StatsRequest(collection=collection),
-            admin_pb.StatsResponse,
-            convert_admin.decode_stats,
         )

@@ -199,6 +199,11 @@ class EnumCodec(Generic[E]):
         return self.decode(number) if number else None
 
 
+def encode_ids(values: str | Iterable[str], field: str) -> list[str]:
+    """Ids of one string or several."""
+    return [values] if isinstance(values, str) else encode_texts(values, field)
+
+
 def encode_texts(values: Iterable[str], field: str) -> list[str]:
     """A list of labels. Raises `TypeError` for a bare string, which would fall into letters."""
     if isinstance(values, str | bytes):

@@ -18,20 +18,24 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("INVALID_ARGUMENT", errors.InvalidArgument): (
         "EMPTY_TEXT NUL_IN_TEXT LIMIT_EXCEEDED DIMENSION_MISMATCH NON_FINITE_VECTOR ZERO_VECTOR "
         "VECTOR_REQUIRED OUT_OF_RANGE UNKNOWN_ENUM BAD_NAME BAD_PAGE_TOKEN BAD_TIME "
-        "BAD_UPDATE_MASK MISSING_FIELD SELF_LINK MALFORMED_MESSAGE"
+        "BAD_UPDATE_MASK MISSING_FIELD SELF_LINK MALFORMED_MESSAGE BAD_MERGE"
     ),
-    ("NOT_FOUND", errors.NotFound): "MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND",
+    ("NOT_FOUND", errors.NotFound): (
+        "MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND OPERATION_NOT_FOUND EPISODE_NOT_FOUND"
+    ),
     ("ALREADY_EXISTS", errors.AlreadyExists): "COLLECTION_EXISTS",
     ("ALREADY_EXISTS", errors.ExternalIdExists): "EXTERNAL_ID_EXISTS",
     ("ALREADY_EXISTS", errors.OperationIdReused): "OPERATION_ID_REUSED",
     ("ABORTED", errors.StaleRevision): "STALE_REVISION",
+    ("ABORTED", errors.UndoRefused): "UNDO_CONFLICT",
     ("FAILED_PRECONDITION", errors.NotActive): "NOT_ACTIVE",
     ("FAILED_PRECONDITION", errors.ModelMismatch): "MODEL_MISMATCH",
     ("FAILED_PRECONDITION", errors.ReadOnly): "READ_ONLY",
     ("FAILED_PRECONDITION", errors.FailedPrecondition): (
-        "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED"
+        "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY"
     ),
-    ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED",
+    ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED WATCH_TOO_SLOW",
+    ("OUT_OF_RANGE", errors.OutOfRange): "REVISION_OUT_OF_RANGE",
     ("UNAVAILABLE", errors.Unavailable): (
         "OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN"
     ),
@@ -43,7 +47,6 @@ CASES = [
     (code, kind, reason) for (code, kind), reasons in REASONS.items() for reason in reasons.split()
 ] + [
     ("INVALID_ARGUMENT", errors.InvalidArgument, "A_REASON_OF_TOMORROW"),
-    ("OUT_OF_RANGE", errors.OutOfRange, "COMPACTED"),
     ("UNKNOWN", errors.TotonoeError, "WHATEVER"),
     # A daemon that files a reason under another code: the code decides.
     ("NOT_FOUND", errors.NotFound, "READ_ONLY"),
@@ -144,3 +147,15 @@ def test_item_error_unknown_code_raises_base() -> None:
     error = status.from_item(item)
     assert type(error) is errors.TotonoeError
     assert (error.code, error.message, error.retry_delay_s) == ("UNKNOWN", "X", 0.25)
+
+
+def test_undo_refused_tells_what_stands_in_the_way(call: Callable[..., Any]) -> None:
+    def undo(_request: Any, context: grpc.ServicerContext) -> None:
+        said = {"revision": "4", "conflicts": "mem_a changed; mem_b purged", "conflict_count": "2"}
+        fail(context, "ABORTED", "UNDO_CONFLICT", "cannot be undone whole", metadata=said)
+
+    with scripted(Undo=undo) as address, pytest.raises(errors.StaleRevision) as caught:
+        call(address, "undo", 4)
+    assert isinstance(caught.value, errors.UndoRefused)
+    assert caught.value.conflicts == ("mem_a changed", "mem_b purged")
+    assert errors.UndoRefused("x").conflicts == ()

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from google.protobuf import struct_pb2
 
-from totonoe import convert, convert_admin, scalars
+from totonoe import convert, convert_admin, convert_history, scalars
 from totonoe.drafts import Draft
 from totonoe.enums import Kind
 from totonoe.models import TimeRange
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.v1 import operations_pb2 as operations_pb
 from totonoe.v1 import types_pb2
 
 VALUES = [1.0, -0.5, 2.0**-20]
@@ -110,13 +111,11 @@ def test_struct_not_exact_on_wire_raises(value: Any, error: type[Exception]) -> 
 
 CODECS = [
     (name, codec, wire)
-    for module in (convert, convert_admin)
+    for module in (convert, convert_admin, convert_history)
     for name, codec in vars(module).items()
     if isinstance(codec, EnumCodec)
-    for wire in [
-        getattr(types_pb2, name.title().replace("_", ""), None)
-        or getattr(memory_pb, name.title().replace("_", ""))
-    ]
+    for where in (types_pb2, memory_pb, operations_pb)
+    if (wire := getattr(where, name.title().replace("_", ""), None)) is not None
 ]
 
 

@@ -1,0 +1,31 @@
+"""What the groups of calls of a client stand on."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeVar
+
+from totonoe.prepared import Prepared
+from totonoe.requests import Requests
+
+R = TypeVar("R")
+
+
+class Calls(ABC):
+    """A group of calls; `Client` adds it to its own."""
+
+    _requests: Requests
+
+    @abstractmethod
+    def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
+        """Makes a call and waits for its result."""
+
+
+class AsyncCalls(ABC):
+    """A group of calls; `AsyncClient` adds it to its own."""
+
+    _requests: Requests
+
+    @abstractmethod
+    async def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
+        """Makes a call and waits for its result."""
