@@ -161,13 +161,12 @@ def update(
 def delete(
     session: Session,
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: options.Yes = False,
     operation_id: options.OperationId = "",
 ) -> None:
     """Take a collection away with all that is in it."""
     if not yes:
-        # Asked on standard error, which leaves standard output to the answer.
-        typer.confirm(f"Delete the collection {name!r} with all memories?", abort=True, err=True)
+        options.ask(f"Delete the collection {name!r} with all memories?")
     with session.client() as client:
         answer = client.delete_collection(name, operation_id=operation_id)
     session.show(

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from totonoe.cli import admin_commands, importing, memory_commands, workspace_commands
+from totonoe.cli import (
+    admin_commands,
+    forget_commands,
+    graph_commands,
+    history_commands,
+    importing,
+    memory_commands,
+    workspace_commands,
+)
 from totonoe.cli.extensions import RootGroup
 from totonoe.cli.session import Session, shared
 
@@ -37,6 +45,9 @@ def make_app() -> typer.Typer:
     app = typer.Typer(cls=RootGroup, no_args_is_help=True, pretty_exceptions_show_locals=False)
     app.callback()(shared(root))
     memory_commands.register(app)
+    forget_commands.register(app)
+    graph_commands.register(app)
+    history_commands.register(app)
     admin_commands.register(app)
     importing.register(app)
     workspace_commands.register(app)

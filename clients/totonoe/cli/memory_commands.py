@@ -1,4 +1,4 @@
-"""Commands that write, read and forget memories."""
+"""Commands that write, read and link memories."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Annotated
 import typer
 
 from totonoe.cli import options, output
-from totonoe.cli.options import given, json_object, moment, since_until, text_of
+from totonoe.cli.options import filtered, given, json_object, moment, text_of
 from totonoe.cli.plain import checked_json, plain, recalled_json, remembered_json
 from totonoe.cli.session import ExitCode, Session, shared
-from totonoe.drafts import EditableFields
+from totonoe.drafts import EditableFields, FilterFields
 
-Ids = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Source = Annotated[str, typer.Argument(help="Memory that holds the link.")]
 Target = Annotated[str, typer.Argument(help="Memory at the other end.")]
 
 
 def register(app: typer.Typer) -> None:
     """Joins these commands to `app`."""
-    for command in (remember, check, recall, get, list_, update, forget, link, unlink):
+    for command in (remember, check, filtered(recall), get, filtered(list_), update, link, unlink):
         app.command(command.__name__.rstrip("_"))(shared(command))
 
 
@@ -46,6 +45,7 @@ def remember(
     on_update: options.OnUpdate = None,
     on_contradiction: options.OnContradiction = None,
     on_refinement: options.OnRefinement = None,
+    supersede: options.Supersede = None,
     operation_id: options.OperationId = "",
 ) -> None:
     """Save a memory, unless a live one says the same (exit code 3)."""
@@ -69,6 +69,7 @@ def remember(
         on_update=on_update,
         on_contradiction=on_contradiction,
         on_refinement=on_refinement,
+        supersede_ids=supersede,
     )
     content = text_of(text)
     with session.client() as client:
@@ -85,6 +86,7 @@ def check(
     state_kind: options.StateKind = None,
     session_id: options.SessionId = None,
     payload: options.Payload = None,
+    supersede: options.Supersede = None,
 ) -> None:
     """Tell what remember would answer; save nothing. Exit code 3 if it would refuse."""
     fields = given(
@@ -92,6 +94,7 @@ def check(
         state_kind=state_kind,
         session_id=session_id,
         payload=json_object(payload, "--payload"),
+        supersede_ids=supersede,
     )
     content = text_of(text)
     with session.client() as client:
@@ -104,6 +107,7 @@ def check(
 def recall(
     session: Session,
     text: options.Text,
+    conditions: FilterFields,
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits, 1 to 1,000.")] = 10,
     mode: Annotated[
         str | None, typer.Option(help="hybrid, vector or lexical. Default: hybrid.")
@@ -115,39 +119,11 @@ def recall(
         bool, typer.Option("--no-touch", help="Do not count this as an access.")
     ] = False,
     vectors: options.Vectors = False,
-    kinds: options.Kinds = None,
-    state_kinds: options.StateKinds = None,
-    categories: options.Categories = None,
-    tags: options.AllTags = None,
-    entities: options.AllEntities = None,
-    agents: options.ByAgents = None,
-    sessions: options.Sessions = None,
-    threads: options.Threads = None,
-    statuses: options.Statuses = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    min_confidence: options.MinConfidence = None,
-    min_importance: options.MinImportance = None,
-    attributes: options.AttributeEquals = None,
+    as_of: options.AsOf = None,
 ) -> None:
     """Find memories by meaning and by words."""
     from totonoe.admin_models import DiversityPolicy
 
-    conditions = given(
-        kinds=kinds,
-        state_kinds=state_kinds,
-        categories=categories,
-        tags=tags,
-        entities=entities,
-        agent_ids=agents,
-        session_ids=sessions,
-        thread_ids=threads,
-        statuses=statuses,
-        created=since_until(since, until),
-        min_confidence=min_confidence,
-        min_importance=min_importance,
-        attributes=json_object(attributes, "--attributes"),
-    )
     query = text_of(text)
     with session.client() as client:
         answer = client.recall(
@@ -157,61 +133,49 @@ def recall(
             diversity=DiversityPolicy(enabled=False) if no_diversity else None,
             include_vectors=vectors,
             no_touch=no_touch,
+            as_of=options.as_of(as_of),
             **conditions,
         )
     session.show(recalled_json(answer), lambda: output.recalled(answer))
 
 
-def get(session: Session, ids: Ids, vectors: options.Vectors = False) -> None:
+def get(
+    session: Session,
+    ids: options.Ids,
+    vectors: options.Vectors = False,
+    as_of: options.AsOf = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Of a superseded memory the one in its place.")
+    ] = False,
+) -> None:
     """Show memories by id. Exit code 1 if one is missing."""
     with session.client() as client:
-        answer = client.get_many(ids, include_vectors=vectors)
-    session.show(plain(answer), lambda: output.got(answer.memories, answer.missing_ids))
+        answer = client.get_many(
+            ids, include_vectors=vectors, as_of=options.as_of(as_of), follow_superseded=follow
+        )
+    session.show(plain(answer), lambda: output.got(answer))
     if answer.missing_ids:
         raise typer.Exit(ExitCode.FAILED)
 
 
 def list_(
     session: Session,
-    limit: Annotated[int, typer.Option(help="Memories on the page, 1 to 1,000.")] = 100,
-    page_token: Annotated[str, typer.Option(help="From the page before.")] = "",
+    conditions: FilterFields,
+    limit: options.Limit = 100,
+    page_token: options.PageToken = "",
     vectors: options.Vectors = False,
-    kinds: options.Kinds = None,
-    state_kinds: options.StateKinds = None,
-    categories: options.Categories = None,
-    tags: options.AllTags = None,
-    entities: options.AllEntities = None,
-    agents: options.ByAgents = None,
-    sessions: options.Sessions = None,
-    threads: options.Threads = None,
-    statuses: options.Statuses = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    min_confidence: options.MinConfidence = None,
-    min_importance: options.MinImportance = None,
-    attributes: options.AttributeEquals = None,
+    as_of: options.AsOf = None,
 ) -> None:
     """Show one page of memories, oldest first."""
-    conditions = given(
-        kinds=kinds,
-        state_kinds=state_kinds,
-        categories=categories,
-        tags=tags,
-        entities=entities,
-        agent_ids=agents,
-        session_ids=sessions,
-        thread_ids=threads,
-        statuses=statuses,
-        created=since_until(since, until),
-        min_confidence=min_confidence,
-        min_importance=min_importance,
-        attributes=json_object(attributes, "--attributes"),
-    )
     with session.client() as client:
         page = client.list(
-            page_size=limit, page_token=page_token, include_vectors=vectors, **conditions
+            page_size=limit,
+            page_token=page_token,
+            include_vectors=vectors,
+            as_of=options.as_of(as_of),
+            **conditions,
         )
-    session.show(plain(page), lambda: output.listed(page.memories, page.next_page_token))
+    session.show(plain(page), lambda: output.listed(page))
 
 
 def update(
@@ -278,23 +242,6 @@ def update(
     session.show(plain(answer), lambda: output.updated(answer))
     if not answer.updated:
         raise typer.Exit(ExitCode.REPEATED)
-
-
-def forget(
-    session: Session,
-    ids: Ids,
-    reason: options.Reason = "",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be forgotten.")
-    ] = False,
-    operation_id: options.OperationId = "",
-) -> None:
-    """Hide memories and take away their links. Exit code 1 if one is missing."""
-    with session.client() as client:
-        answer = client.forget(ids, reason=reason, dry_run=dry_run, operation_id=operation_id)
-    session.show(plain(answer), lambda: output.forgotten(answer))
-    if answer.missing_ids:
-        raise typer.Exit(ExitCode.FAILED)
 
 
 def link(

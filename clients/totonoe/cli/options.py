@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from totonoe.admin_models import DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe.admin_models import DecayPolicy, DiversityPolicy, GuardPolicy, RetentionPolicy
 from totonoe.models import TimeRange
 
+Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Text: TypeAlias = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
 Kind: TypeAlias = Annotated[
     str | None, typer.Option(help="state, event or affect. Default: state.")
@@ -71,9 +74,23 @@ LinkKind: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--type",
-        help="related, updates, updated_by, contradicts, refines, refined_by, causes or caused_by.",
+        help="related, updates, updated_by, contradicts, refines, refined_by, causes, caused_by "
+        "or coactivated.",
     ),
 ]
+Supersede: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="Live memory whose place it takes; may be repeated."),
+]
+AsOf: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REVISION|TIME", help="As it was right after this revision, or at this time."
+    ),
+]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Limit: TypeAlias = Annotated[int, typer.Option(help="How many on the page, 1 to 1,000.")]
+PageToken: TypeAlias = Annotated[str, typer.Option(help="From the page before.")]
 
 # -- filters
 
@@ -117,6 +134,82 @@ AttributeEquals: TypeAlias = Annotated[
     str | None,
     typer.Option("--attributes", help="JSON object: these attributes, each equal."),
 ]
+
+
+def _filter_options(
+    kinds: Kinds = None,
+    state_kinds: StateKinds = None,
+    categories: Categories = None,
+    tags: AllTags = None,
+    entities: AllEntities = None,
+    agent_ids: ByAgents = None,
+    session_ids: Sessions = None,
+    thread_ids: Threads = None,
+    statuses: Statuses = None,
+    since: Since = None,
+    until: Until = None,
+    min_confidence: MinConfidence = None,
+    min_importance: MinImportance = None,
+    attributes: AttributeEquals = None,
+) -> None:
+    """The signature that `filtered` adds to a command's own."""
+
+
+_FILTER = inspect.signature(_filter_options, eval_str=True).parameters
+
+
+def filtered(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options of a filter to a command, which gets them as `conditions`.
+
+    They are the keyword arguments of a client's call, and only those that were given.
+    """
+
+    @functools.wraps(command)
+    def run(session: Any, **arguments: Any) -> None:
+        options = {name: arguments.pop(name) for name in _FILTER}
+        options["created"] = since_until(options.pop("since"), options.pop("until"))
+        options["attributes"] = json_object(options["attributes"], "--attributes")
+        command(session, conditions=given(**options), **arguments)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    kept = [item for item in own if item.name != "conditions"]
+    added = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in _FILTER.values()]
+    run.__signature__ = inspect.Signature(kept + added)  # type: ignore[attr-defined]
+    return run
+
+
+def at_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty()
+
+
+def can_ask(yes: bool) -> None:
+    """Raises `ValueError` if there is nobody to ask and `--yes` was not said."""
+    if not yes and not at_terminal():
+        raise ValueError("nobody can be asked without a terminal: say --yes")
+
+
+def ask(question: str) -> None:
+    """Asks on standard error, which leaves standard output to the answer; a no ends the command."""
+    typer.confirm(question, abort=True, err=True)
+
+
+def as_of(text: str | None) -> int | datetime | None:
+    """The revision (digits alone) or the time of `--as-of`."""
+    if text is not None and text.isdecimal():
+        return int(text)
+    return moment(text, "--as-of")
+
+
+def expectations(pairs: list[str] | None) -> dict[str, int]:
+    """Revisions by id, of `--expect ID=REVISION`."""
+    expected = {}
+    for pair in pairs or ():
+        memory_id, _, revision = pair.rpartition("=")
+        if not memory_id or not revision.isdecimal():
+            raise ValueError(f"--expect: got {pair!r}, allowed: ID=REVISION")
+        expected[memory_id] = int(revision)
+    return expected
 
 
 def key_of(text: str | None) -> tuple[str, str] | None:
@@ -177,6 +270,7 @@ _PARTS: Mapping[str, type] = {
     "guard": GuardPolicy,
     "diversity": DiversityPolicy,
     "decay": DecayPolicy,
+    "retention": RetentionPolicy,
 }
 
 
@@ -196,7 +290,7 @@ def policies(settings: list[str] | None, preset: str | None) -> Any:
         part, _, name = path.partition(".")
         hints = get_type_hints(_PARTS[part]) if part in _PARTS else {}
         if not equals or name not in hints:
-            allowed = "guard.FIELD=VALUE, diversity.FIELD=VALUE or decay.FIELD=VALUE"
+            allowed = ", ".join(f"{one}.FIELD=VALUE" for one in _PARTS)
             raise ValueError(f"--set: got {setting!r}, allowed: {allowed}")
         values.setdefault(part, {})[name] = _value(path, text, hints[name])
     return {part: _PARTS[part](**fields) for part, fields in values.items()}

@@ -21,14 +21,18 @@ from totonoe.admin_models import (
 from totonoe.cli.plain import plain
 from totonoe.cli.text import age, clean, shown_similarity, snippet
 from totonoe.enums import Verdict
+from totonoe.history_models import Purged
 from totonoe.models import (
     Checked,
     Duplicate,
     Forgotten,
+    ForgottenMatch,
+    Found,
     Judgement,
     Link,
     Linked,
     Memory,
+    Page,
     Recalled,
     Remembered,
     Similar,
@@ -71,12 +75,23 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], wide: str = "")
 # -- what the guard says
 
 
-def _duplicate(duplicate: Duplicate) -> None:
+def repeated(duplicate: Duplicate) -> None:
+    """The memory that says the same, and why it is taken to."""
     line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
     line(f"Similarity: {shown_similarity(duplicate.similarity)}")
     line(f"Method: {duplicate.method}")
     _judgement(duplicate.judgement)
     line(UPDATE_HINT)
+
+
+def _forgotten_match(match: ForgottenMatch | None) -> None:
+    """That it was said and forgotten before: when, by whom and why, and how to bring it back."""
+    if match is None:
+        return
+    by = f", by {match.agent_id}" if match.agent_id else ""
+    why = f': "{match.reason}"' if match.reason else "."
+    line(f"You forgot this {match.age} ({match.memory_id}{by}){why}")
+    line(f"Bring it back with: totonoe undo {match.revision}")
 
 
 def _most_related(similar: Sequence[Similar]) -> None:
@@ -104,7 +119,13 @@ def remembered(answer: Remembered) -> None:
     """Saved, or refused with the memory that says the same."""
     if answer.duplicate is not None:
         line("Not saved — very similar memory already exists.")
-        _duplicate(answer.duplicate)
+        repeated(answer.duplicate)
+        _replay(answer.replayed)
+        return
+    if not answer.saved:
+        line("Not saved — it was forgotten, and this collection refuses what was forgotten.")
+        _forgotten_match(answer.forgotten)
+        line("Save it all the same with --force.")
         _replay(answer.replayed)
         return
     count = len(answer.links)
@@ -112,6 +133,7 @@ def remembered(answer: Remembered) -> None:
     line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
+    _forgotten_match(answer.forgotten)
     _replay(answer.replayed)
     _most_related(answer.similar)
 
@@ -125,9 +147,13 @@ def checked(answer: Checked) -> None:
     """What remember would answer."""
     if answer.duplicate is not None:
         line("Would not be saved — very similar memory already exists.")
-        _duplicate(answer.duplicate)
+        repeated(answer.duplicate)
         return
-    line("Would be saved.")
+    refused = (
+        "Would not be saved — it was forgotten, and this collection refuses what was forgotten."
+    )
+    line("Would be saved." if answer.would_save else refused)
+    _forgotten_match(answer.forgotten)
     _most_related(answer.similar)
 
 
@@ -135,7 +161,7 @@ def updated(answer: Updated) -> None:
     """The change, or why there was none."""
     if answer.duplicate is not None and not answer.updated:
         line("Not changed — very similar memory already exists.")
-        _duplicate(answer.duplicate)
+        repeated(answer.duplicate)
         return
     line(f"Updated (id: {answer.memory.id}, revision {answer.memory.revision}).")
 
@@ -163,6 +189,7 @@ def recalled(answer: Recalled) -> None:
     """Hits, best first."""
     if answer.degraded_because:
         line(f"Note: {answer.degraded_because}")
+    _as_of(answer.as_of_revision)
     if not answer.hits:
         line("Nothing found.")
         return
@@ -174,23 +201,37 @@ def recalled(answer: Recalled) -> None:
     table(("#", "similarity", "age", "id", "memory"), rows, wide="memory")
 
 
-def listed(memories: Sequence[Memory], next_page_token: str) -> None:
+def _as_of(revision: int) -> None:
+    if revision:
+        line(f"As of revision {revision}.")
+
+
+def more(next_page_token: str) -> None:
+    """How to get the next page, if there is one."""
+    if next_page_token:
+        line(f"More with: --page-token {next_page_token}")
+
+
+def listed(page: Page) -> None:
     """A page of memories, and how to get the next one."""
+    _as_of(page.as_of_revision)
     rows = [
         (memory.id, _kind(memory), str(memory.status), age(memory.created_time), memory.content)
-        for memory in memories
+        for memory in page.memories
     ]
     if rows:
         table(("id", "kind", "status", "age", "memory"), rows, wide="memory")
     else:
         line("No memories.")
-    if next_page_token:
-        line(f"More with: --page-token {next_page_token}")
+    more(page.next_page_token)
 
 
-def got(memories: Sequence[Memory], missing_ids: Sequence[str]) -> None:
+def got(answer: Found) -> None:
     """Whole memories: every field that says something."""
-    for number, memory in enumerate(memories):
+    _as_of(answer.as_of_revision)
+    for asked, read in answer.redirects.items():
+        line(f"{asked} was superseded; in its place: {read}")
+    for number, memory in enumerate(answer.memories):
         if number:
             line()
         line(f"{memory.id} ({_kind(memory)}, {memory.status}, {age(memory.created_time)})")
@@ -200,10 +241,10 @@ def got(memories: Sequence[Memory], missing_ids: Sequence[str]) -> None:
                 continue
             if name == "links":
                 for link in memory.links:
-                    line(f"  link: {_link(link)}")
+                    line(f"  link: {shown_link(link)}")
             else:
-                line(f"  {name}: {_value(value)}")
-    not_found(missing_ids)
+                line(f"  {name}: {shown_value(value)}")
+    not_found(answer.missing_ids)
 
 
 _SHOWN_ABOVE = ("memory_id", "content", "content_hash", "kind", "state_kind", "status", "vector")
@@ -213,7 +254,8 @@ def _kind(memory: Memory) -> str:
     return f"{memory.kind}/{memory.state_kind}" if memory.state_kind else str(memory.kind)
 
 
-def _value(value: object) -> str:
+def shown_value(value: object) -> str:
+    """A field of a memory in JSON, as text."""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -227,15 +269,40 @@ def forgotten(answer: Forgotten) -> None:
     """What was, or would be, forgotten."""
     verb = "Would forget" if answer.dry_run else "Forgot"
     for memory in answer.forgotten:
-        line(f"{verb} (id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}")
+        line(f"{verb} {_brief(memory)}")
         emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""
         line(f"{emotion}Importance: {memory.importance}")
     if answer.unlinked_count:
         line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
+    if answer.matching_count > len(answer.forgotten):
+        line(f"These are the oldest of {answer.matching_count} that match.")
     not_found(answer.missing_ids)
 
 
-def _link(link: Link) -> str:
+def _brief(memory: Memory) -> str:
+    return f"(id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}"
+
+
+def purged(answer: Purged) -> None:
+    """What is, or would be, gone for good."""
+    verb = "Would purge" if answer.dry_run else "Purged"
+    for memory_id in answer.purged_ids:
+        line(f"{verb} {memory_id}")
+    line(
+        f"Earlier versions: {answer.version_count}, kept answers: {answer.reply_count}, "
+        f"episodes: {answer.episode_count}"
+    )
+    not_found(answer.missing_ids)
+
+
+def at_stake(memories: Sequence[Memory]) -> None:
+    """What is asked about, on standard error."""
+    for memory in memories:
+        sys.stderr.write(clean(_brief(memory)) + "\n")
+
+
+def shown_link(link: Link) -> str:
+    """One direction of a link."""
     note = f": {link.note}" if link.note else ""
     return f"{link.type} {link.target_id} (confidence {link.confidence:.2f}){note}"
 
@@ -243,14 +310,14 @@ def _link(link: Link) -> str:
 def linked(answer: Linked) -> None:
     """The link in both directions."""
     line("Linked." if answer.created else "Link changed.")
-    line(f"- {_link(answer.link)}")
-    line(f"- {_link(answer.inverse)}")
+    line(f"- {shown_link(answer.link)}")
+    line(f"- {shown_link(answer.inverse)}")
 
 
 def unlinked(answer: Unlinked) -> None:
     """The links taken away."""
     for link in answer.removed:
-        line(f"Unlinked: {_link(link)}")
+        line(f"Unlinked: {shown_link(link)}")
 
 
 # -- collections and the daemon

@@ -1,6 +1,6 @@
 """Models as JSON. Field names here are stable: they are only ever added to.
 
-A memory's own id is `memory_id`; times are ISO 8601 in UTC.
+A memory's own id is `memory_id`, an episode's `episode_id`; times are ISO 8601 in UTC.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
+from totonoe.graph_models import Episode
 from totonoe.models import Checked, Hit, Memory, Recalled, Remembered
 
 
 def plain(value: Any) -> Any:
     """JSON values of a model, its parts included."""
     if isinstance(value, Memory):
-        return _memory(value)
+        return _renamed(value, "memory_id")
     if isinstance(value, Hit):
         return _hit(value)
+    if isinstance(value, Episode):
+        return _renamed(value, "episode_id")
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Enum):
@@ -34,15 +37,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _memory(memory: Memory) -> dict[str, Any]:
-    names = [item.name for item in fields(memory) if item.name != "id"]
-    return {"memory_id": memory.id} | {name: plain(getattr(memory, name)) for name in names}
+def _renamed(thing: Memory | Episode, id_name: str) -> dict[str, Any]:
+    """Its fields, with its own id under a name that says whose it is."""
+    names = [item.name for item in fields(thing) if item.name != "id"]
+    return {id_name: thing.id} | {name: plain(getattr(thing, name)) for name in names}
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
     """The memory's own fields and the reasons for its place, side by side."""
     reasons = [item.name for item in fields(hit) if item.name != "memory"]
-    memory = _memory(hit.memory)
+    memory = _renamed(hit.memory, "memory_id")
     return {
         "memory_id": memory.pop("memory_id"),
         "content": memory.pop("content"),

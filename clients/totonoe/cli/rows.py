@@ -28,7 +28,7 @@ from totonoe.models import TimeRange
 LINE_BYTES_MAX = 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 
-_OWN = frozenset({"operation_id", "collection", "force", "agent_id", "content"})
+_OWN = frozenset({"operation_id", "collection", "force", "agent_id", "content", "supersede_ids"})
 _DRAFT_FIELDS = frozenset(field.name for field in fields(Draft)) - _OWN
 _TIME_FIELDS = frozenset(name for name in _DRAFT_FIELDS if name.endswith("_time")) - {"about_time"}
 # What a stream file says for judging a guard; no part of the memory.

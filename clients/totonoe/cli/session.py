@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     """The command line is wrong; nothing was sent."""
     REPEATED = 3
-    """Not saved: a live memory says the same."""
+    """Refused: a live memory says the same (or, where the policy says so, a forgotten one)."""
     UNAVAILABLE = 4
     """No daemon answers, or it asks to come back later."""
     DEADLINE = 5

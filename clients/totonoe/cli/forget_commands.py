@@ -1,0 +1,90 @@
+"""Commands that take memories away: forget, which can be undone, and purge, which cannot."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from totonoe.cli import options, output
+from totonoe.cli.plain import plain
+from totonoe.cli.session import ExitCode, Session, shared
+from totonoe.drafts import FilterFields
+
+
+def register(app: typer.Typer) -> None:
+    """Joins these commands to `app`."""
+    app.command()(shared(options.filtered(forget)))
+    app.command()(shared(purge))
+
+
+def forget(
+    session: Session,
+    conditions: FilterFields,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids, or `ext:` and an external id.")
+    ] = None,
+    reason: options.Reason = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be forgotten.")
+    ] = False,
+    yes: options.Yes = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Hide memories and take away their links. Exit code 1 if one is missing.
+
+    With conditions in place of ids it shows what meets them, asks, and forgets just that.
+    """
+    if bool(ids) == bool(conditions):
+        raise ValueError("name either ids or conditions (--tag, --until ...)")
+    if ids:
+        with session.client() as client:
+            answer = client.forget(ids, reason=reason, dry_run=dry_run, operation_id=operation_id)
+    else:
+        if not dry_run:
+            options.can_ask(yes)
+        with session.client() as client:
+            answer = client.forget(reason=reason, dry_run=True, **conditions)
+            if answer.forgotten and not dry_run:
+                if not yes:
+                    output.at_stake(answer.forgotten)
+                    count, of = len(answer.forgotten), answer.matching_count
+                    options.ask(f"Forget these {count} (of {of} that match)?")
+                # Nothing but what was shown, as it was shown.
+                answer = client.forget(
+                    [memory.id for memory in answer.forgotten],
+                    reason=reason,
+                    expected_revisions={one.id: one.revision for one in answer.forgotten},
+                    operation_id=operation_id,
+                )
+    session.show(plain(answer), lambda: output.forgotten(answer))
+    if answer.missing_ids:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def purge(
+    session: Session,
+    ids: options.Ids,
+    reason: Annotated[
+        str, typer.Option(help="Why, for the history; must not hold what is purged.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be purged.")
+    ] = False,
+    yes: options.Yes = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Take the bytes of memories out of everything, for good. Exit code 1 if one is missing."""
+    if not dry_run:
+        options.can_ask(yes)
+    with session.client() as client:
+        if not (dry_run or yes):
+            preview = client.purge(ids, dry_run=True)
+            options.ask(
+                f"Purge {', '.join(preview.purged_ids) or 'nothing'} with "
+                f"{preview.version_count} earlier versions? No undo brings them back."
+            )
+        answer = client.purge(ids, reason=reason, dry_run=dry_run, operation_id=operation_id)
+    session.show(plain(answer), lambda: output.purged(answer))
+    if answer.missing_ids:
+        raise typer.Exit(ExitCode.FAILED)

@@ -1,0 +1,122 @@
+"""Commands about what was done: history, operations, undo."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from totonoe.cli import options, output_history
+from totonoe.cli.options import since_until
+from totonoe.cli.plain import plain
+from totonoe.cli.session import (
+    ExitCode,
+    Session,
+    error_json,
+    print_json,
+    shared,
+    tell_error,
+)
+from totonoe.enums import UndoConflictKind
+from totonoe.errors import TotonoeError, UndoRefused
+
+
+def register(app: typer.Typer) -> None:
+    """Joins these commands to `app`."""
+    for command in (history, operations, undo):
+        app.command()(shared(command))
+
+
+def history(
+    session: Session,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Memory; a forgotten one too.")],
+    limit: options.Limit = 100,
+    page_token: options.PageToken = "",
+) -> None:
+    """Show what a memory was, newest first, with who changed it and why."""
+    with session.client() as client:
+        page = client.history(memory_id, page_size=limit, page_token=page_token)
+    session.show(plain(page), lambda: output_history.history(page))
+
+
+def operations(
+    session: Session,
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="AGENT", help="Done by it; may be repeated.")
+    ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kind", help="Remember, Update, Forget, Undo ...; may be repeated."),
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="At or after this time, ISO 8601.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time, ISO 8601.")] = None,
+    memory: Annotated[str, typer.Option(metavar="ID", help="Only those on this memory.")] = "",
+    reason_contains: Annotated[
+        str, typer.Option(metavar="TEXT", help="With this in the reason, case ignored.")
+    ] = "",
+    limit: options.Limit = 100,
+    page_token: options.PageToken = "",
+) -> None:
+    """Show one page of what was done in the collection, newest first."""
+    with session.client() as client:
+        page = client.operations(
+            agent_ids=by or (),
+            kinds=kinds or (),
+            time=since_until(since, until),
+            memory_id=memory,
+            reason_contains=reason_contains,
+            page_size=limit,
+            page_token=page_token,
+        )
+    session.show(plain(page), lambda: output_history.operations(page))
+
+
+def undo(
+    session: Session,
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="REVISION|OPERATION_ID", help="What to take back; digits are a revision."
+        ),
+    ],
+    reason: options.Reason = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would be taken back.")
+    ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Leave what changed since, take back the rest.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Bring texts back that others repeat now.")
+    ] = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Take an operation back. Exit code 1 if something changed since, 3 if a text is repeated."""
+    what = int(target) if target.isdecimal() else target
+    with session.client() as client:
+        try:
+            answer = client.undo(
+                what,
+                reason=reason,
+                dry_run=dry_run,
+                partial=partial,
+                force=force,
+                operation_id=operation_id,
+            )
+        except UndoRefused as error:
+            try:
+                conflicts = client.undo(what, force=force, dry_run=True).conflicts
+            except TotonoeError:
+                # What stood in the way is told by the error itself, in short.
+                raise error from None
+            if session.as_json:
+                print_json({"error": error_json(error), "conflicts": plain(conflicts)})
+            else:
+                tell_error(error)
+                output_history.conflicts(conflicts)
+            raise typer.Exit(ExitCode.FAILED) from None
+    session.show(plain(answer), lambda: output_history.undone(answer))
+    if answer.conflicts:
+        repeats = all(one.kind is UndoConflictKind.DUPLICATE for one in answer.conflicts)
+        refused = repeats and not answer.undone
+        raise typer.Exit(ExitCode.REPEATED if refused else ExitCode.FAILED)
