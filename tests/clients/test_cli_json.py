@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 from support.scripted import scripted
 from totonoe.cli.main import app
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import graph_pb2 as graph_pb
 from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.v1 import operations_pb2 as operations_pb
 from totonoe.v1 import types_pb2
 
 TIME = Timestamp(seconds=1_767_225_600, nanos=5_000_000)
@@ -47,23 +49,35 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Remember",
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
-         "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids"},
+         "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
+         "forgotten"},
     ),
     "check": (
         ["check", "a"],
         "Check",
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
-         "layers", "verdict"},
+         "layers", "verdict", "forgotten"},
     ),
     "recall": (
         ["recall", "a"],
         "Recall",
         pb.RecallResponse(),
-        {"hits", "arms", "degraded_because", "vector_search", "filtered_count", "revision"},
+        {"hits", "arms", "degraded_because", "vector_search", "filtered_count", "revision",
+         "as_of_revision"},
     ),
-    "get": (["get", "a"], "Get", pb.GetResponse(), {"memories", "missing_ids", "revision"}),
-    "list": (["list"], "List", pb.ListResponse(), {"memories", "next_page_token", "revision"}),
+    "get": (
+        ["get", "a"],
+        "Get",
+        pb.GetResponse(),
+        {"memories", "missing_ids", "revision", "redirects", "as_of_revision"},
+    ),
+    "list": (
+        ["list"],
+        "List",
+        pb.ListResponse(),
+        {"memories", "next_page_token", "revision", "as_of_revision"},
+    ),
     "update": (
         ["update", "a", "--tag", "t"],
         "Update",
@@ -75,7 +89,70 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Forget",
         pb.ForgetResponse(),
         {"forgotten", "missing_ids", "unlinked_count", "dry_run", "revision", "replayed",
-         "operation_id"},
+         "operation_id", "matching_count"},
+    ),
+    "purge": (
+        ["purge", "a", "--yes"],
+        "Purge",
+        admin_pb.PurgeResponse(),
+        {"purged_ids", "missing_ids", "version_count", "reply_count", "episode_count", "dry_run",
+         "revision", "replayed", "operation_id"},
+    ),
+    "undo": (
+        ["undo", "4"],
+        "Undo",
+        operations_pb.UndoResponse(undone=True),
+        {"undone", "operation", "memories", "episode_ids", "link_count", "collection", "conflicts",
+         "dry_run", "revision", "replayed", "operation_id"},
+    ),
+    "history": (
+        ["history", "a"],
+        "History",
+        operations_pb.HistoryResponse(),
+        {"versions", "next_page_token", "revision"},
+    ),
+    "operations": (
+        ["operations"],
+        "ListOperations",
+        operations_pb.ListOperationsResponse(),
+        {"operations", "next_page_token", "revision"},
+    ),
+    "neighbors": (
+        ["neighbors", "a"],
+        "Neighbors",
+        graph_pb.NeighborsResponse(),
+        {"neighbors", "truncated", "revision"},
+    ),
+    "merge": (
+        ["merge", "a", "b"],
+        "Merge",
+        graph_pb.MergeResponse(merged=True),
+        {"merged", "memory", "sources", "duplicate", "layers", "lost", "moved_link_count",
+         "dropped_link_count", "revision", "replayed", "operation_id"},
+    ),
+    "episodes list": (
+        ["episodes", "list"],
+        "ListEpisodes",
+        graph_pb.ListEpisodesResponse(),
+        {"episodes", "next_page_token", "revision"},
+    ),
+    "episodes create": (
+        ["episodes", "create", "It rained.", "mem_1"],
+        "CreateEpisode",
+        graph_pb.CreateEpisodeResponse(),
+        {"episode", "revision", "replayed", "operation_id"},
+    ),
+    "episodes show": (
+        ["episodes", "show", "ep_1"],
+        "GetEpisode",
+        graph_pb.GetEpisodeResponse(),
+        {"episode", "memories", "note", "revision"},
+    ),
+    "episodes delete": (
+        ["episodes", "delete", "ep_1"],
+        "DeleteEpisode",
+        graph_pb.DeleteEpisodeResponse(),
+        {"episode", "revision", "replayed", "operation_id"},
     ),
     "link": (
         ["link", "a", "b"],
@@ -114,7 +191,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration"},
+         "settings_revision", "calibration", "retention"},
     ),
     "collections create": (
         ["collections", "create", "a"],
@@ -202,6 +279,23 @@ def test_json_of_memory_has_plain_values() -> None:
     assert memory["content_hash"] == "01ff"
     assert memory["attributes"] == {"n": 1, "x": 0.5}
     assert memory["vector"] == [1.0]
+
+
+def test_json_of_episode_and_of_operation_has_plain_values() -> None:
+    episode = graph_pb.Episode(id="ep_1", memory_ids=["mem_1"], start_time=TIME, created_time=TIME)
+    read = as_json(
+        ["episodes", "show", "ep_1"], GetEpisode=graph_pb.GetEpisodeResponse(episode=episode)
+    )
+    assert set(read["episode"]) == {
+        "episode_id", "summary", "memory_ids", "gone_count", "start_time", "end_time", "importance",
+        "agent_id", "private", "created_time", "revision",
+    }  # fmt: skip
+    assert (read["episode"]["start_time"], read["episode"]["end_time"]) == (TIME_TEXT, None)
+    done = operations_pb.Operation(revision=3, kind="Forget", time=TIME, memory_ids=["mem_1"])
+    page = operations_pb.ListOperationsResponse(operations=[done])
+    (operation,) = as_json(["operations"], ListOperations=page)["operations"]
+    assert set(operation) == {item.name for item in operations_pb.Operation.DESCRIPTOR.fields}
+    assert operation["time"] == TIME_TEXT
 
 
 def test_json_of_stats_lists_collections() -> None:

@@ -268,6 +268,8 @@ def not_found(missing_ids: Sequence[str]) -> None:
 def forgotten(answer: Forgotten) -> None:
     """What was, or would be, forgotten."""
     verb = "Would forget" if answer.dry_run else "Forgot"
+    if not answer.forgotten and not answer.missing_ids:
+        line("Nothing to forget.")
     for memory in answer.forgotten:
         line(f"{verb} {_brief(memory)}")
         emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""

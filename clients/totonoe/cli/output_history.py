@@ -118,10 +118,12 @@ def conflicts(items: Sequence[UndoConflict], err: bool = True) -> None:
         return
     lines = ["In the way:", *(f"- {_conflict(one)}" for one in items)]
     kinds = {one.kind for one in items}
-    later = sorted({one.revision for one in items if one.revision}, reverse=True)
+    # A purge is not undone by anybody.
+    undoable = [one.revision for one in items if one.kind is not UndoConflictKind.PURGED]
+    later = sorted(set(undoable) - {0}, reverse=True)
     if later:
         first = ", then ".join(map(str, later))
-        lines.append(f"Either undo what came later first (totonoe undo: {first}),")
+        lines.append(f"Either undo what came later first (totonoe undo {first}),")
         lines.append("or take back the rest with --partial.")
     elif kinds != {UndoConflictKind.DUPLICATE}:
         lines.append("Take back the rest with --partial.")
