@@ -167,6 +167,7 @@ def test_operations_is_a_table_of_who_when_what_why(run: Run) -> None:
         operation(7, "Forget", memory_ids=["mem_1", "mem_2", "mem_3"], undone_by=9),
         operation(6, "UpdateCollection", settings=True),
         operation(5, "CreateEpisode", episode_ids=["ep_1"]),
+        operation(4, "Link", link_count=1),
     ]
     requests: list[operations_pb.ListOperationsRequest] = []
     result = run(
@@ -183,6 +184,7 @@ def test_operations_is_a_table_of_who_when_what_why(run: Run) -> None:
     assert re.search(r"7 .*│ Forget +│ mem_1, mem_2 and 1 more +│ undone by 9 +│", result.stdout)
     assert re.search(r"│ UpdateCollection +│ settings +│", result.stdout)
     assert re.search(r"│ CreateEpisode +│ ep_1 +│", result.stdout)
+    assert re.search(r"│ Link +│ 1 link +│", result.stdout)
     assert result.stdout.endswith("More with: --page-token t\n")
     (request,) = requests
     assert (list(request.agent_ids), list(request.kinds)) == (["anna"], ["Undo", "Forget"])
@@ -275,18 +277,18 @@ def test_undo_refused_lists_conflicts_and_what_to_do(run: Run, as_json: bool) ->
         return
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "Error: cannot be undone whole (UNDO_CONFLICT)",
+        "Error: not undone, since something changed (UNDO_CONFLICT)",
         "In the way:",
         "- mem_1: changed by revision 8",
         "- mem_2: purged by revision 9, nothing brings it back",
-        "- mem_3: its link leads to mem_4, which is forgotten or purged",
+        "- link of mem_3 with mem_4: the latter is forgotten or purged",
         "- mem_5: its external id is another memory's now",
         "- mem_6: its typed key is another memory's now",
         "- the settings: changed",
         "- mem_7: repeats mem_8 (2h ago): The port is 80.",
-        "Either undo what came later first (totonoe undo 8),",
-        "or take back the rest with --partial.",
-        "Bring texts back that others repeat with --force.",
+        "Undo what came later first: totonoe undo 8",
+        "Bring texts back that others repeat: --force",
+        "Take back the rest: --partial",
     ]
 
 
@@ -302,9 +304,9 @@ def test_undo_refused_whose_preview_fails_too_tells_the_first_error(run: Run) ->
 @pytest.mark.parametrize(
     ("undone", "conflicts", "exit_code", "last"),
     [
-        (False, [REPEATED], 3, "Bring texts back that others repeat with --force."),
+        (False, [REPEATED], 3, "Bring texts back that others repeat: --force"),
         (True, [REPEATED], 1, "Take the undo back with: totonoe undo op_u"),
-        (False, CONFLICTS[2:3], 1, "Take back the rest with --partial."),
+        (False, CONFLICTS[2:3], 1, "Take back the rest: --partial"),
     ],
 )
 def test_undo_with_conflicts_in_its_answer_has_its_exit_code(
@@ -317,6 +319,18 @@ def test_undo_with_conflicts_in_its_answer_has_its_exit_code(
     assert result.exit_code == exit_code
     assert result.stdout.startswith("Undone" if undone else "Not undone: revision 4 (Forget).")
     assert result.stdout.splitlines()[-1] == last
+
+
+def test_undo_in_part_does_not_advise_what_was_tried(run: Run) -> None:
+    answer = operations_pb.UndoResponse(operation=operation(4, "Forget"), conflicts=CONFLICTS[:1])
+    result = run("undo", "4", "--partial", Undo=answering(answer))
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "Not undone: revision 4 (Forget).",
+        "In the way:",
+        "- mem_1: changed by revision 8",
+        "Undo what came later first: totonoe undo 8",
+    ]
 
 
 def test_undo_unknown_operation_ends_in_1(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -15,7 +16,6 @@ from totonoe.cli.session import (
     error_json,
     print_json,
     shared,
-    tell_error,
 )
 from totonoe.enums import UndoConflictKind
 from totonoe.errors import TotonoeError, UndoRefused
@@ -112,10 +112,11 @@ def undo(
             if session.as_json:
                 print_json({"error": error_json(error), "conflicts": plain(conflicts)})
             else:
-                tell_error(error)
-                output_history.conflicts(conflicts)
+                # The error itself names the first of them, in one long line.
+                typer.echo("Error: not undone, since something changed (UNDO_CONFLICT)", err=True)
+                output_history.conflicts(conflicts, partial, sys.stderr)
             raise typer.Exit(ExitCode.FAILED) from None
-    session.show(plain(answer), lambda: output_history.undone(answer))
+    session.show(plain(answer), lambda: output_history.undone(answer, partial))
     if answer.conflicts:
         repeats = all(one.kind is UndoConflictKind.DUPLICATE for one in answer.conflicts)
         refused = repeats and not answer.undone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TextIO
 
 from totonoe.cli.output import line, more, shown_link, shown_value, table
 from totonoe.cli.output_graph import counted
@@ -32,25 +33,22 @@ def _marks(operation: Operation) -> str:
     return ", ".join(marks)
 
 
+def _touched(operation: Operation) -> str:
+    """What it was done to: memories, or else episodes, links or the settings."""
+    ids = operation.memory_ids or operation.episode_ids
+    if ids:
+        return ", ".join(ids[:2]) + (f" and {len(ids) - 2} more" if len(ids) > 2 else "")
+    if operation.link_count:
+        return counted(operation.link_count, "link")
+    return "settings" if operation.settings else ""
+
+
 def operations(page: OperationPage) -> None:
     """A page of operations, and how to get the next one."""
     rows = []
     for one in page.operations:
-        memories = ", ".join(one.memory_ids[:2])
-        beyond = f" and {len(one.memory_ids) - 2} more" if len(one.memory_ids) > 2 else ""
-        touched = memories + beyond or ", ".join(one.episode_ids[:1])
-        touched = touched or ("settings" if one.settings else "")
-        rows.append(
-            (
-                str(one.revision),
-                _when(one.time),
-                one.agent_id,
-                one.kind,
-                touched,
-                _marks(one),
-                one.reason,
-            )
-        )
+        who = (str(one.revision), _when(one.time), one.agent_id, one.kind)
+        rows.append((*who, _touched(one), _marks(one), one.reason))
     columns = ("revision", "age", "agent", "operation", "on", "", "reason")
     if rows:
         table(columns, rows, wide="reason")
@@ -86,7 +84,7 @@ def _version(version: Version) -> None:
 # -- undo
 
 
-def undone(answer: Undone) -> None:
+def undone(answer: Undone, partial: bool) -> None:
     """What was, or would be, taken back, and what stands in the way."""
     one = answer.operation
     by = f" by {one.agent_id}" if one.agent_id else ""
@@ -105,15 +103,15 @@ def undone(answer: Undone) -> None:
         line(f"- {counted(answer.link_count, 'link')}")
     if answer.collection is not None:
         line(f"- collection {answer.collection.name}")
-    conflicts(answer.conflicts, err=False)
+    conflicts(answer.conflicts, partial, sys.stdout)
     if answer.undone and not answer.dry_run:
         line(f"Take the undo back with: totonoe undo {answer.operation_id}")
     if answer.replayed:
         line("This operation id was used before: its first answer again, nothing was done now.")
 
 
-def conflicts(items: Sequence[UndoConflict], err: bool = True) -> None:
-    """What stands in the way of an undo, and what to do about it."""
+def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> None:
+    """What stands in the way of an undo, and what to do about it beside what was tried."""
     if not items:
         return
     lines = ["In the way:", *(f"- {_conflict(one)}" for one in items)]
@@ -122,19 +120,18 @@ def conflicts(items: Sequence[UndoConflict], err: bool = True) -> None:
     undoable = [one.revision for one in items if one.kind is not UndoConflictKind.PURGED]
     later = sorted(set(undoable) - {0}, reverse=True)
     if later:
-        first = ", then ".join(map(str, later))
-        lines.append(f"Either undo what came later first (totonoe undo {first}),")
-        lines.append("or take back the rest with --partial.")
-    elif kinds != {UndoConflictKind.DUPLICATE}:
-        lines.append("Take back the rest with --partial.")
+        lines.append(f"Undo what came later first: totonoe undo {', then '.join(map(str, later))}")
     if UndoConflictKind.DUPLICATE in kinds:
-        lines.append("Bring texts back that others repeat with --force.")
-    stream = sys.stderr if err else sys.stdout
+        lines.append("Bring texts back that others repeat: --force")
+    if kinds != {UndoConflictKind.DUPLICATE} and not partial:
+        lines.append("Take back the rest: --partial")
     stream.write(clean("\n".join(lines)) + "\n")
 
 
 def _conflict(one: UndoConflict) -> str:
     what = "the settings" if one.settings else one.memory_id or one.episode_id
+    if one.target_id:
+        what = f"link of {one.memory_id} with {one.target_id}"
     later = f" by revision {one.revision}" if one.revision else ""
     match one.kind:
         case UndoConflictKind.CHANGED:
@@ -142,7 +139,7 @@ def _conflict(one: UndoConflict) -> str:
         case UndoConflictKind.PURGED:
             return f"{what}: purged{later}, nothing brings it back"
         case UndoConflictKind.LINK_END_GONE:
-            return f"{what}: its link leads to {one.target_id}, which is forgotten or purged"
+            return f"{what}: the latter is forgotten or purged"
         case UndoConflictKind.EXTERNAL_ID_TAKEN:
             return f"{what}: its external id is another memory's now"
         case UndoConflictKind.KEY_TAKEN:
