@@ -230,7 +230,7 @@ class Remembered:
 
     @property
     def duplicate_of(self) -> str | None:
-        """Id of the memory that says the same, `None` if it was saved."""
+        """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
 
 
@@ -250,7 +250,7 @@ class Checked:
 
     @property
     def duplicate_of(self) -> str | None:
-        """Id of the memory that says the same, `None` if it would be saved."""
+        """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
 
 

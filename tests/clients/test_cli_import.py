@@ -169,6 +169,10 @@ def result_of(item: pb.RememberRequest) -> pb.RememberManyResult:
         answer = pb.RememberResponse(duplicate=duplicate, memory_id="mem_old", revision=3)
         answer.replayed = item.memory.content.endswith("again")
         return pb.RememberManyResult(answer=answer)
+    if word in ("known", "unwanted"):
+        gone = types_pb2.ForgottenMatch(memory_id="mem_old", age="3d ago", reason="wrong")
+        answer = pb.RememberResponse(saved=word == "known", forgotten=gone, revision=4)
+        return pb.RememberManyResult(answer=answer)
     if word == "taken":
         return pb.RememberManyResult(error=pb.ItemError(code=6, reason="EXTERNAL_ID_EXISTS"))
     if word == "bad":
@@ -220,6 +224,20 @@ def test_import_tells_duplicates_as_it_goes_and_ends_with_a_table(
         ("failed", "0"),
         ("of these answered by an earlier run", "1"),
     ]
+
+
+def test_import_tells_what_was_forgotten_and_counts_it_where_it_is_refused(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    file = file_of(tmp_path / "a.jsonl", "known", "unwanted")
+    result = run(file)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[:2] == [
+        'line 1: saved. You forgot this 3d ago (mem_old): "wrong"',
+        'line 2: not saved. You forgot this 3d ago (mem_old): "wrong"',
+    ]
+    counts = json.loads(run(file, "--json").stdout)
+    assert (counts["saved_count"], counts["refused_counts"]) == (1, {"forgotten": 1})
 
 
 def test_import_json_is_one_object_with_counts(run: Callable[..., Result], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from totonoe.cli import options, output
+from totonoe.cli.output import forgot_this
 from totonoe.cli.session import (
     ExitCode,
     Session,
@@ -78,8 +79,14 @@ class Tally:
     def _answered(self, line: int, answer: Remembered) -> None:
         self.revision = max(self.revision, answer.revision)
         self.replayed_count += answer.replayed
+        if answer.forgotten is not None and not answer.replayed:
+            became = "saved" if answer.saved else "not saved"
+            self.tell(f"line {line}: {became}. {forgot_this(answer.forgotten)}")
         if answer.duplicate is None:
-            self.saved_count += 1
+            if answer.saved:
+                self.saved_count += 1
+            else:
+                self.refused_counts["forgotten"] += 1
             return
         duplicate = answer.duplicate
         self.refused_counts[str(duplicate.method)] += 1

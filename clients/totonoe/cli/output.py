@@ -84,13 +84,18 @@ def repeated(duplicate: Duplicate) -> None:
     line(UPDATE_HINT)
 
 
-def _forgotten_match(match: ForgottenMatch | None) -> None:
-    """That it was said and forgotten before: when, by whom and why, and how to bring it back."""
-    if match is None:
-        return
+def forgot_this(match: ForgottenMatch) -> str:
+    """When, by whom and why it was forgotten."""
     by = f", by {match.agent_id}" if match.agent_id else ""
     why = f': "{match.reason}"' if match.reason else "."
-    line(f"You forgot this {match.age} ({match.memory_id}{by}){why}")
+    return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
+
+
+def _forgotten_match(match: ForgottenMatch | None) -> None:
+    """That it was said and forgotten before, and how to bring it back."""
+    if match is None:
+        return
+    line(forgot_this(match))
     line(f"Bring it back with: totonoe undo {match.revision}")
 
 
