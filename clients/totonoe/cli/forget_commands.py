@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -46,17 +47,16 @@ def forget(
         with session.client() as client:
             answer = client.forget(reason=reason, dry_run=True, **conditions)
             if answer.forgotten and not dry_run:
+                count, matching = len(answer.forgotten), answer.matching_count
                 if not yes:
                     output.at_stake(answer.forgotten)
-                    count, of = len(answer.forgotten), answer.matching_count
-                    options.ask(f"Forget these {count} (of {of} that match)?")
+                    options.ask(f"Forget these {count} (of {matching} that match)?")
                 # Nothing but what was shown, as it was shown.
+                shown = {memory.id: memory.revision for memory in answer.forgotten}
                 answer = client.forget(
-                    [memory.id for memory in answer.forgotten],
-                    reason=reason,
-                    expected_revisions={one.id: one.revision for one in answer.forgotten},
-                    operation_id=operation_id,
+                    shown, reason=reason, expected_revisions=shown, operation_id=operation_id
                 )
+                answer = replace(answer, matching_count=matching)
     session.show(plain(answer), lambda: output.forgotten(answer))
     if answer.missing_ids:
         raise typer.Exit(ExitCode.FAILED)
