@@ -23,6 +23,7 @@ from totonoe_core.commands import (
     Merge,
     Remember,
     Remembered,
+    Undo,
     UnlinkMemories,
     Update,
 )
@@ -132,6 +133,13 @@ def change(*changes: tuple[str, Any], agent: str = "anna", **more: Any) -> Chang
 def episode(summary: str, *memory_ids: str, agent: str = "anna", **more: Any) -> CreateEpisode:
     """An episode to be made."""
     return CreateEpisode(agent, summary, memory_ids, **more)
+
+
+def undo(target: int | str, *, agent: str = "anna", **more: Any) -> Undo:
+    """An Undo of a revision or of an operation id."""
+    if isinstance(target, int):
+        return Undo(agent, revision=target, **more)
+    return Undo(agent, operation_id=target, **more)
 
 
 class Store:

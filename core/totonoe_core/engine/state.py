@@ -126,6 +126,18 @@ class CollectionState:
             # The figures of the index, not of the file, which is seconds behind.
             self.index = self._indexed(info, self.index.access())
 
+    def info_before(self, revision: int) -> CollectionInfo | None:
+        """The settings before an operation that changed them; `None`: it did not.
+
+        The model is today's: its dimension may have been fixed since, and vectors follow it.
+        """
+        text = self.file.rows.history.setting_image(revision, _INFO)
+        return (
+            None
+            if text is None
+            else replace(plain.loads(CollectionInfo, text), model=self.info.model)
+        )
+
     def take_row(self) -> int:
         """The next row number. A rolled-back operation leaves a gap, which is harmless."""
         self._last_row += 1

@@ -211,10 +211,23 @@ class History:
             for key, before, _, _ in self._images("entity = 'episode' AND revision = ?", revision)
         }
 
+    def episode_versions(self, episode_id: str) -> list[Episode]:
+        """What an episode was before each operation that took it away, oldest first."""
+        found = self._images("entity = 'episode' AND key = ?", episode_id)
+        return [plain.loads(Episode, before) for _, before, _, _ in found]
+
     def setting_image(self, revision: int, key: str) -> str | None:
         """A setting as it was before an operation; `None`: that did not change it."""
         found = self._images("entity = 'setting' AND revision = ? AND key = ?", revision, key)
         return next((before for _, before, _, _ in found), None)
+
+    def changed_after(self, entity: str, key: str, revision: int) -> int | None:
+        """The first revision after one that changed what was there or took it away."""
+        found = self._connection.execute(
+            "SELECT min(revision) FROM image WHERE entity = ? AND key = ? AND revision > ?",
+            (entity, key, revision),
+        ).get
+        return None if found is None else int(found)
 
     def _images(
         self, where: str, *values: object, limit: int = -1

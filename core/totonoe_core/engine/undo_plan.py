@@ -1,0 +1,316 @@
+"""What an Undo would do, worked out before anything changes.
+
+Every row that the operation touched is to be again what it was before, if it is still as the
+operation left it. A row that the operation made goes: a memory becomes FORGOTTEN, with every link
+that it has by now. What cannot be is a conflict. There is nothing in here for any kind of
+operation: rows, links, episodes and settings are all there is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from totonoe_core import limits
+from totonoe_core.commands import CollectionInfo, ConflictKind, Undo, UndoConflict
+from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.ledger import DEAD, Ledger
+from totonoe_core.engine.operations import Pair, Seen, may_see, unordered
+from totonoe_core.records import Episode, Kind, Link, Memory, Status
+from totonoe_core.store import rows
+from totonoe_core.store.history import OperationRow
+
+
+@dataclass(slots=True)
+class Plan:
+    """Changes that take an operation back, and what stands against the rest.
+
+    `ends` has the memories at the ends of the links that are named, by row number.
+    """
+
+    memories: dict[int, tuple[Memory, Memory]] = field(default_factory=dict)
+    """As it is now and as it will be, by row number."""
+    removed: dict[Pair, Link] = field(default_factory=dict)
+    restored: dict[Pair, Link] = field(default_factory=dict)
+    ends: dict[int, Memory] = field(default_factory=dict)
+    episodes_gone: list[Episode] = field(default_factory=list)
+    episodes_back: list[Episode] = field(default_factory=list)
+    settings: CollectionInfo | None = None
+    conflicts: list[UndoConflict] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(
+            self.memories
+            or self.removed
+            or self.restored
+            or self.episodes_gone
+            or self.episodes_back
+            or self.settings
+        )
+
+
+class Planner:
+    """Works out one Undo on the writer's thread.
+
+    Parameters
+    ----------
+    target : OperationRow
+        The operation that is taken back.
+    seen : Seen
+        What it touched, as the caller may see it. What is hidden from the caller stays as it is,
+        but for the links of what it may see and the pointers to what took a memory's place.
+    may_ask : bool
+        Whether a judge may be asked; then `NeedsOpinion` is raised.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        guarding: Guarding,
+        command: Undo,
+        target: OperationRow,
+        seen: Seen,
+        now_us: int,
+        may_ask: bool,
+    ) -> None:
+        self._ledger = ledger
+        self._guarding = guarding
+        self._command = command
+        self._revision = target.revision
+        self._history = ledger.rows.history
+        self._seen = seen
+        self._now_us = now_us
+        self._may_ask = may_ask
+        self._touched = frozenset(seen.touched.memories)
+        self._plan = Plan(ends=dict(seen.now))
+
+    def plan(self) -> Plan:
+        """The changes and the conflicts."""
+        self._memories()
+        self._settle()
+        self._dying_links()
+        self._links()
+        self._episodes()
+        self._settings()
+        return self._plan
+
+    def _conflict(self, conflict: UndoConflict) -> None:
+        self._plan.conflicts.append(conflict)
+
+    # -- Memories
+
+    def _memories(self) -> None:
+        images = self._history.memory_images(self._revision)
+        for row in dict.fromkeys(self._seen.touched.memories):
+            now, before = self._seen.now[row], images.get(row)
+            left = now.revision == self._revision
+            shown = before is None or may_see(before, self._command.agent_id)
+            if row not in self._seen.visible or not shown:
+                if left and before is not None and _only_pointer(now, before):
+                    self._plan.memories[row] = now, before
+            elif now.status is Status.PURGED:
+                self._conflict(UndoConflict(ConflictKind.PURGED, now.id, revision=now.revision))
+            elif not left:
+                self._conflict(UndoConflict(ConflictKind.CHANGED, now.id, revision=now.revision))
+            else:
+                made = replace(now, status=Status.FORGOTTEN)
+                self._plan.memories[row] = now, made if before is None else before
+
+    def _settle(self) -> None:
+        """Takes out what may not come back as it was."""
+        again = True
+        while again:
+            again = False
+            memories = self._plan.memories
+            replaced = tuple(self._ledger.slot_of(now) for now, _ in memories.values())
+            refused = {
+                row: conflict
+                for row, (now, after) in memories.items()
+                if (conflict := self._refusal(now, after, replaced)) is not None
+            }
+            self._plan.conflicts += refused.values()
+            for row in refused:
+                now, _ = memories.pop(row)
+                # What stays as it is may be in the way of the others.
+                again = again or (self._command.partial and now.status not in DEAD)
+
+    def _refusal(
+        self, now: Memory, after: Memory, replaced: tuple[int, ...]
+    ) -> UndoConflict | None:
+        if self._external_id_taken(now, after):
+            return UndoConflict(ConflictKind.EXTERNAL_ID_TAKEN, memory_id=now.id)
+        if after.status is not Status.ACTIVE or (
+            now.status is Status.ACTIVE and _said(now) == _said(after)
+        ):
+            return None
+        text = GuardedText(
+            policy=self._ledger.state.info.guard,
+            agent_id=self._command.agent_id,
+            content=after.content,
+            content_hash=after.content_hash,
+            fields=after.fields,
+            force=False,
+            replaced=replaced,
+        )
+        if self._guarding.holder(text) >= 0:
+            return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
+        if self._command.force or after.fields.kind is not Kind.STATE:
+            return None
+        report = self._guarding.by_text(text, self._now_us)
+        if report is None:
+            features = self._ledger.features_of(after)
+            report, _ = self._guarding.by_all(text, features, self._now_us, self._may_ask)
+        if report.duplicate is None:
+            return None
+        return UndoConflict(ConflictKind.DUPLICATE, memory_id=now.id, duplicate=report.duplicate)
+
+    def _external_id_taken(self, now: Memory, after: Memory) -> bool:
+        wanted = held_external_id(after)
+        if not wanted or wanted == held_external_id(now):
+            return False
+        holder = self._ledger.external_id_holder(wanted, after.row)
+        if holder is None:
+            return False
+        _, holder = self._plan.memories.get(holder.row, (holder, holder))
+        return held_external_id(holder) == wanted
+
+    def _status(self, row: int) -> Status:
+        """Where a memory will stand."""
+        if row in self._plan.memories:
+            return self._plan.memories[row][1].status
+        return self._plan.ends[row].status
+
+    # -- Links
+
+    def _dying_links(self) -> None:
+        """Whatever becomes dead loses all links, those that it got since too."""
+        dying = [
+            row
+            for row, (now, after) in self._plan.memories.items()
+            if after.status in DEAD and now.status not in DEAD
+        ]
+        known = self._plan.ends
+        for source, links in self._ledger.rows.links(dying).items():
+            for target, link in links:
+                pair = unordered((source, target, link.type))
+                self._plan.removed[pair] = replace(link, type=pair[2])
+        wanted = {row for source, target, _ in self._plan.removed for row in (source, target)}
+        known |= self._ledger.rows.memories([row for row in wanted if row not in known])
+
+    def _links(self) -> None:
+        images = {
+            (one.source, one.target, one.link.type): one.link
+            for one in self._history.link_images(self._revision)
+        }
+        counts = self._counts()
+        for pair in map(unordered, self._seen.pairs):
+            source, target, _ = pair
+            if not {source, target} & self._seen.visible or any(map(self._dies, pair[:2])):
+                continue
+            # What a hidden memory has to do with it is not told.
+            quiet = not self._seen.both_visible(pair)
+            later = self._changed_after(pair)
+            before = images.get(pair)
+            now = self._link_now(pair)
+            if later:
+                if not quiet:
+                    self._link_conflict(ConflictKind.CHANGED, source, target, later)
+            elif before is None:
+                if now is not None:
+                    self._plan.removed[pair] = now
+                    counts.subtract((source, target))
+            elif self._may_come_back(pair, now is None, counts, quiet):
+                self._plan.restored[pair] = before
+                if now is None:
+                    counts.update((source, target))
+
+    def _may_come_back(self, pair: Pair, missing: bool, counts: Counter[int], quiet: bool) -> bool:
+        source, target, _ = pair
+        dead = [row for row in (source, target) if self._status(row) in DEAD]
+        if dead:
+            # Of one that was to come back, its own conflict was told.
+            if not quiet and not self._touched.intersection(dead):
+                other = target if dead[0] == source else source
+                self._link_conflict(ConflictKind.LINK_END_GONE, other, dead[0], 0)
+            return False
+        for row, other in ((source, target), (target, source)):
+            held = self._ledger.rows.link_count(row) + counts[row]
+            if missing and held >= limits.LINKS_PER_MEMORY_MAX:
+                # Links that it got since leave no room.
+                if not quiet:
+                    self._link_conflict(ConflictKind.CHANGED, row, other, 0)
+                return False
+        return True
+
+    def _link_conflict(self, kind: ConflictKind, row: int, other: int, revision: int) -> None:
+        one, target = self._plan.ends[row].id, self._plan.ends[other].id
+        self._conflict(UndoConflict(kind, one, target_id=target, revision=revision))
+
+    def _dies(self, row: int) -> bool:
+        return row in self._plan.memories and self._status(row) in DEAD
+
+    def _counts(self) -> Counter[int]:
+        """How many links the plan adds to each memory so far."""
+        counts: Counter[int] = Counter()
+        for source, target, _ in self._plan.removed:
+            counts.subtract((source, target))
+        return counts
+
+    def _changed_after(self, pair: Pair) -> int:
+        """Revision of what came between, or 0."""
+        found = self._history.changed_after("link", rows.link_key(*pair), self._revision)
+        written = self._history.link_revision(*pair) or 0
+        return found or (written if written > self._revision else 0)
+
+    def _link_now(self, pair: Pair) -> Link | None:
+        return self._ledger.file.link_between(*pair)
+
+    # -- Episodes and settings
+
+    def _episodes(self) -> None:
+        images = self._history.episode_images(self._revision)
+        for episode_id in self._seen.episodes:
+            now, before = self._ledger.rows.episode(episode_id), images.get(episode_id)
+            later = self._history.changed_after("episode", episode_id, self._revision) or 0
+            if now is not None and now.revision > self._revision:
+                later = later or now.revision
+            if later:
+                conflict = UndoConflict(ConflictKind.CHANGED, episode_id=episode_id, revision=later)
+                self._conflict(conflict)
+                continue
+            if now is not None:
+                self._plan.episodes_gone.append(now)
+            if before is not None:
+                self._plan.episodes_back.append(before)
+
+    def _settings(self) -> None:
+        if not self._seen.touched.settings:
+            return
+        changed = self._ledger.state.info.settings_revision
+        if changed != self._revision:
+            self._conflict(UndoConflict(ConflictKind.CHANGED, settings=True, revision=changed))
+        else:
+            self._plan.settings = self._ledger.state.info_before(self._revision)
+
+
+def held_external_id(memory: Memory) -> str:
+    """The external id that it keeps others from having."""
+    return "" if memory.status in DEAD else memory.fields.external_id
+
+
+def _said(memory: Memory) -> tuple[object, ...]:
+    """What the guard looks at."""
+    fields = memory.fields
+    own = (fields.payload, fields.state_kind, fields.key, fields.private)
+    return memory.content, memory.vector, *own
+
+
+def _only_pointer(now: Memory, before: Memory) -> bool:
+    """Whether only what took its place differs."""
+    return now == replace(
+        before,
+        superseded_by=now.superseded_by,
+        revision=now.revision,
+        updated_us=now.updated_us,
+    )
