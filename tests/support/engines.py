@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from totonoe_core import plain
 from totonoe_core.commands import (
     Applied,
     ChangeSettings,
+    CollectionInfo,
     Command,
     CreateEpisode,
     Forget,
@@ -34,6 +37,9 @@ from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.errors import Unavailable
 from totonoe_core.queries import Filter
 from totonoe_core.records import Fields, LinkType, Memory, Status
+from totonoe_core.store import rows
+from totonoe_core.store.reader import Rows
+from totonoe_core.store.schema import open_reader
 
 DIMENSION = 8
 WAIT_S = 30.0
@@ -321,3 +327,23 @@ def merge(keep: str, *removed: str, agent: str = "anna", **more: Any) -> Merge:
     else:
         vector = np.asarray(vector, "<f4").tobytes()
     return Merge(agent, keep, removed, vector=vector, **more)
+
+
+def contents(store: Store) -> dict[str, Any]:
+    """All that a collection holds, from its file, but for when it was last changed."""
+    connection = open_reader(store.file())
+    try:
+        found = Rows(connection)
+        memories = [replace(one, revision=0, updated_us=0) for one in found.all_memories()]
+        links = found.links([memory.row for memory in memories])
+        sealed = connection.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episode ORDER BY id")
+        episodes = [replace(rows.episode(row), revision=0) for row in sealed]
+        info = plain.loads(CollectionInfo, found.setting("collection") or "")
+    finally:
+        connection.close()
+    return {
+        "memories": {memory.id: memory for memory in memories},
+        "links": {(row, to, one.type): one for row in links for to, one in links[row]},
+        "episodes": episodes,
+        "settings": replace(info, revision=0, settings_revision=0),
+    }

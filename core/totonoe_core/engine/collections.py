@@ -21,7 +21,7 @@ from totonoe_core.engine import settings
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.futures import shutting_down, submit
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, NotFound, Quota, Unavailable
+from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota, Unavailable
 from totonoe_core.guard.policy import (
     PRESETS,
     DecayPolicy,
@@ -234,14 +234,13 @@ class Collections:
             kept = self._replayed(agent_id, operation_id, digest)
             if kept is not None:
                 return plain.loads(CollectionInfo, kept), operation_id, True
-            if info.name in self._names:
-                if info.name == DEFAULT and operation_id == _DEFAULT_OPERATION:
-                    return info, operation_id, True
-                raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=info.name)
-            if len(self._names) >= limits.COLLECTIONS_MAX:
-                raise Quota(
-                    "QUOTA_EXCEEDED", f"there are {limits.COLLECTIONS_MAX} collections, the most"
-                )
+            if (
+                operation_id == _DEFAULT_OPERATION
+                and info.name == DEFAULT
+                and DEFAULT in self._names
+            ):
+                return info, operation_id, True
+            self._check_new(info.name)
             uid = self._catalog.new_uid()
             # The file first: a name without its file must never be listed.
             CollectionState.create(self._catalog.path(uid), info)
@@ -300,10 +299,70 @@ class Collections:
                 time_us=self._clock(),
             )
             del self._names[name]
-        with self._open_lock:
-            self._open.pop(name, None)
-        found.close(CLOSE_WAIT_S)
+            # Before anybody can bring the name back: one writer for each file, always.
+            leaving: Future[None] = Future()
+            with self._open_lock:
+                self._open.pop(name, None)
+                self._leaving[name] = leaving
+        try:
+            found.close(CLOSE_WAIT_S)
+        finally:
+            leaving.set_result(None)
+            with self._open_lock:
+                if self._leaving.get(name) is leaving:
+                    del self._leaving[name]
         return live_count, revision, chosen, False
+
+    def restore(
+        self, name: str, operation_id: str, target_operation_id: str, agent_id: str, digest: bytes
+    ) -> tuple[CollectionInfo, str, bool]:
+        """Brings a deleted collection back; see `Engine.restore_collection`."""
+        with self._catalog_lock:
+            kept = self._replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                return plain.loads(CollectionInfo, kept), operation_id, True
+            uid = self._deleted(name, target_operation_id, agent_id)
+            self._check_new(name)
+            info = CollectionState.read_info(self._catalog.path(uid))
+            operation_id = operation_id or new_operation_id()
+            self._catalog.put(
+                uid=uid,
+                name=name,
+                deleted_us=None,
+                operation_id=operation_id,
+                agent_id=agent_id,
+                kind="Undo",
+                digest=digest,
+                answer=plain.dumps(info),
+                time_us=self._clock(),
+            )
+            self._names[name] = uid
+        return info, operation_id, False
+
+    def _deleted(self, name: str, operation_id: str, agent_id: str) -> str:
+        """The uid of the collection that an operation deleted."""
+        found = self._catalog.deletions(name, operation_id)
+        if agent_id in found:
+            return found[agent_id]
+        if not found:
+            raise NotFound("OPERATION_NOT_FOUND", kind="operation", name=operation_id)
+        if len(found) > 1:
+            raise InvalidArgument(
+                "BAD_NAME",
+                field="target_operation_id",
+                got=f"an id under which {len(found)} agents deleted a collection {name!r}",
+                allowed="the id of one deletion",
+            )
+        return next(iter(found.values()))
+
+    def _check_new(self, name: str) -> None:
+        """Raises `AlreadyExists` for a name that is taken, `Quota` if there are too many."""
+        if name in self._names:
+            raise AlreadyExists("COLLECTION_EXISTS", kind="collection", name=name)
+        if len(self._names) >= limits.COLLECTIONS_MAX:
+            raise Quota(
+                "QUOTA_EXCEEDED", f"there are {limits.COLLECTIONS_MAX} collections, the most"
+            )
 
     def stop(self) -> bool:
         """Refuses new calls; False if it did so before."""

@@ -336,6 +336,21 @@ class EmbeddedEngine:
             lambda: self._collections.delete(name, operation_id, agent_id, digest),
         )
 
+    def restore_collection(
+        self, name: str, operation_id: str, *, target_operation_id: str, agent_id: str
+    ) -> Future[tuple[CollectionInfo, str, bool]]:
+        """See `Engine.restore_collection`."""
+        validate.collection_name(name)
+        validate.operation_id(operation_id)
+        validate.text(target_operation_id, "target_operation_id", limits.OPERATION_ID_BYTES_MAX)
+        digest = _digest("restore", (name, target_operation_id))
+        return submit(
+            self._searchers,
+            lambda: self._collections.restore(
+                name, operation_id, target_operation_id, agent_id, digest
+            ),
+        )
+
     # -- Without a collection
 
     def compare(self, text_a: str, text_b: str) -> Future[Comparison]:

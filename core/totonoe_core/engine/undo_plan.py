@@ -203,34 +203,34 @@ class Planner:
             (one.source, one.target, one.link.type): one.link
             for one in self._history.link_images(self._revision)
         }
-        counts = self._counts()
+        returning: list[tuple[Pair, bool]] = []
         for pair in map(unordered, self._seen.pairs):
             source, target, _ = pair
             if not {source, target} & self._seen.visible or any(map(self._dies, pair[:2])):
                 continue
-            # What a hidden memory has to do with it is not told.
-            quiet = not self._seen.both_visible(pair)
-            later = self._changed_after(pair)
-            before = images.get(pair)
-            now = self._link_now(pair)
+            later, now = self._changed_after(pair), self._link_now(pair)
             if later:
-                if not quiet:
-                    self._link_conflict(ConflictKind.CHANGED, source, target, later)
-            elif before is None:
-                if now is not None:
-                    self._plan.removed[pair] = now
-                    counts.subtract((source, target))
-            elif self._may_come_back(pair, now is None, counts, quiet):
-                self._plan.restored[pair] = before
-                if now is None:
-                    counts.update((source, target))
+                self._link_conflict(ConflictKind.CHANGED, source, target, later)
+            elif pair in images:
+                returning.append((pair, now is None))
+            elif now is not None:
+                self._plan.removed[pair] = now
+        # Those that go make room for those that come.
+        counts: Counter[int] = Counter()
+        for source, target, _ in self._plan.removed:
+            counts.subtract((source, target))
+        for pair, missing in returning:
+            if self._may_come_back(pair, missing, counts):
+                self._plan.restored[pair] = images[pair]
+                if missing:
+                    counts.update(pair[:2])
 
-    def _may_come_back(self, pair: Pair, missing: bool, counts: Counter[int], quiet: bool) -> bool:
+    def _may_come_back(self, pair: Pair, missing: bool, counts: Counter[int]) -> bool:
         source, target, _ = pair
         dead = [row for row in (source, target) if self._status(row) in DEAD]
         if dead:
             # Of one that was to come back, its own conflict was told.
-            if not quiet and not self._touched.intersection(dead):
+            if not self._touched.intersection(dead):
                 other = target if dead[0] == source else source
                 self._link_conflict(ConflictKind.LINK_END_GONE, other, dead[0], 0)
             return False
@@ -238,24 +238,19 @@ class Planner:
             held = self._ledger.rows.link_count(row) + counts[row]
             if missing and held >= limits.LINKS_PER_MEMORY_MAX:
                 # Links that it got since leave no room.
-                if not quiet:
-                    self._link_conflict(ConflictKind.CHANGED, row, other, 0)
+                self._link_conflict(ConflictKind.CHANGED, row, other, 0)
                 return False
         return True
 
     def _link_conflict(self, kind: ConflictKind, row: int, other: int, revision: int) -> None:
+        if not {row, other} <= self._seen.visible:
+            # What a hidden memory has to do with it is not told.
+            return
         one, target = self._plan.ends[row].id, self._plan.ends[other].id
         self._conflict(UndoConflict(kind, one, target_id=target, revision=revision))
 
     def _dies(self, row: int) -> bool:
         return row in self._plan.memories and self._status(row) in DEAD
-
-    def _counts(self) -> Counter[int]:
-        """How many links the plan adds to each memory so far."""
-        counts: Counter[int] = Counter()
-        for source, target, _ in self._plan.removed:
-            counts.subtract((source, target))
-        return counts
 
     def _changed_after(self, pair: Pair) -> int:
         """Revision of what came between, or 0."""

@@ -74,6 +74,22 @@ class Catalog:
         *_, digest, answer, _ = rows.check(row, "operation")
         return CatalogReply(digest, answer)
 
+    def deletions(self, name: str, operation_id: str) -> dict[str, str]:
+        """uid of the collection of this name that the operation of this id deleted, by agent."""
+        found = {}
+        for row in self._connection.execute(
+            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
+            "FROM operation WHERE operation_id = ? AND kind = 'DeleteCollection'",
+            (operation_id,),
+        ):
+            _, _, agent_id, _, uid, *_ = rows.check(row, "operation")
+            collection = self._connection.execute(
+                "SELECT uid, name, deleted_us, crc FROM collection WHERE uid = ?", (uid,)
+            ).fetchone()
+            if collection is not None and rows.check(collection, "collection")[1] == name:
+                found[agent_id] = uid
+        return found
+
     def put(
         self,
         *,

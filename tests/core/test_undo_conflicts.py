@@ -1,0 +1,400 @@
+"""What keeps an Undo from being whole, who may take back what, and the guard on what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.engines import (
+    WAIT_S,
+    Store,
+    change,
+    contents,
+    forget,
+    link,
+    opened,
+    remember,
+    undo,
+    unlink,
+    update,
+)
+from totonoe_core import errors, limits
+from totonoe_core.commands import (
+    ConflictKind,
+    CreateEpisode,
+    DeleteEpisode,
+    Purge,
+    UndoConflict,
+    Undone,
+)
+from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    with opened(tmp_path) as store:
+        store.set(("guard.link_distance_below", 0.0))
+        yield store
+
+
+def previewed(store: Store, target: int, **more: Any) -> Undone:
+    """Answer of a dry run."""
+    return store.engine.preview_undo(store.collection, undo(target, **more)).result(WAIT_S)[1]
+
+
+def refused(store: Store, target: int, **more: Any) -> tuple[UndoConflict, ...]:
+    """The conflicts of an Undo that is refused and changes nothing."""
+    before, revision = contents(store), store.revision
+    with pytest.raises(errors.UndoRefused) as caught:
+        store.do(undo(target, **more))
+    assert caught.value.reason == "UNDO_CONFLICT"
+    assert (contents(store), store.revision) == (before, revision)
+    conflicts = previewed(store, target, **more).conflicts
+    assert caught.value.details["conflict_count"] == str(len(conflicts))
+    assert not previewed(store, target, **more).undone
+    return conflicts
+
+
+class TestChanged:
+    def test_memory_that_changed_since_is_a_conflict(self, store: Store) -> None:
+        saved = store.save("text")
+        store.do(update(saved, tags=("one",)))
+        changed = store.revision
+        store.do(update(saved, tags=("two",)))
+        expected = UndoConflict(ConflictKind.CHANGED, saved, revision=changed + 1)
+        assert refused(store, changed) == (expected,)
+        assert refused(store, changed, force=True) == (expected,)
+        # Taking back what came between clears the way only where rows are as they were left.
+        store.do(undo(changed + 1))
+        assert refused(store, changed)[0].revision == changed + 2
+
+    def test_second_undo_of_the_same_is_refused(self, store: Store) -> None:
+        saved, other = store.save("text"), store.save("other")
+        store.do(link(saved, other))
+        store.do(forget(saved))
+        done = store.revision
+        store.do(undo(done))
+        kinds = [(one.kind, one.target_id) for one in refused(store, done)]
+        assert sorted(kinds) == [(ConflictKind.CHANGED, ""), (ConflictKind.CHANGED, other)]
+
+    def test_partial_takes_back_the_rest(self, store: Store) -> None:
+        one, two = store.save("first"), store.save("second")
+        store.apply(update(one, tags=("x",)), update(two, tags=("x",)))
+        changed = store.revision
+        store.do(update(one, tags=("y",)))
+        preview = previewed(store, changed, partial=True)
+        answer = store.do(undo(changed, partial=True))
+        assert preview.undone
+        assert answer.undone
+        assert answer.conflicts == preview.conflicts
+        assert answer.conflicts == (UndoConflict(ConflictKind.CHANGED, one, revision=changed + 1),)
+        assert [memory.id for memory in answer.memories] == [two]
+        assert (store.one(one).fields.tags, store.one(two).fields.tags) == (("y",), ())
+
+    def test_partial_with_nothing_left_changes_nothing(self, store: Store) -> None:
+        saved = store.save("text")
+        store.do(update(saved, tags=("one",)))
+        store.do(update(saved, tags=("two",)))
+        revision = store.revision
+        answer = store.do(undo(revision - 1, partial=True))
+        assert (answer.undone, len(answer.conflicts), store.revision) == (False, 1, revision)
+
+    def test_link_that_changed_since_is_a_conflict(self, store: Store) -> None:
+        saved, other = store.save("text"), store.save("other")
+        store.do(link(saved, other))
+        made = store.revision
+        store.do(link(saved, other, confidence=0.75))
+        (conflict,) = refused(store, made)
+        assert {conflict.memory_id, conflict.target_id} == {saved, other}
+        assert (conflict.kind, conflict.revision) == (ConflictKind.CHANGED, made + 1)
+        store.do(unlink(saved, other))
+        assert refused(store, made)[0].revision == made + 1, "the first that came between"
+        store.do(link(saved, other))
+        assert refused(store, made + 2)[0].revision == made + 3, "made anew"
+
+    def test_settings_that_changed_since_are_a_conflict(self, store: Store) -> None:
+        store.set(("description", "one"))
+        changed = store.revision
+        store.set(("description", "two"))
+        expected = UndoConflict(ConflictKind.CHANGED, settings=True, revision=changed + 1)
+        assert refused(store, changed) == (expected,)
+        store.do(undo(changed + 1))
+        assert store.engine.get_collection("default").result(WAIT_S).description == "one"
+
+    def test_episode_that_went_or_came_since_is_a_conflict(self, store: Store) -> None:
+        saved = store.save("text")
+        episode = store.do(CreateEpisode("anna", "a day", (saved,))).episode.id
+        made = store.revision
+        store.do(DeleteEpisode("anna", episode))
+        expected = UndoConflict(ConflictKind.CHANGED, episode_id=episode, revision=made + 1)
+        assert refused(store, made) == (expected,)
+        store.do(undo(made + 1))
+        assert refused(store, made + 1) == (replace(expected, revision=made + 2),)
+
+    def test_purged_memory_is_a_conflict_and_a_purge_is_final(self, store: Store) -> None:
+        saved, other = store.save("text"), store.save("other")
+        store.apply(update(saved, tags=("x",)), update(other, tags=("x",)), link(saved, other))
+        changed = store.revision
+        store.do(Purge("anna", (saved,)))
+        kinds = {(one.kind, one.memory_id) for one in refused(store, changed)}
+        assert (ConflictKind.PURGED, saved) in kinds
+        assert [one.id for one in store.do(undo(changed, partial=True)).memories] == [other]
+        with pytest.raises(errors.Precondition) as caught:
+            store.do(undo(changed + 1))
+        assert caught.value.reason == "NOT_UNDOABLE"
+
+
+class TestLinks:
+    def test_link_to_what_is_forgotten_since_stays_away(self, store: Store) -> None:
+        one, two, three = (store.save(text) for text in ("first", "second", "third"))
+        store.do(link(one, two))
+        store.do(link(one, three))
+        store.do(forget(one))
+        gone = store.revision
+        store.do(forget(two))
+        expected = UndoConflict(ConflictKind.LINK_END_GONE, one, target_id=two)
+        assert refused(store, gone) == (expected,)
+        answer = store.do(undo(gone, partial=True))
+        assert (answer.conflicts, answer.link_count) == ((expected,), 1)
+        assert [found.target_id for found in store.one(one).links] == [three]
+        assert store.one(two).links == ()
+
+    def test_in_the_order_back_every_link_comes_back(self, store: Store) -> None:
+        one, two = store.save("first"), store.save("second")
+        store.do(link(one, two, LinkType.CAUSES, note="why"))
+        before = contents(store)
+        store.do(forget(one))
+        store.do(forget(two))
+        store.do(undo(store.revision))
+        store.do(undo(store.revision - 2))
+        assert contents(store) == before
+
+    def test_link_over_the_limit_is_a_conflict(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "LINKS_PER_MEMORY_MAX", 1)
+        one, two, three = (store.save(text) for text in ("first", "second", "third"))
+        store.do(link(one, two))
+        store.do(forget(two))
+        gone = store.revision
+        store.do(link(one, three))
+        expected = UndoConflict(ConflictKind.CHANGED, one, target_id=two)
+        assert refused(store, gone) == (expected,)
+        assert store.do(undo(gone, partial=True)).conflicts == (expected,)
+        assert store.one(two).status is Status.ACTIVE
+        assert [found.target_id for found in store.one(one).links] == [three]
+
+    def test_link_that_goes_makes_room_for_the_one_that_comes(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "LINKS_PER_MEMORY_MAX", 1)
+        one, two, three = (store.save(text) for text in ("first", "second", "third"))
+        store.do(link(one, two))
+        before = contents(store)
+        store.apply(unlink(one, two), link(one, three))
+        assert store.do(undo(store.revision)).link_count == 2
+        assert contents(store) == before
+
+
+class TestTaken:
+    def test_external_id_that_another_has_now_is_a_conflict(self, store: Store) -> None:
+        saved = store.save("text", external_id="x")
+        store.do(forget(saved))
+        gone = store.revision
+        other = store.save("other", external_id="x")
+        expected = UndoConflict(ConflictKind.EXTERNAL_ID_TAKEN, saved)
+        assert refused(store, gone) == (expected,)
+        assert refused(store, gone, force=True) == (expected,)
+        store.do(forget(other))
+        assert store.do(undo(gone)).undone
+        assert store.one("ext:x").id == saved
+
+    def test_external_ids_go_round_among_the_memories_of_an_operation(self, store: Store) -> None:
+        one, two = store.save("first", external_id="1"), store.save("second", external_id="2")
+        before = contents(store)
+        store.apply(
+            update(one, external_id=""), update(two, external_id="1"), update(one, external_id="2")
+        )
+        swapped = contents(store)
+        store.do(undo(store.revision))
+        assert contents(store) == before
+        store.do(undo(store.revision))
+        assert contents(store) == swapped
+        assert (store.one("ext:1").id, store.one("ext:2").id) == (two, one)
+
+    def test_key_whose_value_another_holds_now_is_a_conflict(self, store: Store) -> None:
+        key = TypedKey("sky", "colour")
+        saved = store.save("blue", key=key)
+        store.do(forget(saved))
+        gone = store.revision
+        other = store.save("grey", key=key)
+        expected = UndoConflict(ConflictKind.KEY_TAKEN, saved)
+        assert refused(store, gone) == (expected,)
+        store.do(forget(other))
+        assert store.do(undo(gone)).undone
+
+
+class TestGuard:
+    def test_text_that_another_says_now_is_refused_without_an_error(self, store: Store) -> None:
+        saved = store.save("the sea is deep")
+        store.do(forget(saved))
+        gone = store.revision
+        other = store.save("the sea is deep")
+        revision = store.revision
+        answer = store.do(undo(gone))
+        assert (answer.undone, answer.memories, store.revision) == (False, (), revision)
+        (conflict,) = answer.conflicts
+        assert (conflict.kind, conflict.memory_id) == (ConflictKind.DUPLICATE, saved)
+        assert conflict.duplicate is not None
+        assert conflict.duplicate.memory_id == other
+        assert previewed(store, gone) == answer
+        assert store.do(undo(gone, force=True)).undone
+        assert {store.one(one).status for one in (saved, other)} == {Status.ACTIVE}
+
+    def test_only_duplicates_are_no_error_and_their_links_no_conflict_of_their_own(
+        self, store: Store
+    ) -> None:
+        saved, friend = store.save("the sea is deep"), store.save("a friend")
+        store.do(link(saved, friend))
+        store.do(forget(saved, friend))
+        gone = store.revision
+        store.save("the sea is deep")
+        answer = store.do(undo(gone))
+        assert [one.kind for one in answer.conflicts] == [ConflictKind.DUPLICATE]
+        partial = store.do(undo(gone, partial=True))
+        assert ([one.id for one in partial.memories], partial.link_count) == ([friend], 0)
+
+    def test_text_of_an_update_comes_back_only_if_nobody_else_says_it(self, store: Store) -> None:
+        saved = store.save("the sea is deep")
+        store.do(update(saved, content="the lake is shallow"))
+        changed = store.revision
+        other = store.save("the sea is deep")
+        assert not store.do(undo(changed)).undone
+        store.do(forget(other))
+        answer = store.do(undo(changed))
+        assert answer.memories[0].content == "the sea is deep"
+
+    def test_what_stays_refuses_what_would_come_back_beside_it(self, store: Store) -> None:
+        """Two change places; as one of them must stay as it is, the other may not repeat it."""
+        one, two = store.save("the sea is deep"), store.save("a lake is near")
+        store.apply(
+            update(one, content="nothing of the kind"), update(two, content="the sea is deep")
+        )
+        changed = store.revision
+        store.save("a lake is near")
+        answer = store.do(undo(changed, partial=True))
+        assert not answer.undone
+        assert [conflict.memory_id for conflict in answer.conflicts] == [two, one]
+        assert [conflict.kind for conflict in answer.conflicts] == [ConflictKind.DUPLICATE] * 2
+
+    def test_change_of_labels_is_taken_back_beside_a_forced_double(self, store: Store) -> None:
+        saved = store.save("the sea is deep")
+        store.save("the sea is deep", force=True)
+        store.do(update(saved, tags=("x",)))
+        assert store.do(undo(store.revision)).undone
+
+    def test_logs_are_never_refused(self, store: Store) -> None:
+        log = {"kind": Kind.EVENT, "state_kind": StateKind.NONE}
+        saved = store.save("the bell rang", **log)
+        store.do(forget(saved))
+        store.save("the bell rang", **log)
+        assert store.do(undo(store.revision - 1)).undone
+
+
+class TestPrivacy:
+    def test_what_is_on_hidden_memories_is_not_found(self, store: Store) -> None:
+        secret = store.save("a secret", private=True)
+        store.do(update(secret, tags=("x",)))
+        other = store.save("known to all")
+        store.do(link(secret, other))
+        for target in (2, 3, 5):
+            with pytest.raises(errors.NotFound) as caught:
+                store.do(undo(target, agent="bob"))
+            assert caught.value.reason == "OPERATION_NOT_FOUND"
+        assert store.do(undo(5)).undone
+
+    def test_what_was_hidden_then_is_not_found(self, store: Store) -> None:
+        saved = store.save("a secret", private=True)
+        store.do(update(saved, private=False))
+        told = store.revision
+        with pytest.raises(errors.NotFound):
+            store.do(undo(told - 1, agent="bob"))
+        # It may be seen now, but what would come back may not.
+        assert not store.do(undo(told, agent="bob")).undone
+        assert not store.one(saved, agent="bob").fields.private
+        assert store.do(undo(told)).undone
+
+    def test_links_to_hidden_memories_come_back_and_are_not_told(self, store: Store) -> None:
+        secret, known, third = (
+            store.save("a secret", private=True),
+            store.save("known to all"),
+            store.save("known as well"),
+        )
+        store.do(link(secret, known))
+        store.do(link(third, known))
+        before = contents(store)
+        store.do(forget(known, agent="bob"))
+        answer = store.do(undo(store.revision, agent="bob"))
+        assert (answer.link_count, answer.operation.link_count) == (1, 1)
+        assert [one.target_id for one in answer.memories[0].links] == [third]
+        assert contents(store) == before
+
+    def test_conflict_at_a_hidden_end_is_not_told(self, store: Store) -> None:
+        secret, known = store.save("a secret", private=True), store.save("known to all")
+        store.do(link(secret, known))
+        store.do(forget(known, agent="bob"))
+        gone = store.revision
+        store.do(forget(secret))
+        answer = store.do(undo(gone, agent="bob"))
+        assert (answer.undone, answer.conflicts) == (True, ())
+        assert store.one(known).links == ()
+
+    def test_hidden_part_of_an_operation_stays_as_it_is(self, store: Store) -> None:
+        secret, known = store.save("a secret", private=True), store.save("known to all")
+        store.do(forget(secret, known))
+        answer = store.do(undo(store.revision, agent="bob"))
+        assert [one.id for one in answer.memories] == [known]
+        assert answer.operation.memory_ids == (known,)
+        assert store.one(secret).status is Status.FORGOTTEN
+
+    def test_private_episode_of_another_is_not_found(self, store: Store) -> None:
+        saved = store.save("text")
+        episode = store.do(CreateEpisode("anna", "mine", (saved,), private=True)).episode.id
+        store.do(DeleteEpisode("anna", episode))
+        for target in (store.revision, store.revision - 1):
+            with pytest.raises(errors.NotFound):
+                store.do(undo(target, agent="bob"))
+        assert store.do(undo(store.revision)).episode_ids == (episode,)
+
+    def test_guard_quotes_nothing_hidden(self, store: Store) -> None:
+        saved = store.save("the sea is deep")
+        store.do(forget(saved))
+        store.save("the sea is deep", private=True)
+        assert store.do(undo(store.revision - 1, agent="bob")).undone
+
+
+def test_undo_that_fails_leaves_the_index_as_it_was(store: Store) -> None:
+    """A change of tokenizer makes another index; the operation around it is refused."""
+    saved = store.save("text")
+    store.set(("guard.tokenizer", "whitespace"))
+    changed = store.revision
+    with pytest.raises(errors.NotFound):
+        store.apply(undo(changed), forget("mem_000000000000"))
+    assert store.one(saved).content == "text"
+    assert store.do(undo(changed)).undone
+    assert not store.do(remember("text")).saved
+
+
+def test_settings_and_memories_of_one_operation_come_back_together(store: Store) -> None:
+    saved = store.save("the sea is deep")
+    before = contents(store)
+    store.apply(
+        change(("guard.tokenizer", "whitespace")), update(saved, content="a lake"), forget(saved)
+    )
+    answer = store.do(undo(store.revision))
+    assert answer.collection.guard.tokenizer.value != "whitespace"
+    assert contents(store) == before
+    assert not store.do(remember("the sea is deep")).saved
