@@ -20,7 +20,10 @@ from support.engines import (
     undo,
     unlink,
     update,
+    vector_at,
+    vector_of,
 )
+from support.judges import ScriptedJudge, service
 from totonoe_core import errors, limits
 from totonoe_core.commands import (
     ConflictKind,
@@ -30,7 +33,7 @@ from totonoe_core.commands import (
     UndoConflict,
     Undone,
 )
-from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey
+from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey, Verdict
 
 
 @pytest.fixture
@@ -302,6 +305,25 @@ class TestGuard:
         store.do(forget(saved))
         store.save("the bell rang", **log)
         assert store.do(undo(store.revision - 1)).undone
+
+    def test_judge_is_asked_once_about_all_that_comes_back(self, tmp_path: Path) -> None:
+        judge = ScriptedJudge(Verdict.DUPLICATE)
+        bases = vector_of("one base"), vector_of("another base")
+        with opened(tmp_path / "judged", judging=service(judge)) as store:
+            first = store.save("The customer is happy with the answer", vector=bases[0])
+            second = store.save("The teacher is proud of the pupils", vector=bases[1])
+            store.do(forget(first, second))
+            gone = store.revision
+            texts = ("The customer is glad about the answer", "The teacher is proud about pupils")
+            for text, base in zip(texts, bases, strict=True):
+                store.save(text, vector=vector_at(base, 0.9))
+            assert not judge.pairs
+            answer = store.do(undo(gone))
+            assert not answer.undone
+            assert [one.memory_id for one in answer.conflicts] == [first, second]
+            assert {pair.one for pair in judge.pairs} | {pair.other for pair in judge.pairs} >= {
+                *texts
+            }
 
 
 class TestPrivacy:

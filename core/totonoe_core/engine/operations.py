@@ -11,7 +11,7 @@ from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 from totonoe_core.store.reader import Rows
 
-Pair = tuple[int, int, LinkType]
+LinkKey = tuple[int, int, LinkType]
 """Source row, target row and type of a link as the source holds it; the inverse goes with it."""
 
 
@@ -27,10 +27,10 @@ class Seen:
     touched: Touched
     now: dict[int, Memory]
     visible: frozenset[int]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LinkKey, ...]
     episodes: tuple[str, ...]
 
-    def both_visible(self, pair: Pair) -> bool:
+    def both_visible(self, pair: LinkKey) -> bool:
         """Whether the agent may see both ends of a link."""
         return pair[0] in self.visible and pair[1] in self.visible
 
@@ -49,7 +49,7 @@ def may_see(one: Memory | Episode, agent_id: str) -> bool:
     return not private or one.agent_id == agent_id
 
 
-def unordered(pair: Pair) -> Pair:
+def unordered(pair: LinkKey) -> LinkKey:
     """The same for a link and for its inverse."""
     source, target, type_ = pair
     return min(pair, (target, source, type_.inverse))
@@ -58,7 +58,7 @@ def unordered(pair: Pair) -> Pair:
 def seen(rows: Rows, operation: OperationRow, agent_id: str) -> Seen:
     """What an operation touched, and what of it an agent may see."""
     touched = Touched.loads(operation.touched)
-    pairs: dict[Pair, Pair] = {}
+    pairs: dict[LinkKey, LinkKey] = {}
     for source, target, type_ in touched.links:
         pair = source, target, LinkType(type_)
         pairs.setdefault(unordered(pair), pair)

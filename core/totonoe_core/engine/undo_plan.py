@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from totonoe_core import limits
 from totonoe_core.commands import CollectionInfo, ConflictKind, Undo, UndoConflict
-from totonoe_core.engine.guarding import GuardedText, Guarding
+from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.ledger import DEAD, Ledger
-from totonoe_core.engine.operations import Pair, Seen, may_see, unordered
+from totonoe_core.engine.operations import LinkKey, Seen, may_see, unordered
+from totonoe_core.judging import Pair
 from totonoe_core.records import Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.history import OperationRow
@@ -30,8 +31,8 @@ class Plan:
 
     memories: dict[int, tuple[Memory, Memory]] = field(default_factory=dict)
     """As it is now and as it will be, by row number."""
-    removed: dict[Pair, Link] = field(default_factory=dict)
-    restored: dict[Pair, Link] = field(default_factory=dict)
+    removed: dict[LinkKey, Link] = field(default_factory=dict)
+    restored: dict[LinkKey, Link] = field(default_factory=dict)
     ends: dict[int, Memory] = field(default_factory=dict)
     episodes_gone: list[Episode] = field(default_factory=list)
     episodes_back: list[Episode] = field(default_factory=list)
@@ -123,17 +124,31 @@ class Planner:
         while again:
             again = False
             memories = self._plan.memories
-            replaced = tuple(self._ledger.slot_of(now) for now, _ in memories.values())
-            refused = {
-                row: conflict
-                for row, (now, after) in memories.items()
-                if (conflict := self._refusal(now, after, replaced)) is not None
-            }
+            refused = self._refused()
             self._plan.conflicts += refused.values()
             for row in refused:
                 now, _ = memories.pop(row)
                 # What stays as it is may be in the way of the others.
                 again = again or (self._command.partial and now.status not in DEAD)
+
+    def _refused(self) -> dict[int, UndoConflict]:
+        """What stands against the memories of the plan, by row number."""
+        memories = self._plan.memories
+        replaced = tuple(self._ledger.slot_of(now) for now, _ in memories.values())
+        refused: dict[int, UndoConflict] = {}
+        asked: list[Pair] = []
+        for row, (now, after) in memories.items():
+            try:
+                conflict = self._refusal(now, after, replaced)
+            except NeedsOpinion as needed:
+                asked += needed.pairs
+                continue
+            if conflict is not None:
+                refused[row] = conflict
+        # A judge is asked about all of them at once, and not if nothing is to come of it.
+        if asked and (self._command.partial or not (refused or self._plan.conflicts)):
+            raise NeedsOpinion(asked)
+        return refused
 
     def _refusal(
         self, now: Memory, after: Memory, replaced: tuple[int, ...]
@@ -203,7 +218,7 @@ class Planner:
             (one.source, one.target, one.link.type): one.link
             for one in self._history.link_images(self._revision)
         }
-        returning: list[tuple[Pair, bool]] = []
+        returning: list[tuple[LinkKey, bool]] = []
         for pair in map(unordered, self._seen.pairs):
             source, target, _ = pair
             if not {source, target} & self._seen.visible or any(map(self._dies, pair[:2])):
@@ -225,7 +240,7 @@ class Planner:
                 if missing:
                     counts.update(pair[:2])
 
-    def _may_come_back(self, pair: Pair, missing: bool, counts: Counter[int]) -> bool:
+    def _may_come_back(self, pair: LinkKey, missing: bool, counts: Counter[int]) -> bool:
         source, target, _ = pair
         dead = [row for row in (source, target) if self._status(row) in DEAD]
         if dead:
@@ -252,13 +267,13 @@ class Planner:
     def _dies(self, row: int) -> bool:
         return row in self._plan.memories and self._status(row) in DEAD
 
-    def _changed_after(self, pair: Pair) -> int:
+    def _changed_after(self, pair: LinkKey) -> int:
         """Revision of what came between, or 0."""
         found = self._history.changed_after("link", rows.link_key(*pair), self._revision)
         written = self._history.link_revision(*pair) or 0
         return found or (written if written > self._revision else 0)
 
-    def _link_now(self, pair: Pair) -> Link | None:
+    def _link_now(self, pair: LinkKey) -> Link | None:
         return self._ledger.file.link_between(*pair)
 
     # -- Episodes and settings

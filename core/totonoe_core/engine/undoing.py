@@ -15,7 +15,7 @@ from totonoe_core.commands import (
 )
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, Operation
-from totonoe_core.engine.operations import Pair, Seen, info_of, may_see, seen
+from totonoe_core.engine.operations import LinkKey, Seen, info_of, may_see, seen
 from totonoe_core.engine.undo_plan import Plan, Planner, held_external_id
 from totonoe_core.errors import InvalidArgument, NotFound, Precondition, UndoRefused
 from totonoe_core.records import Link, Memory
@@ -172,7 +172,9 @@ class Undoing:
         return replace(memory, links=tuple(sorted(links, key=lambda one: -one.confidence)))
 
     @staticmethod
-    def _links_of(memory: Memory, links: dict[Pair, Link], plan: Plan, agent_id: str) -> list[Link]:
+    def _links_of(
+        memory: Memory, links: dict[LinkKey, Link], plan: Plan, agent_id: str
+    ) -> list[Link]:
         """Those of some links that a memory holds and the agent may see."""
         found = []
         for (source, target, type_), link in links.items():
