@@ -15,7 +15,7 @@ from totonoe_core import limits
 from totonoe_core.commands import CollectionInfo, ConflictKind, Undo, UndoConflict
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.ledger import DEAD, Ledger
-from totonoe_core.engine.operations import LinkKey, Seen, may_see, unordered
+from totonoe_core.engine.touched import LinkKey, Reach, one_way
 from totonoe_core.judging import Pair
 from totonoe_core.records import Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
@@ -58,7 +58,7 @@ class Planner:
     ----------
     target : OperationRow
         The operation that is taken back.
-    seen : Seen
+    reach : Reach
         What it touched, as the caller may see it. What is hidden from the caller stays as it is,
         but for the links of what it may see and the pointers to what took a memory's place.
     may_ask : bool
@@ -71,7 +71,7 @@ class Planner:
         guarding: Guarding,
         command: Undo,
         target: OperationRow,
-        seen: Seen,
+        reach: Reach,
         now_us: int,
         may_ask: bool,
     ) -> None:
@@ -80,11 +80,11 @@ class Planner:
         self._command = command
         self._revision = target.revision
         self._history = ledger.rows.history
-        self._seen = seen
+        self._reach = reach
         self._now_us = now_us
         self._may_ask = may_ask
-        self._touched = frozenset(seen.touched.memories)
-        self._plan = Plan(ends=dict(seen.now))
+        self._touched = frozenset(reach.rows)
+        self._plan = Plan(ends=dict(reach.now))
 
     def plan(self) -> Plan:
         """The changes and the conflicts."""
@@ -102,12 +102,10 @@ class Planner:
     # -- Memories
 
     def _memories(self) -> None:
-        images = self._history.memory_images(self._revision)
-        for row in dict.fromkeys(self._seen.touched.memories):
-            now, before = self._seen.now[row], images.get(row)
+        for row in self._reach.rows:
+            now, before = self._reach.now[row], self._reach.before.get(row)
             left = now.revision == self._revision
-            shown = before is None or may_see(before, self._command.agent_id)
-            if row not in self._seen.visible or not shown:
+            if row not in self._reach.visible:
                 if left and before is not None and _only_pointer(now, before):
                     self._plan.memories[row] = now, before
             elif now.status is Status.PURGED:
@@ -208,8 +206,8 @@ class Planner:
         known = self._plan.ends
         for source, links in self._ledger.rows.links(dying).items():
             for target, link in links:
-                pair = unordered((source, target, link.type))
-                self._plan.removed[pair] = replace(link, type=pair[2])
+                key = one_way((source, target, link.type))
+                self._plan.removed[key] = replace(link, type=key[2])
         wanted = {row for source, target, _ in self._plan.removed for row in (source, target)}
         known |= self._ledger.rows.memories([row for row in wanted if row not in known])
 
@@ -219,29 +217,29 @@ class Planner:
             for one in self._history.link_images(self._revision)
         }
         returning: list[tuple[LinkKey, bool]] = []
-        for pair in map(unordered, self._seen.pairs):
-            source, target, _ = pair
-            if not {source, target} & self._seen.visible or any(map(self._dies, pair[:2])):
+        for key in self._reach.links:
+            source, target, _ = key
+            if not {source, target} & self._reach.visible or any(map(self._dies, key[:2])):
                 continue
-            later, now = self._changed_after(pair), self._link_now(pair)
+            later, now = self._changed_after(key), self._link_now(key)
             if later:
                 self._link_conflict(ConflictKind.CHANGED, source, target, later)
-            elif pair in images:
-                returning.append((pair, now is None))
+            elif key in images:
+                returning.append((key, now is None))
             elif now is not None:
-                self._plan.removed[pair] = now
+                self._plan.removed[key] = now
         # Those that go make room for those that come.
         counts: Counter[int] = Counter()
         for source, target, _ in self._plan.removed:
             counts.subtract((source, target))
-        for pair, missing in returning:
-            if self._may_come_back(pair, missing, counts):
-                self._plan.restored[pair] = images[pair]
+        for key, missing in returning:
+            if self._may_come_back(key, missing, counts):
+                self._plan.restored[key] = images[key]
                 if missing:
-                    counts.update(pair[:2])
+                    counts.update(key[:2])
 
-    def _may_come_back(self, pair: LinkKey, missing: bool, counts: Counter[int]) -> bool:
-        source, target, _ = pair
+    def _may_come_back(self, key: LinkKey, missing: bool, counts: Counter[int]) -> bool:
+        source, target, _ = key
         dead = [row for row in (source, target) if self._status(row) in DEAD]
         if dead:
             # Of one that was to come back, its own conflict was told.
@@ -258,7 +256,7 @@ class Planner:
         return True
 
     def _link_conflict(self, kind: ConflictKind, row: int, other: int, revision: int) -> None:
-        if not {row, other} <= self._seen.visible:
+        if not {row, other} <= self._reach.visible:
             # What a hidden memory has to do with it is not told.
             return
         one, target = self._plan.ends[row].id, self._plan.ends[other].id
@@ -267,20 +265,20 @@ class Planner:
     def _dies(self, row: int) -> bool:
         return row in self._plan.memories and self._status(row) in DEAD
 
-    def _changed_after(self, pair: LinkKey) -> int:
+    def _changed_after(self, key: LinkKey) -> int:
         """Revision of what came between, or 0."""
-        found = self._history.changed_after("link", rows.link_key(*pair), self._revision)
-        written = self._history.link_revision(*pair) or 0
+        found = self._history.changed_after("link", rows.link_key(*key), self._revision)
+        written = self._history.link_revision(*key) or 0
         return found or (written if written > self._revision else 0)
 
-    def _link_now(self, pair: LinkKey) -> Link | None:
-        return self._ledger.file.link_between(*pair)
+    def _link_now(self, key: LinkKey) -> Link | None:
+        return self._ledger.file.link_between(*key)
 
     # -- Episodes and settings
 
     def _episodes(self) -> None:
         images = self._history.episode_images(self._revision)
-        for episode_id in self._seen.episodes:
+        for episode_id in self._reach.episodes:
             now, before = self._ledger.rows.episode(episode_id), images.get(episode_id)
             later = self._history.changed_after("episode", episode_id, self._revision) or 0
             if now is not None and now.revision > self._revision:
@@ -295,7 +293,7 @@ class Planner:
                 self._plan.episodes_back.append(before)
 
     def _settings(self) -> None:
-        if not self._seen.touched.settings:
+        if not self._reach.settings:
             return
         changed = self._ledger.state.info.settings_revision
         if changed != self._revision:

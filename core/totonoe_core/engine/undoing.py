@@ -15,7 +15,8 @@ from totonoe_core.commands import (
 )
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, Operation
-from totonoe_core.engine.operations import LinkKey, Seen, info_of, may_see, seen
+from totonoe_core.engine.operations import may_see, operation_info
+from totonoe_core.engine.touched import LinkKey, Reach, reach
 from totonoe_core.engine.undo_plan import Plan, Planner, held_external_id
 from totonoe_core.errors import InvalidArgument, NotFound, Precondition, UndoRefused
 from totonoe_core.records import Link, Memory
@@ -77,14 +78,14 @@ class Undoing:
         )
 
     def _plan(
-        self, command: Undo, target: OperationRow, found: Seen, now_us: int, may_ask: bool
+        self, command: Undo, target: OperationRow, found: Reach, now_us: int, may_ask: bool
     ) -> Plan:
         ledger, guarding = self._ledger, self._guarding
         return Planner(ledger, guarding, command, target, found, now_us, may_ask).plan()
 
     # -- Which operation
 
-    def _target(self, command: Undo) -> tuple[OperationRow, Seen, OperationInfo]:
+    def _target(self, command: Undo) -> tuple[OperationRow, Reach, OperationInfo]:
         """The operation that is meant, if the caller may see anything of it."""
         history = self._ledger.rows.history
         if command.revision:
@@ -94,11 +95,12 @@ class Undoing:
             rows = history.operations_with_id(command.operation_id)
             # After seven days an id may be used again: the newest counts.
             rows = [one for one in rows if one.agent_id == command.agent_id][:1] or rows
+        state, agent_id = self._ledger.state, command.agent_id
         found = [
-            (row, touched, info)
+            (row, reached, info)
             for row in rows
-            for touched in (seen(self._ledger.rows, row, command.agent_id),)
-            if (info := info_of(self._ledger.rows, row, touched)) is not None
+            if (info := operation_info(state, self._ledger.rows, row, agent_id)) is not None
+            and (reached := reach(self._ledger.rows, row, agent_id))
         ]
         if not found:
             name = command.operation_id or f"revision {command.revision}"
@@ -157,7 +159,7 @@ class Undoing:
 
     # -- Answers
 
-    def _shown(self, memories: Iterable[Memory], found: Seen, agent_id: str) -> tuple[Memory, ...]:
+    def _shown(self, memories: Iterable[Memory], found: Reach, agent_id: str) -> tuple[Memory, ...]:
         """Those that the caller may see, as answers show them."""
         own = [one for one in memories if one.row in found.visible and may_see(one, agent_id)]
         shown = self._ledger.state.shown(self._ledger.rows, own, agent_id)

@@ -202,6 +202,14 @@ class History:
         ).get
         return None if found is None else int(found)
 
+    def changed_after(self, entity: str, key: str, revision: int) -> int | None:
+        """The first revision after one that changed what was there or took it away."""
+        found = self._connection.execute(
+            "SELECT min(revision) FROM image WHERE entity = ? AND key = ? AND revision > ?",
+            (entity, key, revision),
+        ).get
+        return None if found is None else int(found)
+
     # -- Episodes and settings
 
     def episode_images(self, revision: int) -> dict[str, Episode]:
@@ -211,31 +219,23 @@ class History:
             for key, before, _, _ in self._images("entity = 'episode' AND revision = ?", revision)
         }
 
-    def episode_versions(self, episode_id: str) -> list[Episode]:
-        """What an episode was before each operation that took it away, oldest first."""
-        found = self._images("entity = 'episode' AND key = ?", episode_id)
-        return [plain.loads(Episode, before) for _, before, _, _ in found]
+    def last_episode(self, episode_id: str) -> Episode | None:
+        """An episode as it was before it was last changed or taken away."""
+        found = self._images("entity = 'episode' AND key = ?", episode_id, order="DESC", limit=1)
+        return next((plain.loads(Episode, before) for _, before, _, _ in found), None)
 
     def setting_image(self, revision: int, key: str) -> str | None:
         """A setting as it was before an operation; `None`: that did not change it."""
         found = self._images("entity = 'setting' AND revision = ? AND key = ?", revision, key)
         return next((before for _, before, _, _ in found), None)
 
-    def changed_after(self, entity: str, key: str, revision: int) -> int | None:
-        """The first revision after one that changed what was there or took it away."""
-        found = self._connection.execute(
-            "SELECT min(revision) FROM image WHERE entity = ? AND key = ? AND revision > ?",
-            (entity, key, revision),
-        ).get
-        return None if found is None else int(found)
-
     def _images(
-        self, where: str, *values: object, limit: int = -1
+        self, where: str, *values: object, order: str = "ASC", limit: int = -1
     ) -> Iterator[tuple[str, str, bytes, int]]:
-        """(key, before, vector, revision until which it was so), oldest first."""
+        """(key, before, vector, revision until which it was so), by default oldest first."""
         for row in self._connection.execute(
             f"SELECT revision, entity, key, before, vector, crc FROM image WHERE {where} "
-            "ORDER BY revision, key LIMIT ?",
+            f"ORDER BY revision {order}, key LIMIT ?",
             (*values, limit),
         ):
             until, _, key, before, vector = rows.check(row, "image")

@@ -1,0 +1,99 @@
+"""What an operation touched, and what of it an agent may take back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from totonoe_core.engine.operations import may_see
+from totonoe_core.records import Episode, LinkType, Memory, Status
+from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.history import OperationRow
+from totonoe_core.store.reader import Rows
+
+LinkKey = tuple[int, int, LinkType]
+"""Source row, target row and type of a link as the source holds it; the inverse goes with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What an agent reaches of an operation.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Memories that were touched, hidden ones too.
+    now, before : dict of int to Memory
+        Every memory and link end as it is now, and the touched ones as they were before, by row
+        number; of one that the operation made there is no `before`.
+    visible : frozenset of int
+        Rows that the agent may see, and might see before and after the operation.
+    links : tuple of LinkKey
+        Each link once, hidden ones too.
+    episodes : tuple of str
+        Those that the agent may see.
+    settings : bool
+        Whether the settings were touched.
+    """
+
+    rows: tuple[int, ...]
+    now: dict[int, Memory]
+    before: dict[int, Memory]
+    visible: frozenset[int]
+    links: tuple[LinkKey, ...]
+    episodes: tuple[str, ...]
+    settings: bool
+
+    def __bool__(self) -> bool:
+        return (
+            self.settings
+            or bool(self.episodes)
+            or not self.visible.isdisjoint(self.rows)
+            or any(self.visible.issuperset(link[:2]) for link in self.links)
+        )
+
+
+def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
+    """What an agent reaches of an operation. For the writer's thread."""
+    history, revision = rows.history, operation.revision
+    touched = Touched.loads(operation.touched)
+    links = {one_way((source, target, LinkType(type_))) for source, target, type_ in touched.links}
+    wanted = dict.fromkeys(touched.memories)
+    wanted |= dict.fromkeys(sorted(row for link in links for row in link[:2]))
+    now = rows.memories(list(wanted))
+    before = history.memory_images(revision)
+    changed = [row for row, memory in now.items() if memory.revision > revision]
+    after = history.memories_after(revision, changed)
+
+    def visible(row: int, memory: Memory) -> bool:
+        versions = [memory, before.get(row, memory)]
+        if memory.revision > revision and memory.status is not Status.PURGED:
+            # Of a purged one the empty row alone is left to decide.
+            if row not in after:
+                return False
+            versions.append(after[row])
+        return all(may_see(one, agent_id) for one in versions)
+
+    return Reach(
+        tuple(dict.fromkeys(touched.memories)),
+        now,
+        before,
+        frozenset(row for row, memory in now.items() if visible(row, memory)),
+        tuple(sorted(links)),
+        tuple(filter(_seen_by(rows, agent_id), dict.fromkeys(touched.episodes))),
+        touched.settings,
+    )
+
+
+def one_way(link: LinkKey) -> LinkKey:
+    """The same for a link and for its inverse."""
+    source, target, type_ = link
+    return min(link, (target, source, type_.inverse))
+
+
+def _seen_by(rows: Rows, agent_id: str) -> Callable[[str], bool]:
+    def seen(episode_id: str) -> bool:
+        episode: Episode | None = rows.episode(episode_id) or rows.history.last_episode(episode_id)
+        return episode is not None and (not episode.private or episode.agent_id == agent_id)
+
+    return seen
