@@ -26,7 +26,7 @@ from support.engines import (
     vector_of,
 )
 from totonoe_core import errors
-from totonoe_core.commands import CreateEpisode, DeleteEpisode, Remember
+from totonoe_core.commands import CreateEpisode, DeleteEpisode, Merge, Remember
 from totonoe_core.guard.policy import Action, Tokenizer
 from totonoe_core.queries import RecallMode, RecallQuery
 from totonoe_core.records import LinkType, Status, TypedKey, Verdict
@@ -52,7 +52,7 @@ def found(store: Store, words: str) -> list[str]:
 
 
 class World:
-    """Four memories with links, of which every kind of operation is done once."""
+    """Four memories with links, on which every kind of operation is done once."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -92,6 +92,15 @@ class World:
         key = TypedKey("Sky", "colour")
         answer = self.store.do(remember("colour is grey", key=key))
         assert answer.superseded_ids == (self.d,)
+
+    def remember_in_place_of_two(self) -> None:
+        named = replace(remember("printers and apples"), supersede_ids=(self.a, self.b))
+        self.store.do(named)
+
+    def merge_three(self) -> None:
+        content = "the printer, the apples and the sky"
+        vector = vector_of(content).tobytes()
+        self.store.do(Merge("anna", self.a, (self.b, self.d), content, vector, "one is enough"))
 
     def update_all(self) -> None:
         named = {"content": "the printer has a port", "tags": ("b",), "external_id": "ext b"}
@@ -295,6 +304,19 @@ class TestWhatGoes:
             store.reopen()
             assert store.save("more")
             assert store.one(saved).content == "text"
+
+
+class TestWhatTookItsPlace:
+    def test_hidden_memory_points_again_to_what_took_its_place(self, store: Store) -> None:
+        secret = store.save("a secret", private=True)
+        told = store.do(replace(remember("told"), supersede_ids=(secret,))).memory_id
+        keep = store.save("the public one")
+        before = contents(store)
+        store.do(Merge("anna", keep, (told,)))
+        assert store.one(secret).superseded_by == keep
+        answer = store.do(undo(store.revision, agent="bob"))
+        assert {one.id for one in answer.memories} == {keep, told}
+        assert contents(store) == before
 
 
 class TestTarget:
