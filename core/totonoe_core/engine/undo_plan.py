@@ -158,7 +158,8 @@ class Planner:
         ):
             return None
         text = GuardedText(
-            policy=self._ledger.state.info.guard,
+            # Neighbours are neither told nor linked to, so none is read but to refuse.
+            policy=replace(self._ledger.state.info.guard, similar_above=1.0),
             agent_id=self._command.agent_id,
             content=after.content,
             content_hash=after.content_hash,
