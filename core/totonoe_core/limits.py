@@ -62,6 +62,7 @@ OPERATIONS_SCANNED_MAX = 10_000  # for one page of ListOperations; the token goe
 CHANGES_PER_READ_MAX = 64  # operations
 WATCHERS_MAX = 1000  # streams of one daemon
 WATCH_SEND_S_MAX = 30  # that a watcher may leave a message lying
+AS_OF_ROWS_SCANNED_MAX = 10_000  # for one page of a List of the past; the token goes on
 AS_OF_INDEXES_MAX = 1  # indexes of the past that a collection keeps for Recall
 COMMANDS_PER_OPERATION_MAX = 1000
 ITEMS_PER_MESSAGE_MAX = 256  # RememberMany

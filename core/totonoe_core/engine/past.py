@@ -1,13 +1,140 @@
-"""Get, List and Recall of what was there at a moment of the past."""
+"""Get, List and Recall of what was there at a moment of the past.
+
+A memory is in an answer if the agent may see it now and might see it then. Access figures are no
+part of the past, and policies are today's; `now` is the time of the revision.
+
+    unchanged since    the row itself
+    changed since      its first before image after the revision
+    purged since       not there
+
+Everything is read in one snapshot, so that a write between two reads cannot be seen in half.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
+from totonoe_core import limits, plain, validate
+from totonoe_core.engine import paging, reading
+from totonoe_core.engine.operations import may_see
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import NotFound, OutOfRange
+from totonoe_core.filters import matches
 from totonoe_core.queries import AsOf, Filter, Gotten, Page, Recalled, RecallQuery
+from totonoe_core.records import Memory, Status
+from totonoe_core.search.recall import rank
 from totonoe_core.store.reader import Rows
+
+_STEP_MIN, _STEP_MAX = 64, 1024
+
+
+def revision_of(rows: Rows, as_of: AsOf) -> int:
+    """The revision that a moment means: 0 before the first, the newest for times to come.
+
+    Raises `OutOfRange` for a revision that the collection has not reached.
+    """
+    if as_of.revision is None:
+        return rows.history.revision_at(as_of.time_us)
+    validate.number(as_of.revision, "as_of.revision", 0, 2**62)
+    newest = rows.last_revision()
+    if as_of.revision > newest:
+        raise OutOfRange(field="as_of.revision", got=as_of.revision, newest=newest)
+    return as_of.revision
+
+
+class Past:
+    """What was there right after a revision, as an agent may see it. Within one snapshot."""
+
+    def __init__(self, state: CollectionState, rows: Rows, revision: int, agent_id: str) -> None:
+        self._state = state
+        self._rows = rows
+        self.revision = revision
+        self._agent_id = agent_id
+        made = rows.history.operation(revision)
+        self.time_us = 0 if made is None else made.time_us
+
+    def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
+        """Memories by row number; those that are hidden or were not there are absent."""
+        now = self._rows.memories(wanted)
+        seen = [row for row in dict.fromkeys(wanted) if row in now and self._sees(now[row])]
+        changed = [row for row in seen if now[row].revision > self.revision]
+        then = self._rows.history.memories_after(self.revision, changed)
+        past = {
+            row: then.get(row) if now[row].revision > self.revision else now[row] for row in seen
+        }
+        return {
+            row: memory for row, memory in past.items() if memory is not None and self._sees(memory)
+        }
+
+    def _sees(self, memory: Memory) -> bool:
+        return memory.status is not Status.PURGED and may_see(memory, self._agent_id)
+
+    def find(self, memory_id: str) -> Memory | None:
+        """The memory of an id, or of the `ext:` external id that it had then."""
+        if memory_id.startswith("ext:"):
+            return self._of_external_id(memory_id[4:])
+        index = self._state.index
+        slot = index.slot_by_id.get(memory_id)
+        if slot is None:
+            return None
+        row = int(index.arrays.writer_view().value("row", slot))
+        memory = self.memories([row]).get(row)
+        # A slot whose write is undone may be another memory's when its row is read.
+        return memory if memory is not None and memory.id == memory_id else None
+
+    def _of_external_id(self, external_id: str) -> Memory | None:
+        """Of those that had it the newest, and a forgotten one only where there is no other."""
+        held = [
+            memory
+            for memory in self.memories(
+                self._rows.history.rows_of_external_id(external_id, self.revision)
+            ).values()
+            if memory.fields.external_id == external_id
+        ]
+        return max(
+            held,
+            key=lambda memory: (memory.status is not Status.FORGOTTEN, memory.row),
+            default=None,
+        )
+
+    def head(self, memory: Memory) -> Memory:
+        """The end that the chain of superseded memories had, as `CollectionState.head`."""
+        for _ in range(limits.SUPERSEDED_STEPS_MAX):
+            if memory.status is not Status.SUPERSEDED:
+                break
+            by = self.find(memory.superseded_by)
+            if by is None:
+                break
+            memory = by
+        return memory
+
+    def shown(self, memories: Iterable[Memory]) -> list[Memory]:
+        """Memories with the links that they held, as far as both ends are seen."""
+        memories = list(memories)
+        held = {
+            memory.row: [
+                one
+                for one in self._rows.history.link_versions(memory.row)
+                if one.since <= self.revision and (one.until is None or one.until > self.revision)
+            ]
+            for memory in memories
+        }
+        ends = self.memories([one.target for links in held.values() for one in links])
+        out = []
+        for memory in memories:
+            links = sorted(
+                held[memory.row],
+                key=lambda one: (-one.link.confidence, one.target, one.link.type.value),
+            )
+            seen = tuple(
+                replace(one.link, target_id=ends[one.target].id)
+                for one in links
+                if one.target in ends
+            )
+            out.append(replace(memory, links=seen))
+        return out
 
 
 def get(
@@ -18,8 +145,28 @@ def get(
     as_of: AsOf,
     follow_superseded: bool,
 ) -> Gotten:
-    """Memories by id as they were then."""
-    raise NotImplementedError
+    """Memories by id as they were then, in the order asked. One unknown id alone is `NotFound`."""
+    with rows.snapshot():
+        past = Past(state, rows, revision_of(rows, as_of), agent_id)
+        found, missing, redirects = [], [], []
+        for memory_id in ids:
+            memory = past.find(memory_id)
+            if memory is None:
+                missing.append(memory_id)
+                continue
+            head = past.head(memory) if follow_superseded else memory
+            if head.row != memory.row:
+                redirects.append((memory_id, head.id))
+            found.append(head)
+        if missing and len(ids) == 1:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
+        return Gotten(
+            revision=rows.last_revision(),
+            memories=tuple(past.shown(found)),
+            missing_ids=tuple(missing),
+            redirects=tuple(redirects),
+            as_of_revision=past.revision,
+        )
 
 
 def scan(
@@ -31,8 +178,77 @@ def scan(
     page_token: str,
     as_of: AsOf,
 ) -> Page:
-    """One page of what was there then."""
-    raise NotImplementedError
+    """One page of what was there then, by the created time that it had then, and id.
+
+    Memories come by the index of created times as they are now, a step at a time. Those whose
+    created time was another then (a Merge takes the earliest) are found by their images, read
+    apart and put in where they belonged: few, and read again for each page. A page reads at most
+    AS_OF_ROWS_SCANNED_MAX others; then its token goes on, though the page is not full.
+
+    Cost, 10,000 memories of which none changed, 384 dimensions: 5 ms CPU for a page of 100, where
+    List takes 4; 30 us more for each memory that the filter leaves out, or that came later; 2 us
+    for each before image since then.
+    """
+    asked = ("list as of", plain.dumps(where), plain.dumps(as_of))
+    given = paging.position(page_token, (int, int, str), *asked)
+    with rows.snapshot():
+        newest = rows.last_revision()
+        if given is None:
+            revision, after = revision_of(rows, as_of), reading.FROM_THE_START
+        else:
+            # The revision of the first page: a time to come means a later one by now.
+            revision, *rest = cast(tuple[int, int, str], given)
+            after = cast(tuple[int, str], tuple(rest))
+            if not 0 <= revision <= newest:
+                raise paging.bad_token()
+        past = Past(state, rows, revision, agent_id)
+        found, at = _page(past, rows, where, state.published.decay, page_size, after)
+        next_token = ""
+        if len(found) > page_size:
+            at = _key(found[page_size - 1])
+        if at is not None:
+            next_token = paging.token((revision, *at), *asked)
+        return Page(
+            revision=newest,
+            memories=tuple(past.shown(found[:page_size])),
+            next_page_token=next_token,
+            as_of_revision=revision,
+        )
+
+
+def _page(
+    past: Past, rows: Rows, where: Filter, decay: Any, page_size: int, after: tuple[int, str]
+) -> tuple[list[Memory], tuple[int, str] | None]:
+    """Memories after a position, one more than the page if there are; and where it stopped.
+
+    `None`: it came to the end.
+    """
+    moved = set(rows.history.rows_moved_after(past.revision))
+    apart = sorted(past.memories(sorted(moved)).values(), key=_key)
+    apart = [memory for memory in apart if _key(memory) > after]
+    found: list[Memory] = []
+    scanned, step = 0, max(_STEP_MIN, min(_STEP_MAX, page_size + 1))
+    while len(found) <= page_size:
+        if scanned >= limits.AS_OF_ROWS_SCANNED_MAX:
+            return found, after
+        listed = rows.rows_by_time(after, step)
+        scanned += len(listed)
+        here = list(past.memories([row for row, _, _ in listed if row not in moved]).values())
+        last = len(listed) < step
+        if not last:
+            after = listed[-1][1:]
+        while apart and (last or _key(apart[0]) <= after):
+            here.append(apart.pop(0))
+        here.sort(key=_key)
+        found += [memory for memory in here if matches(memory, where, decay, past.time_us)]
+        if last:
+            return found, None
+        step = _STEP_MAX
+    return found, after
+
+
+def _key(memory: Memory) -> tuple[int, str]:
+    return memory.created_us, memory.id
 
 
 def recall(
@@ -42,5 +258,24 @@ def recall(
     vector: Any,
     degraded: str,
 ) -> Recalled:
-    """Finds what was there then."""
-    raise NotImplementedError
+    """Finds what was there then, exactly as a Recall would have right after that revision.
+
+    The first Recall of a revision reads every memory and makes an index of them, which is kept
+    for the next (AS_OF_INDEXES_MAX); meanwhile other Recalls of the past wait, those of the
+    present do not.
+    """
+    info = state.published
+    assert query.as_of is not None
+    with rows.snapshot():
+        past = Past(state, rows, revision_of(rows, query.as_of), query.agent_id)
+        index = state.past.at(rows, past.revision)
+        view = index.view()
+        diversity = query.diversity or info.diversity
+        found = rank(index, view, index.graph, query, vector, diversity, info.decay, past.time_us)
+        ranked = reading.rows_of(found, view)
+        memories = past.memories(list(ranked))
+        shown = past.shown(memories[row] for row in ranked if row in memories)
+        answer = reading.recalled(
+            rows.last_revision(), found, ranked, shown, degraded, info.decay, past.time_us
+        )
+        return replace(answer, as_of_revision=past.revision)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import itertools
-import json
-from collections.abc import Sequence
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.decay import effective_confidence
+from totonoe_core.engine import paging
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import InvalidArgument, NotFound
+from totonoe_core.errors import NotFound
+from totonoe_core.guard.policy import DecayPolicy
 from totonoe_core.index import masks
-from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES
+from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.queries import Filter, Gotten, Hit, Page, Recalled, RecallQuery
 from totonoe_core.records import Memory, Status
-from totonoe_core.search.recall import rank
+from totonoe_core.search.recall import Ranked, Ranks, rank
 from totonoe_core.store.reader import Rows
 
 _LIST_STEP = 4096
+FROM_THE_START = (-(2**62), "")
+"""(created us, id) before all that a List gives."""
 
 
 def recall(
@@ -44,18 +44,40 @@ def recall(
     found = rank(
         index, view, graph, query, vector, query.diversity or info.diversity, info.decay, now_us
     )
+    ranked = rows_of(found, view)
+    read = rows.memories(list(ranked))
+    memories = {
+        row: memory
+        for row, memory in _while_chosen(rows, read, query.filter, query.agent_id, revision).items()
+        if _still_shown(memory, query.filter, query.agent_id)
+    }
+    kept = [memories[row] for row in ranked if row in memories]
+    shown = state.shown(rows, kept, query.agent_id)
+    return recalled(revision, found, ranked, shown, degraded, info.decay, now_us)
+
+
+def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
+    """The hits by row number, in their order."""
     slots = np.array([one.slot for one in found.hits], np.int64)
-    row_of = view.take("row", slots).tolist()
-    memories = _while_chosen(rows, rows.memories(row_of), query.filter, query.agent_id, revision)
-    kept: dict[int, tuple[Any, Memory]] = {}
-    for one, row in zip(found.hits, row_of, strict=True):
-        memory = memories.get(row)
-        if memory is not None and _still_shown(memory, query.filter, query.agent_id):
-            kept.setdefault(row, (one, memory))
-    shown = state.shown(rows, [memory for _, memory in kept.values()], query.agent_id)
+    ranked: dict[int, Ranked] = {}
+    for row, one in zip(view.take("row", slots).tolist(), found.hits, strict=True):
+        ranked.setdefault(row, one)
+    return ranked
+
+
+def recalled(
+    revision: int,
+    found: Ranks,
+    ranked: Mapping[int, Ranked],
+    shown: Sequence[Memory],
+    degraded: str,
+    decay: DecayPolicy,
+    now_us: int,
+) -> Recalled:
+    """The answer of a Recall with the memories that are shown of those that were ranked."""
     base = np.array([memory.fields.confidence for memory in shown])
     since = np.array([_since(memory) for memory in shown], np.int64)
-    effective = effective_confidence(base, since, info.decay, now_us)
+    effective = effective_confidence(base, since, decay, now_us)
     hits = tuple(
         Hit(
             memory=memory,
@@ -65,9 +87,10 @@ def recall(
             lexical_rank=one.lexical_rank,
             fused_rank=one.fused_rank,
             diversity=one.diversity,
-            effective_confidence=float(effective[at]),
+            effective_confidence=float(confidence),
         )
-        for at, ((one, _), memory) in enumerate(zip(kept.values(), shown, strict=True))
+        for memory, confidence in zip(shown, effective, strict=True)
+        for one in (ranked[memory.row],)
     )
     return Recalled(
         revision=revision,
@@ -135,44 +158,19 @@ def check_page(page_size: int) -> None:
     validate.number(page_size, "page_size", 1, limits.PAGE_SIZE_MAX)
 
 
-def page_position(token: str, where: Filter) -> tuple[int, str]:
-    """(created us, id) after which the page begins. Raises `InvalidArgument`."""
-    if not token:
-        return -(2**62), ""
-    try:
-        data = json.loads(base64.urlsafe_b64decode(token.encode()))
-        created_us, memory_id, digest = data
-        if digest != _digest(where) or not -(2**63) <= created_us < 2**63:
-            raise ValueError("made for another filter, or by hand")
-        return int(created_us), str(memory_id)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise InvalidArgument(
-            "BAD_PAGE_TOKEN",
-            field="page_token",
-            got="a token of another call or filter",
-            allowed="the next_page_token of the answer before, with the same filter",
-        ) from error
-
-
-def _page_token(position: tuple[int, str], where: Filter) -> str:
-    data = json.dumps([*position, _digest(where)])
-    return base64.urlsafe_b64encode(data.encode()).decode()
-
-
-def _digest(where: Filter) -> str:
-    return blake2b(plain.dumps(where).encode(), digest_size=8).hexdigest()
-
-
 def scan(
     state: CollectionState,
     rows: Rows,
     agent_id: str,
     where: Filter,
     page_size: int,
-    position: tuple[int, str],
+    page_token: str,
     now_us: int,
 ) -> Page:
     """One page in the order of (created time, id)."""
+    asked = ("list", plain.dumps(where))
+    given = paging.position(page_token, (int, str), *asked)
+    position = FROM_THE_START if given is None else cast(tuple[int, str], given)
     info = state.published
     index = state.index
     view = index.view()
@@ -202,7 +200,7 @@ def scan(
     return Page(
         revision=info.revision,
         memories=tuple(state.shown(rows, memories, agent_id)),
-        next_page_token=_page_token(page[-1][1:], where) if len(wanted) > page_size else "",
+        next_page_token=paging.token(page[-1][1:], *asked) if len(wanted) > page_size else "",
     )
 
 

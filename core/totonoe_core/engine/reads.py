@@ -74,10 +74,9 @@ class Reads:
                     self._state, rows, agent_id, where, page_size, page_token, as_of
                 )
             )
-        position = reading.page_position(page_token, where)
         return self._with_rows(
             lambda rows: reading.scan(
-                self._state, rows, agent_id, where, page_size, position, self._clock()
+                self._state, rows, agent_id, where, page_size, page_token, self._clock()
             )
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
+from totonoe_core.engine.past_index import PastIndexes
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
@@ -37,6 +38,7 @@ class CollectionState:
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.index = self._indexed(info, file.access())
+        self.past = PastIndexes()
         self.publish()
 
     @classmethod
@@ -138,6 +140,10 @@ class CollectionState:
             else replace(plain.loads(CollectionInfo, text), model=self.info.model)
         )
 
+    def forget_past(self) -> None:
+        """Lets go of what is in memory of the past. For a purge, once it is on disk."""
+        self.past.clear()
+
     def take_row(self) -> int:
         """The next row number. A rolled-back operation leaves a gap, which is harmless."""
         self._last_row += 1
@@ -149,8 +155,9 @@ class CollectionState:
         if memory_id.startswith("ext:"):
             row = rows.row_of_external_id(memory_id[4:])
         else:
-            slot = self.index.slot_by_id.get(memory_id)
-            row = None if slot is None else int(self.index.arrays.writer_view().value("row", slot))
+            index = self.index  # once: a change of tokenizer puts another in its place
+            slot = index.slot_by_id.get(memory_id)
+            row = None if slot is None else int(index.arrays.writer_view().value("row", slot))
         if row is None:
             return None
         memory = rows.memories([row]).get(row)

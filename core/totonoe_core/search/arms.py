@@ -60,7 +60,10 @@ def by_vector(
 
 
 def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit: int) -> Ranking:
-    """The `limit` most similar of some slots; ties by slot, decided by float64."""
+    """The `limit` most similar of some slots, decided by float64; ties by row number.
+
+    Not by slot, which an update or an opening of the file changes.
+    """
     if len(slots) > limit:
         if len(slots) > _SELECTIVE * view.count:
             rough = similarities(view, query)[slots]
@@ -70,19 +73,21 @@ def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit
         kept = min(len(slots), limit + 16)
         slots = slots[np.sort(np.argpartition(-rough, kept - 1)[:kept])]
     exact = similarities64_at(view, query, slots)
-    order = np.lexsort((slots, -exact))[:limit]
+    order = np.lexsort((view.take("row", slots), -exact))[:limit]
     return Ranking(slots[order], exact[order])
 
 
 def by_words(
     view: View, index: InvertedIndex, text: str, mask: Mask, limit: int
 ) -> tuple[Ranking, NDArray[np.float64]]:
-    """The `limit` slots of the highest BM25 weight; and every slot's term coverage, 0..1."""
+    """The `limit` slots of the highest BM25 weight, ties by row number; and every slot's term
+    coverage, 0..1.
+    """
     weight, coverage = bm25(index, search_terms(text), view.column("term_count"), mask)
     slots = np.flatnonzero(weight > 0.0).astype(np.int64)
     if len(slots) > limit:
         # With 4-grams most slots hold a term: only the best are sorted, with all ties at the end.
         least = np.partition(weight[slots], len(slots) - limit)[len(slots) - limit]
         slots = slots[weight[slots] >= least]
-    order = np.lexsort((slots, -weight[slots]))[:limit]
+    order = np.lexsort((view.take("row", slots), -weight[slots]))[:limit]
     return Ranking(slots[order], weight[slots[order]]), coverage

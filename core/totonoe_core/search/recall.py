@@ -91,7 +91,8 @@ def rank(
         weights.append(LEXICAL_WEIGHT)
         ran.append("lexical")
     slots, fused = fusion.reciprocal_rank(rankings, weights)
-    slots, fused = slots[:CANDIDATES_MAX], fused[:CANDIDATES_MAX]
+    order = np.lexsort((view.take("row", slots), -fused))[:CANDIDATES_MAX]
+    slots, fused = slots[order], fused[order]
     cosines = _cosine(view, vector, slots)
     hits = _spread(view, slots, fused, _strength(cosines, coverage, slots), policy, query.k)
     places = np.array([place for place, _ in hits], np.int64)

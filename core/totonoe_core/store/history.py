@@ -133,6 +133,17 @@ class History:
         found = self._images("entity = 'memory' AND key = ?", str(row))
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
+    def versions_until(self, row: int, revision: int, limit: int) -> list[Memory]:
+        """Versions of a memory that had ended by a revision, newest first."""
+        found = self._images(
+            "entity = 'memory' AND key = ? AND revision <= ?",
+            str(row),
+            revision,
+            order="DESC",
+            limit=limit,
+        )
+        return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
+
     def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
         """What memories were right after a revision, by row number; absent: not there yet."""
         found: dict[int, Memory] = {}
@@ -163,6 +174,38 @@ class History:
             row
             for (row,) in self._connection.execute(
                 "SELECT row FROM memory WHERE revision > ? ORDER BY row", (revision,)
+            )
+        ]
+
+    def rows_moved_after(self, revision: int) -> list[int]:
+        """Row numbers of memories that at some time after a revision had another created time.
+
+        Reads every image since then, without its vector: some 2 us for each.
+        """
+        return [
+            row
+            for (row,) in self._connection.execute(
+                "SELECT DISTINCT m.row FROM image i "
+                "JOIN memory m ON m.row = CAST(i.key AS INTEGER) "
+                "WHERE i.revision > ? AND i.entity = 'memory' "
+                "AND json_extract(i.before, '$[8]') <> m.created_us",
+                (revision,),
+            )
+        ]
+
+    def rows_of_external_id(self, external_id: str, revision: int) -> list[int]:
+        """Row numbers of memories that have an external id or had it after a revision.
+
+        Reads every image since then.
+        """
+        return [
+            row
+            for (row,) in self._connection.execute(
+                "SELECT row FROM memory WHERE external_id = ?1 AND status <> 'forgotten' UNION "
+                "SELECT row FROM memory WHERE external_id = ?1 AND status = 'forgotten' UNION "
+                "SELECT CAST(key AS INTEGER) FROM image WHERE revision > ?2 "
+                "AND entity = 'memory' AND json_extract(before, '$[2]') = ?1",
+                (external_id, revision),
             )
         ]
 

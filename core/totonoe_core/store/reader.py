@@ -28,6 +28,19 @@ class Rows:
         self._connection = connection
         self.history = History(connection)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read within is of one moment. For readers' connections; does not nest.
+
+        What was committed when the first of it is read is in it. While it lasts the file's log
+        cannot be cut behind it.
+        """
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
         """Memories by row number, without access figures and links; unknown are absent."""
         return {row[0]: rows.memory(row) for row in self._sealed(wanted)}

@@ -1,0 +1,56 @@
+"""Page tokens: where a page ended, and of which question it was one.
+
+Positions are in what does not move (revisions, times with ids), so that a token stays good while
+others write.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from totonoe_core.errors import InvalidArgument
+
+Position = tuple[int | str, ...]
+_INT64 = range(-(2**63), 2**63)
+
+
+def token(position: Sequence[int | str], *asked: str) -> str:
+    """A token for the page after a position, for the same question only."""
+    data = json.dumps([*position, _digest(asked)])
+    return base64.urlsafe_b64encode(data.encode()).decode()
+
+
+def position(page_token: str, kinds: tuple[type, ...], *asked: str) -> Position | None:
+    """The position of a token, one value for each of `kinds`; `None` for the empty token.
+
+    Raises `InvalidArgument` for a token of another question, or made by hand.
+    """
+    if not page_token:
+        return None
+    try:
+        *values, digest = json.loads(base64.urlsafe_b64decode(page_token.encode()))
+        if digest != _digest(asked) or tuple(map(type, values)) != kinds:
+            raise ValueError("made for another question, or by hand")
+        if any(type(value) is int and value not in _INT64 for value in values):
+            raise ValueError("no position")
+        return tuple(values)
+    except (ValueError, TypeError, binascii.Error, RecursionError) as error:
+        raise bad_token() from error
+
+
+def bad_token() -> InvalidArgument:
+    """What is raised for a token that leads nowhere."""
+    return InvalidArgument(
+        "BAD_PAGE_TOKEN",
+        field="page_token",
+        got="a token of another call or filter",
+        allowed="the next_page_token of the answer before, with the same filter",
+    )
+
+
+def _digest(asked: Sequence[str]) -> str:
+    return blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
