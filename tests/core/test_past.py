@@ -1,0 +1,370 @@
+"""Get, List and Recall of the past tell what was told then."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.engines import EVERY_STATUS, NOON, WAIT_S, Store, forget, link, opened, update
+from support.timelines import AGENTS, CONFIDENT, QUERIES, Timeline, bare
+from totonoe_core import errors, limits
+from totonoe_core.commands import Merge, Purge
+from totonoe_core.engine.merging import Merging
+from totonoe_core.engine.past_index import PastIndex, PastIndexes
+from totonoe_core.engine.purging import Purging
+from totonoe_core.queries import AsOf, Filter, RecallQuery
+from totonoe_core.records import Memory, Status, TypedKey
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def timeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with opened(tmp_path_factory.mktemp("past")) as store:
+        made = Timeline(store, np.random.default_rng(request.param))
+        while len(made.moments) < 24:
+            made.step()
+        yield made
+
+
+def get(store: Store, *ids: str, as_of: AsOf, agent: str = "anna", follow: bool = False) -> Any:
+    found = store.engine.get(store.collection, agent, ids, as_of=as_of, follow_superseded=follow)
+    return found.result(WAIT_S)
+
+
+def same(found: Any, told: Any) -> None:
+    """Two answers of Recall are one, but for access and for the revision they name."""
+    strip = [
+        [replace(hit, memory=bare(hit.memory, {x.target_id for x in hit.memory.links}))
+         for hit in one.hits]
+        for one in (found, told)
+    ]  # fmt: skip
+    assert strip[0] == strip[1]
+    assert found.arms == told.arms
+    assert found.filtered_count == told.filtered_count
+    assert found.degraded_because == told.degraded_because
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_list_as_of_revision_or_time_is_what_was_listed_then(
+    timeline: Timeline, agent: str
+) -> None:
+    for revision in (*range(0, len(timeline.moments), 3), len(timeline.moments) - 1):
+        moment = timeline.moments[revision]
+        expected = timeline.expected(moment.lists[agent], agent)
+        confident = timeline.expected(moment.confident[agent], agent)
+        size = 1 + revision % 4
+        assert timeline.listed(agent, EVERY_STATUS, AsOf(revision), 1000) == expected
+        assert timeline.listed(agent, EVERY_STATUS, AsOf(revision), size) == expected
+        at = AsOf(time_us=moment.time_us)
+        assert timeline.listed(agent, EVERY_STATUS, at, 1000) == expected
+        assert timeline.listed(agent, CONFIDENT, AsOf(revision), size) == confident
+
+
+def test_timeline_of_the_tests_holds_what_they_are_about(timeline: Timeline) -> None:
+    seen = timeline.store.list("anna") + timeline.store.list("ben")
+    assert {Status.ACTIVE, Status.FORGOTTEN} <= {memory.status for memory in seen}
+    assert any(memory.links for memory in seen)
+    now = {agent: timeline.now(agent) for agent in AGENTS}
+    assert now["anna"] & now["ben"]
+    assert now["anna"] != now["ben"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_get_as_of_is_what_was_there_then(timeline: Timeline, agent: str) -> None:
+    store = timeline.store
+    every = sorted({m.id for moment in timeline.moments for m in moment.lists[agent]})
+    for revision in range(0, len(timeline.moments), 3):
+        moment = timeline.moments[revision]
+        then = {m.id: m for m in timeline.expected(moment.lists[agent], agent)}
+        found = get(store, *every, as_of=AsOf(revision), agent=agent)
+        assert [m.id for m in found.memories] == [one for one in every if one in then]
+        assert {m.id: m for m in found.memories} == then
+        assert set(found.missing_ids) == set(every) - set(then)
+        assert found.as_of_revision == revision
+        assert found.revision == len(timeline.moments) - 1
+        named = {m.fields.external_id: m for m in then.values() if m.fields.external_id}
+        for external_id in named:
+            held = [m for m in then.values() if m.fields.external_id == external_id]
+            live = [m for m in held if m.status is not Status.FORGOTTEN] or held
+            one = get(store, f"ext:{external_id}", as_of=AsOf(revision), agent=agent).memories[0]
+            assert one == max(live, key=lambda m: m.row)
+
+
+def check_recalls(timeline: Timeline, revisions: range) -> int:
+    checked = 0
+    for revision in revisions:
+        moment = timeline.moments[revision]
+        for agent in AGENTS:
+            now = timeline.now(agent)
+            if any(memory.id not in now for memory in moment.lists[agent]):
+                continue  # what is hidden now has no rank
+            for query, told in zip(QUERIES, moment.recalls[agent], strict=True):
+                asked = replace(query, agent_id=agent, as_of=AsOf(revision))
+                found = timeline.store.recall(asked)
+                same(found, told)
+                assert found.as_of_revision == revision
+                checked += bool(told.hits)
+    return checked
+
+
+def test_recall_as_of_is_what_was_recalled_then(timeline: Timeline) -> None:
+    assert check_recalls(timeline, range(0, len(timeline.moments), 2)) > 10
+
+
+def test_recall_as_of_leaves_out_what_is_hidden_now(timeline: Timeline) -> None:
+    for revision in range(5, len(timeline.moments), 4):
+        for agent in AGENTS:
+            then = {m.id for m in timeline.moments[revision].lists[agent]}
+            query = replace(QUERIES[2], agent_id=agent, as_of=AsOf(revision), k=1000)
+            found = timeline.store.recall(query)
+            assert {hit.memory.id for hit in found.hits} == then & timeline.now(agent)
+            assert found.filtered_count == len(found.hits)
+
+
+def test_past_is_the_same_after_reopening_and_further_changes(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        timeline = Timeline(store, np.random.default_rng(7))
+        for _ in range(2):
+            while len(timeline.moments) % 10:
+                timeline.step()
+            check_recalls(timeline, range(len(timeline.moments) - 2, len(timeline.moments)))
+            timeline.step()
+            store.reopen()
+        assert check_recalls(timeline, range(4, len(timeline.moments), 5)) > 3
+        for agent in AGENTS:
+            expected = timeline.expected(timeline.moments[9].lists[agent], agent)
+            assert timeline.listed(agent, EVERY_STATUS, AsOf(9), 2) == expected
+
+
+def test_access_is_no_part_of_the_past(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        one = store.save("pump", confidence=0.9)
+        store.clock.advance(90 * 24 * 3600 * 1_000_000)
+        store.recall(RecallQuery("anna", "pump"))
+        assert store.one(one).access_count == 1
+        past = get(store, one, as_of=AsOf(1)).memories[0]
+        assert (past.access_count, past.last_access_us) == (0, None)
+        hit = store.recall(RecallQuery("anna", "pump", as_of=AsOf(1))).hits[0]
+        assert (hit.memory.access_count, hit.effective_confidence) == (0, 0.9)
+        assert store.one(one).access_count == 1, "and a Recall of the past is none"
+
+
+def test_moment_is_a_revision_or_a_time(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        one = store.save("pump")
+        store.clock.advance(10)
+        store.do(update(one, content="valve"))
+
+        def text(as_of: AsOf) -> str:
+            return get(store, one, as_of=as_of).memories[0].content
+
+        for time_us, wanted in ((NOON, "pump"), (NOON + 9, "pump"), (NOON + 10, "valve")):
+            assert text(AsOf(time_us=time_us)) == wanted
+        assert text(AsOf(time_us=2**62)) == "valve"
+        assert get(store, one, as_of=AsOf(time_us=2**62)).as_of_revision == 2
+        for early in (AsOf(time_us=NOON - 1), AsOf(time_us=-(2**62)), AsOf(0)):
+            with pytest.raises(errors.NotFound):
+                text(early)
+            listed = store.engine.scan("default", "anna", Filter(), 10, "", as_of=early).result(
+                WAIT_S
+            )
+            assert (listed.memories, listed.as_of_revision, listed.revision) == ((), 0, 2)
+            assert store.recall(RecallQuery("anna", "pump", as_of=early)).hits == ()
+        with pytest.raises(errors.OutOfRange) as later:
+            text(AsOf(3))
+        assert (later.value.details["got"], later.value.details["newest"]) == ("3", "2")
+        with pytest.raises(errors.OutOfRange):
+            store.recall(RecallQuery("anna", "pump", as_of=AsOf(3)))
+        with pytest.raises(errors.InvalidArgument):
+            text(AsOf(-1))
+
+
+def test_redirects_follow_the_chain_as_it_was(tmp_path: Path) -> None:
+    key = TypedKey("pump", "state")
+    with opened(tmp_path) as store:
+        a, b, c = (store.save(text, key=key) for text in ("is on", "is off", "is gone"))
+
+        def led(as_of: AsOf) -> tuple[str, tuple[Any, ...]]:
+            found = get(store, a, as_of=as_of, follow=True)
+            return found.memories[0].id, found.redirects
+
+        assert led(AsOf(1)) == (a, ())
+        assert led(AsOf(2)) == (b, ((a, b),))
+        assert led(AsOf(3)) == (c, ((a, c),))
+        assert get(store, a, as_of=AsOf(3)).memories[0].status is Status.SUPERSEDED
+        store.do(update(c, private=True))
+        found = get(store, a, as_of=AsOf(3), agent="ben", follow=True)
+        assert found.redirects == ((a, b),), "a hidden end leaves the last that is there"
+
+
+def moved(self: Merging, operation: Any, command: Merge, *_: Any) -> None:
+    """A Merge of which only the created time matters: that of the removed one."""
+    ledger = self._ledger
+    keep = ledger.by_row(int(command.reason))
+    ledger.replace(
+        operation, keep, replace(keep, created_us=keep.created_us - 10), ledger.features_of(keep)
+    )
+
+
+def test_list_as_of_has_the_order_of_created_times_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Merging, "merge", moved)
+    with opened(tmp_path) as store:
+        timeline = Timeline(store, np.random.default_rng(0))
+        for number in range(5):
+            store.clock.advance(4)
+            store.save(f"text {number}")
+            timeline.note()
+        for row in (3, 5, 3, 4):
+            store.clock.advance(4)
+            store.apply(Merge("anna", "ext:a", ("ext:b",), reason=str(row)))
+            timeline.note()
+        orders = {tuple(m.row for m in moment.lists["anna"]) for moment in timeline.moments}
+        assert len(orders) > 7
+        for revision, moment in enumerate(timeline.moments):
+            for size in (1, 2, 1000):
+                listed = timeline.listed("anna", EVERY_STATUS, AsOf(revision), size)
+                assert listed == moment.lists["anna"]
+
+
+def test_list_as_of_goes_on_where_it_read_enough(
+    timeline: Timeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "AS_OF_ROWS_SCANNED_MAX", 1)
+    monkeypatch.setattr("totonoe_core.engine.past._STEP_MIN", 1)
+    monkeypatch.setattr("totonoe_core.engine.past._STEP_MAX", 2)
+    for revision in (3, 13, 23):
+        where = Filter(tags=("pump",), statuses=tuple(Status))
+        expected = [
+            memory
+            for memory in timeline.expected(timeline.moments[revision].lists["anna"], "anna")
+            if "pump" in memory.fields.tags
+        ]
+        assert timeline.listed("anna", where, AsOf(revision), 2) == expected
+
+
+def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Path) -> None:
+    future = AsOf(time_us=2**60)
+    with opened(tmp_path) as store:
+        ids = [store.save(f"text {number}") for number in range(4)]
+
+        def page(token: str, where: Filter = EVERY_STATUS, as_of: AsOf = future) -> Any:
+            return store.engine.scan("default", "anna", where, 2, token, as_of=as_of).result(WAIT_S)
+
+        first = page("")
+        store.do(forget(ids[3]))
+        store.save("later")
+        second = page(first.next_page_token)
+        assert [m.id for m in (*first.memories, *second.memories)] == ids
+        assert second.memories[1].status is Status.ACTIVE
+        assert (second.as_of_revision, second.revision, second.next_page_token) == (4, 6, "")
+        live = store.engine.scan("default", "anna", EVERY_STATUS, 2, "").result(WAIT_S)
+        for token, where, as_of in (
+            (first.next_page_token, Filter(), future),
+            (first.next_page_token, EVERY_STATUS, AsOf(4)),
+            (live.next_page_token, EVERY_STATUS, future),
+            ("nonsense", EVERY_STATUS, future),
+        ):
+            with pytest.raises(errors.InvalidArgument) as bad:
+                page(token, where, as_of)
+            assert bad.value.reason == "BAD_PAGE_TOKEN"
+
+
+def purged(self: Purging, operation: Any, command: Purge) -> None:
+    """A Purge that only sets the status."""
+    before = self._ledger.visible(command.ids[0], command.agent_id)
+    self._ledger.replace(operation, before, replace(before, status=Status.PURGED))
+
+
+def test_purged_memory_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Purging, "purge", purged)
+    with opened(tmp_path) as store:
+        one, other = store.save("red pump"), store.save("blue pump")
+        store.do(link(one, other))
+        query = RecallQuery("anna", "pump", as_of=AsOf(3))
+        assert {hit.memory.id for hit in store.recall(query).hits} == {one, other}
+        store.do(Purge("anna", (one,)))
+        found = store.recall(query)
+        assert [hit.memory.id for hit in found.hits] == [other]
+        assert found.hits[0].memory.links == ()
+        with pytest.raises(errors.NotFound):
+            get(store, one, as_of=AsOf(3))
+        listed = store.engine.scan("default", "anna", EVERY_STATUS, 9, "", as_of=AsOf(3)).result()
+        assert [memory.id for memory in listed.memories] == [other]
+
+
+def test_index_of_the_past_is_made_once_and_learns_who_may_see_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    class Counted(PastIndex):
+        def __init__(self, rows: Any, revision: int) -> None:
+            made.append(revision)
+            super().__init__(rows, revision)
+
+    monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Counted)
+    with opened(tmp_path) as store:
+        one, other = store.save("red pump"), store.save("blue pump")
+
+        def seen(agent: str, revision: int = 2) -> set[str]:
+            found = store.recall(RecallQuery(agent, "pump", as_of=AsOf(revision)))
+            assert found.filtered_count == len(found.hits)
+            return {hit.memory.id for hit in found.hits}
+
+        assert seen("ben") == {one, other}
+        store.do(update(one, private=True))
+        assert seen("ben") == {other}
+        assert seen("anna") == {one, other}
+        assert seen("ben", 3) == {other}
+        store.do(update(one, private=False))
+        assert seen("ben", 3) == {other}, "it was private then"
+        assert made == [2, 3]
+        assert seen("ben") == {one, other}
+        assert made == [2, 3, 2]
+        state = store.engine._collections.opened("default").result()._state
+        state.forget_past()
+        assert seen("ben") == {one, other}
+        assert made == [2, 3, 2, 2]
+
+
+def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    made: list[int] = []
+
+    class Slow(PastIndex):
+        def __init__(self, rows: Any, revision: int) -> None:
+            made.append(revision)
+            super().__init__(rows, revision)
+            begun.set()
+            assert go_on.wait(WAIT_S)
+
+    monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Slow)
+    with opened(tmp_path) as store:
+        store.save("red pump")
+        rows = store.engine._collections.opened("default").result()._state.file.rows
+        past = PastIndexes()
+        thread = threading.Thread(target=lambda: past.at(rows, 1))
+        thread.start()
+        assert begun.wait(WAIT_S)
+        past.clear()
+        go_on.set()
+        thread.join(WAIT_S)
+        past.at(rows, 1)
+        past.at(rows, 1)
+        assert made == [1, 1]
+
+
+def test_memory_of_the_past_holds_its_vector(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        one = store.save("pump")
+        before: Memory = store.one(one)
+        store.do(update(one, content="valve"))
+        assert get(store, one, as_of=AsOf(1)).memories[0] == before
