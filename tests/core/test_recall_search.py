@@ -18,6 +18,8 @@ from support.engines import (
     opened,
     remember,
     unit,
+    update,
+    vector_at,
     vector_of,
 )
 from support.oracles import ordered_similarity
@@ -341,3 +343,45 @@ def test_recall_that_makes_no_sense_is_refused(
     with pytest.raises(errors.InvalidArgument) as caught:
         filled.recall(query)
     assert caught.value.reason == reason
+
+
+WORDS = ("amber", "bronze", "copper", "denim", "ebony", "fawn", "gold", "hazel")
+
+
+def test_ties_are_by_age_whatever_was_updated_or_opened_since(tmp_path: Path) -> None:
+    """Twins tie in both arms; fused, 1/(5+1) + 2/(5+7) and 1/(5+7) + 2/(5+3) are one number."""
+    base = vector_of("q")
+    word_ranks = {1: 7, 7: 3, 2: 1, 3: 2, 4: 4, 5: 5, 6: 6, 8: 8}
+    with opened(tmp_path) as store:
+        ids = {}
+        for vector_rank in (7, 1, 2, 3, 4, 5, 6, 8):
+            words = " ".join(WORDS[: 9 - word_ranks[vector_rank]])
+            ids[vector_rank] = store.save(
+                words, vector=vector_at(base, 1 - 0.05 * vector_rank), force=True
+            )
+
+        def found(text: str, agent: str = "anna", mode: RecallMode = RecallMode.HYBRID) -> Any:
+            query = RecallQuery(
+                agent, text, base.tobytes(), diversity=PLAIN, touch=False, mode=mode
+            )
+            return store.recall(query).hits
+
+        def tied() -> list[str]:
+            hits = {hit.memory.id: hit for hit in found(" ".join(WORDS))}
+            one, other = hits[ids[7]], hits[ids[1]]
+            assert (one.vector_rank, one.lexical_rank) == (7, 3)
+            assert (other.vector_rank, other.lexical_rank) == (1, 7)
+            return sorted((ids[7], ids[1]), key=lambda one: hits[one].fused_rank)
+
+        twins = [
+            store.save("umber twin", agent="ben", private=True, vector=base, force=True)
+            for _ in range(3)
+        ]
+        for change in (None, twins[0], ids[7]):
+            if change is not None:
+                agent = "ben" if change in twins else "anna"
+                store.do(update(change, agent=agent, importance=4))
+            assert tied() == [ids[7], ids[1]]
+            for mode in (RecallMode.VECTOR, RecallMode.LEXICAL):
+                hits = found("umber twin", "ben", mode)
+                assert [hit.memory.id for hit in hits][:3] == twins
