@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.engines import EVERY_STATUS, NOON, WAIT_S, Store, forget, link, opened, update
+from support.engines import EVERY_STATUS, NOON, WAIT_S, Store, forget, link, opened, unlink, update
 from support.timelines import AGENTS, CONFIDENT, QUERIES, Timeline, bare
 from totonoe_core import errors, limits
 from totonoe_core.commands import Merge, Purge
@@ -224,6 +225,9 @@ def test_list_as_of_has_the_order_of_created_times_then(
             store.clock.advance(4)
             store.apply(Merge("anna", "ext:a", ("ext:b",), reason=str(row)))
             timeline.note()
+            # Between the moves too: what is kept of them is brought up to date.
+            listed = timeline.listed("anna", EVERY_STATUS, AsOf(4), 2)
+            assert listed == timeline.moments[4].lists["anna"]
         orders = {tuple(m.row for m in moment.lists["anna"]) for moment in timeline.moments}
         assert len(orders) > 7
         for revision, moment in enumerate(timeline.moments):
@@ -304,9 +308,9 @@ def test_index_of_the_past_is_made_once_and_learns_who_may_see_what(
     made: list[int] = []
 
     class Counted(PastIndex):
-        def __init__(self, rows: Any, revision: int) -> None:
+        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
             made.append(revision)
-            super().__init__(rows, revision)
+            super().__init__(rows, revision, stopping)
 
     monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Counted)
     with opened(tmp_path) as store:
@@ -340,9 +344,9 @@ def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
     made: list[int] = []
 
     class Slow(PastIndex):
-        def __init__(self, rows: Any, revision: int) -> None:
+        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
             made.append(revision)
-            super().__init__(rows, revision)
+            super().__init__(rows, revision, stopping)
             begun.set()
             assert go_on.wait(WAIT_S)
 
@@ -360,6 +364,64 @@ def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
         past.at(rows, 1)
         past.at(rows, 1)
         assert made == [1, 1]
+
+
+def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(PastIndex):
+        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
+            begun.set()
+            assert go_on.wait(WAIT_S)
+            super().__init__(rows, revision, stopping)
+
+    with opened(tmp_path) as store:
+        store.save("red pump")
+        store.save("blue pump")
+        queries = [RecallQuery("anna", "pump", as_of=AsOf(revision)) for revision in (1, 2)]
+        kept = store.recall(queries[0])
+        monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Slow)
+        making = store.engine.search("default", queries[1])
+        assert begun.wait(WAIT_S)
+        with pytest.raises(errors.Unavailable) as busy:
+            store.recall(queries[1])
+        assert busy.value.reason == "OVERLOADED"
+        assert store.recall(queries[0]) == kept, "what is there is answered meanwhile"
+        assert store.recall(RecallQuery("anna", "pump")).hits
+        store.engine._collections.opened("default").result().stop()
+        go_on.set()
+        error = making.exception(WAIT_S)
+        assert isinstance(error, errors.Unavailable)
+        assert error.reason == "SHUTTING_DOWN"
+
+
+def test_past_stays_the_same_while_others_write(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = [store.save(f"pump {number}", force=True) for number in range(6)]
+        for one, other in pairwise(ids):
+            store.do(link(one, other))
+        told = store.list()
+        at = AsOf(store.revision)
+        writes = []
+        for number in range(60):
+            one, other = ids[number % 6], ids[(number + 1) % 6]
+            commands = (
+                update(one, content=f"valve {number}", force=True),
+                unlink(one, other),
+                link(one, other, confidence=number / 100),
+            )
+            writes += [store.engine.apply("default", "", [command]) for command in commands]
+        reads = 0
+        while reads < 3 or not writes[-1].done():
+            page = store.engine.scan("default", "anna", EVERY_STATUS, 10, "", as_of=at)
+            assert page.result(WAIT_S).memories == tuple(told)
+            hits = store.recall(RecallQuery("anna", "pump", as_of=at)).hits
+            assert sorted((hit.memory for hit in hits), key=lambda m: m.row) == told
+            reads += 1
+        for one in writes:
+            one.exception(WAIT_S)
 
 
 def test_memory_of_the_past_holds_its_vector(tmp_path: Path) -> None:

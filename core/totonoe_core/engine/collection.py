@@ -109,6 +109,7 @@ class Collection:
     def stop(self) -> None:
         """Stops background work; calls go on."""
         self._stop.set()
+        self._state.past.stop()
 
     def close(self, timeout_s: float) -> None:
         """Finishes queued writes within the time and closes the file."""

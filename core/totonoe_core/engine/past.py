@@ -22,6 +22,7 @@ from totonoe_core.engine.operations import may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound, OutOfRange
 from totonoe_core.filters import matches
+from totonoe_core.guard.policy import DecayPolicy
 from totonoe_core.queries import AsOf, Filter, Gotten, Page, Recalled, RecallQuery
 from totonoe_core.records import Memory, Status
 from totonoe_core.search.recall import rank
@@ -181,13 +182,14 @@ def scan(
     """One page of what was there then, by the created time that it had then, and id.
 
     Memories come by the index of created times as they are now, a step at a time. Those whose
-    created time was another then (a Merge takes the earliest) are found by their images, read
-    apart and put in where they belonged: few, and read again for each page. A page reads at most
-    AS_OF_ROWS_SCANNED_MAX others; then its token goes on, though the page is not full.
+    created time was another then (a Merge takes the earliest) are known by their before images,
+    read apart for each page and put in where they belonged: few. A page reads at most
+    AS_OF_ROWS_SCANNED_MAX of the others; then its token goes on, though the page is not full.
 
-    Cost, 10,000 memories of which none changed, 384 dimensions: 5 ms CPU for a page of 100, where
-    List takes 4; 30 us more for each memory that the filter leaves out, or that came later; 2 us
-    for each before image since then.
+    Cost in CPU with 384 dimensions, at 1,000 and at 10,000 memories: a page of 100 takes 3 ms
+    where nothing changed since (List 2 and 4), and 22 us for each memory that the filter leaves
+    out or that came later. The first page of a revision reads each before image since then, 2 to
+    9 us for each: 43 ms where 5,000 changed.
     """
     asked = ("list as of", plain.dumps(where), plain.dumps(as_of))
     given = paging.position(page_token, (int, int, str), *asked)
@@ -202,7 +204,8 @@ def scan(
             if not 0 <= revision <= newest:
                 raise paging.bad_token()
         past = Past(state, rows, revision, agent_id)
-        found, at = _page(past, rows, where, state.published.decay, page_size, after)
+        moved = state.past.moved(rows, revision)
+        found, at = _page(past, rows, where, moved, state.published.decay, page_size, after)
         next_token = ""
         if len(found) > page_size:
             at = _key(found[page_size - 1])
@@ -217,13 +220,18 @@ def scan(
 
 
 def _page(
-    past: Past, rows: Rows, where: Filter, decay: Any, page_size: int, after: tuple[int, str]
+    past: Past,
+    rows: Rows,
+    where: Filter,
+    moved: frozenset[int],
+    decay: DecayPolicy,
+    page_size: int,
+    after: tuple[int, str],
 ) -> tuple[list[Memory], tuple[int, str] | None]:
     """Memories after a position, one more than the page if there are; and where it stopped.
 
     `None`: it came to the end.
     """
-    moved = set(rows.history.rows_moved_after(past.revision))
     apart = sorted(past.memories(sorted(moved)).values(), key=_key)
     apart = [memory for memory in apart if _key(memory) > after]
     found: list[Memory] = []
@@ -261,8 +269,10 @@ def recall(
     """Finds what was there then, exactly as a Recall would have right after that revision.
 
     The first Recall of a revision reads every memory and makes an index of them, which is kept
-    for the next (AS_OF_INDEXES_MAX); meanwhile other Recalls of the past wait, those of the
-    present do not.
+    for the next (AS_OF_INDEXES_MAX). With 384 dimensions it takes 0.10 s of CPU at 1,000 memories
+    and 0.94 s at 10,000 (0.12 and 1.2 where half of them changed since); the next takes 1.7 and
+    6 ms, a Recall of the present 1.2 and 4.5. Memory: as much as the collection's own index.
+    Raises `Unavailable` while an index is being made for another caller.
     """
     info = state.published
     assert query.as_of is not None

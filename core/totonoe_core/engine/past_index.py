@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
+from totonoe_core.errors import Unavailable
 from totonoe_core.guard.policy import Tokenizer
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Memory, Status
@@ -23,22 +24,28 @@ from totonoe_core.store.reader import Rows
 T = TypeVar("T")
 
 _LOADED_AT_ONCE = 500
+_MAKING_S = 1  # after which it is worth asking again: 10,000 memories
+_MOVED_MAX = 8  # revisions
 _NO_TOKENS = np.zeros(0, np.uint64)  # nobody guards the past
 
 
 class PastIndex:
     """All memories as they were right after a revision, in slots by row number.
 
-    `kept_until` is the revision up to which it knows what was made private since.
+    It knows up to a later revision what was made private since. Raises `Unavailable` once
+    `stopping`.
     """
 
-    def __init__(self, rows: Rows, revision: int) -> None:
+    def __init__(self, rows: Rows, revision: int, stopping: threading.Event) -> None:
         self.revision = revision
-        self.kept_until = rows.last_revision()
+        self._lock = threading.Lock()
+        self._known_until = rows.last_revision()
         self.index = CollectionIndex(0, Tokenizer.SCRIPT_AWARE)
         self._private_then: NDArray[np.uint8] = np.zeros(0, np.uint8)
         private_now = []
         for part in _parts(rows.all_memories()):
+            if stopping.is_set():
+                raise _unavailable("SHUTTING_DOWN", "the collection is being closed")
             there = [memory for memory in part if memory.status is not Status.PURGED]
             changed = [memory.row for memory in there if memory.revision > revision]
             then = rows.history.memories_after(revision, changed)
@@ -67,56 +74,98 @@ class PastIndex:
     def renew(self, rows: Rows) -> bool:
         """Learns who may see what now; false: something was purged, and it must go."""
         newest = rows.last_revision()
-        if newest <= self.kept_until:
-            return True
         slot_by_row = self.index.slot_by_row
-        changed = [
-            row
-            for row in rows.history.rows_changed_after(self.kept_until)
-            if slot_by_row.get(row, -1) >= 0
-        ]
-        for part in _parts(changed):
-            for row, memory in rows.memories(part).items():
-                if memory.status is Status.PURGED:
-                    return False
-                self._set_private(slot_by_row[row], memory.fields.private)
-        self.kept_until = newest
-        return True
+        with self._lock:
+            if newest <= self._known_until:
+                return True
+            changed = rows.history.rows_changed_after(self._known_until)
+            for part in _parts(row for row in changed if slot_by_row.get(row, -1) >= 0):
+                for row, memory in rows.memories(part).items():
+                    if memory.status is Status.PURGED:
+                        return False
+                    self._set_private(slot_by_row[row], memory.fields.private)
+            self._known_until = newest
+            return True
 
 
 class PastIndexes:
-    """The last few indexes of one collection's past. Safe from any thread.
+    """What is kept in memory of one collection's past. Safe from any thread.
 
-    One is made at a time; who asks meanwhile waits for it. `clear` waits for nobody.
+    One index is made at a time. Who needs another meanwhile is sent away: to wait, it would hold
+    a thread that Recalls of the present need. `clear` and `stop` wait for nobody.
     """
 
     def __init__(self) -> None:
         self._making = threading.Lock()
+        self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._kept: list[PastIndex] = []
         self._cleared_count = 0
+        self._moved: dict[int, tuple[int, frozenset[int]]] = {}
 
     def at(self, rows: Rows, revision: int) -> CollectionIndex:
-        """The index of the past right after a revision, from what a snapshot of rows holds."""
-        with self._making:
+        """The index of the past right after a revision, from what a snapshot of rows holds.
+
+        Raises `Unavailable` while one is being made for another caller, or the collection closed.
+        """
+        found = self._renewed(rows, revision)
+        if found is not None:
+            return found
+        if not self._making.acquire(blocking=False):
+            raise _unavailable("OVERLOADED", "another index of the past is being made")
+        try:
+            # It may have been this one that was being made.
+            found = self._renewed(rows, revision)
+            return self._made(rows, revision) if found is None else found
+        finally:
+            self._making.release()
+
+    def _renewed(self, rows: Rows, revision: int) -> CollectionIndex | None:
+        with self._lock:
+            kept = [one for one in self._kept if one.revision == revision]
+        return kept[0].index if kept and kept[0].renew(rows) else None
+
+    def _made(self, rows: Rows, revision: int) -> CollectionIndex:
+        with self._lock:
+            cleared_count = self._cleared_count
+        made = PastIndex(rows, revision, self._stopping)
+        with self._lock:
+            # What was cleared meanwhile may be in it.
+            if cleared_count == self._cleared_count:
+                others = [one for one in self._kept if one.revision != revision]
+                self._kept = [*others, made][-limits.AS_OF_INDEXES_MAX :]
+        return made.index
+
+    def moved(self, rows: Rows, revision: int) -> frozenset[int]:
+        """Rows whose created time may have been another right after a revision.
+
+        Kept for the next page, which then reads only the images that came since.
+        """
+        newest = rows.last_revision()
+        with self._lock:
+            known_until, found = self._moved.get(revision, (revision, frozenset()))
+        if newest > known_until:
+            found = found.union(rows.history.rows_moved_after(known_until))
             with self._lock:
-                cleared_count = self._cleared_count
-                kept = [one for one in self._kept if one.revision == revision]
-            if kept and kept[0].renew(rows):
-                return kept[0].index
-            made = PastIndex(rows, revision)
-            with self._lock:
-                # What was cleared meanwhile may be in it.
-                if cleared_count == self._cleared_count:
-                    others = [one for one in self._kept if one.revision != revision]
-                    self._kept = [*others, made][-limits.AS_OF_INDEXES_MAX :]
-            return made.index
+                self._moved.pop(revision, None)
+                self._moved[revision] = newest, found
+                while len(self._moved) > _MOVED_MAX:
+                    del self._moved[next(iter(self._moved))]
+        return found
 
     def clear(self) -> None:
-        """Lets go of all of them."""
+        """Lets go of every index."""
         with self._lock:
             self._cleared_count += 1
             self._kept = []
+
+    def stop(self) -> None:
+        """Ends what is being made; nothing is made any more."""
+        self._stopping.set()
+
+
+def _unavailable(reason: str, message: str) -> Unavailable:
+    return Unavailable(reason, message, retry_delay_ms=1000 * _MAKING_S)
 
 
 def _parts(values: Iterable[T]) -> Iterator[list[T]]:
