@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import threading
 from dataclasses import replace
 from itertools import pairwise
@@ -273,10 +275,19 @@ def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Pat
             (first.next_page_token, EVERY_STATUS, AsOf(4)),
             (live.next_page_token, EVERY_STATUS, future),
             ("nonsense", EVERY_STATUS, future),
+            (forged(first.next_page_token, 99, 0, "x"), EVERY_STATUS, future),
+            (forged(first.next_page_token, -1, 0, "x"), EVERY_STATUS, future),
+            (forged(first.next_page_token, 4, 0, "\ud800"), EVERY_STATUS, future),
         ):
             with pytest.raises(errors.InvalidArgument) as bad:
                 page(token, where, as_of)
             assert bad.value.reason == "BAD_PAGE_TOKEN"
+
+
+def forged(token: str, *position: Any) -> str:
+    """A token of the same question, with a position made by hand."""
+    digest = json.loads(base64.urlsafe_b64decode(token))[-1]
+    return base64.urlsafe_b64encode(json.dumps([*position, digest]).encode()).decode()
 
 
 def purged(self: Purging, operation: Any, command: Purge) -> None:
