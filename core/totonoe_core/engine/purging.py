@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from totonoe_core import limits
-from totonoe_core.commands import Purge, Purged
+from totonoe_core.commands import Purge, Purged, Result
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.redacting import Redaction
 from totonoe_core.errors import NotFound
@@ -49,6 +49,15 @@ class Purging:
         file.note_purge()
         ids = tuple(named.memories)
         return Purged(ids, named.missing_ids, version_count, reply_count, episode_count)
+
+    def unsaid(self, results: tuple[Result, ...]) -> tuple[Result, ...]:
+        """An operation's own results, which are kept too, without what one of them purged."""
+        gone = {
+            one for result in results if isinstance(result, Purged) for one in result.purged_ids
+        }
+        if not gone or len(results) == 1:
+            return results
+        return Redaction(gone, lambda _: True).without(results, 0)
 
     def preview(self, command: Purge) -> Purged:
         """What a Purge would take."""

@@ -5,10 +5,19 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Collection
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from totonoe_core import plain
-from totonoe_core.commands import Applied, Linked, LostDetail, Merged, Remembered, Unlinked, Updated
+from totonoe_core.commands import (
+    Applied,
+    Linked,
+    LostDetail,
+    Merged,
+    Remembered,
+    Result,
+    Unlinked,
+    Updated,
+)
 from totonoe_core.records import (
     Duplicate,
     Fields,
@@ -19,8 +28,6 @@ from totonoe_core.records import (
     Memory,
     SimilarMemory,
 )
-
-T = TypeVar("T")
 
 _ID = re.compile(r"mem_[0-9a-f]{16}")
 _UNLINKED = f'"{Unlinked.__name__}"'
@@ -49,20 +56,17 @@ class Redaction:
     def rewritten(self, answer: str) -> str:
         """A kept answer without what it says of them."""
         applied = plain.loads(Applied, answer)
-        without = self._without(applied)
-        if any(isinstance(one, Unlinked) for one in applied.results) and self._unlinked(
-            applied.revision
-        ):
-            results = tuple(
-                Unlinked(tuple(map(_unsaid, one.removed))) if isinstance(one, Unlinked) else one
-                for one in without.results
-            )
-            without = dataclasses.replace(without, results=results)
-        return answer if without == applied else plain.dumps(without)
+        results = self.without(applied.results, applied.revision)
+        if results == applied.results:
+            return answer
+        return plain.dumps(dataclasses.replace(applied, results=results))
 
-    def _without(self, value: T) -> T:
-        """The same value, as deep as it goes, without their words."""
-        return cast(T, self._of(value))
+    def without(self, results: tuple[Result, ...], revision: int) -> tuple[Result, ...]:
+        """The results of the operation of a revision, as deep as they go, without their words."""
+        found = cast(tuple[Result, ...], self._of(results))
+        if any(isinstance(one, Unlinked) for one in found) and self._unlinked(revision):
+            found = tuple(map(_unsaid_if_unlinked, found))
+        return found
 
     def _of(self, value: Any) -> Any:
         match value:
@@ -126,6 +130,12 @@ def emptied(memory: Memory) -> Memory:
 
 def _unsaid(link: Link) -> Link:
     return dataclasses.replace(link, note="")
+
+
+def _unsaid_if_unlinked(result: Result) -> Result:
+    if isinstance(result, Unlinked):
+        return Unlinked(tuple(map(_unsaid, result.removed)))
+    return result
 
 
 def _unquoted(one: Duplicate | SimilarMemory) -> Duplicate | SimilarMemory:

@@ -58,7 +58,7 @@ class Scrub:
             self._page_size = 65_536 if said == 1 else said
         end = min(size, self._at + bytes_max)
         while self._at < end:
-            data = os.pread(self._descriptor, _READ_BYTES, self._at)
+            data = os.pread(self._descriptor, min(_READ_BYTES, end - self._at), self._at)
             whole = len(data) - len(data) % self._page_size
             if not whole:
                 break
