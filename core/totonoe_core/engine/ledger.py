@@ -113,7 +113,7 @@ class Ledger:
             superseded_by="",
             revision=operation.revision,
         )
-        version_count = self.file.purge_memory(tombstone)
+        version_count = self.file.purge.empty(tombstone)
         self.index.set_status(self.slot_of(before), Status.PURGED)
         if before.row not in operation.touched.memories:
             operation.touched.memories.append(before.row)

@@ -5,7 +5,10 @@
     arrays, caches, pages and WAL of the file       by the writer, once it is committed
 
 What stays: an empty row with the id, the row number and the agent, so that neither is used again;
-the ids in evidence, operations and answers; the reasons of operations; what other memories quote.
+the ids in evidence, operations and answers; the reasons of operations; what other memories, their
+links or summaries of episodes quote; operation ids, and digests of what was asked under them, until
+their answers are let go. Names of sessions, threads, categories, life stages and agents stay in
+memory, without whose they were, until the collection is next opened.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ class Purging:
         reply_count = self._rewrite_replies(named, write=True)
         self._pass_on(operation, named)
         version_count = sum(self._ledger.purge(operation, one) for one in named.memories.values())
-        episode_count = file.purge_from_episodes(named.memories)
+        episode_count = file.purge.leave_episodes(named.memories)
         file.note_purge()
         ids = tuple(named.memories)
         return Purged(ids, named.missing_ids, version_count, reply_count, episode_count)
@@ -66,9 +69,9 @@ class Purging:
         return Purged(
             tuple(named.memories),
             named.missing_ids,
-            sum(file.version_count(one.row) for one in named.memories.values()),
+            sum(file.purge.version_count(one.row) for one in named.memories.values()),
             self._rewrite_replies(named, write=False) if named.memories else 0,
-            len(file.episodes_with(named.memories)),
+            len(file.purge.episodes_with(named.memories)),
         )
 
     def _named(self, command: Purge) -> _Named:
@@ -126,6 +129,6 @@ class Purging:
             return any(source in gone or target in gone for source, target, _ in links)
 
         redaction = Redaction(named.memories, unlinked)
-        return self._ledger.file.rewrite_replies(
+        return self._ledger.file.purge.rewrite_replies(
             redaction.concerns, redaction.rewritten, write=write
         )

@@ -401,7 +401,8 @@ class Writer:
             if getattr(result, "saved", None) is True:
                 self.saved_count += 1
             elif getattr(result, "saved", None) is False and guard is not None:
-                method = guard.method.value
+                # By no layer: a forgotten memory says the same.
+                method = "forgotten" if guard.duplicate is None else guard.method.value
                 self.refused_counts[method] = self.refused_counts.get(method, 0) + 1
 
     def _fail(self, items: Sequence[Item], error: BaseException) -> None:

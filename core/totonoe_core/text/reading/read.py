@@ -77,8 +77,8 @@ def forget_cached() -> None:
     read.cache_clear()
     inner.cache_clear()
     # Readers are imported on first use, so that those that are not have nothing to empty.
-    own = [module for name, module in sys.modules.items() if name.startswith(__package__)]
+    own = [module for name, module in list(sys.modules.items()) if name.startswith(__package__)]
     for module in own:
-        for value in vars(module).values():
+        for value in list(vars(module).values()):
             if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"]:
                 value.cache_clear()
