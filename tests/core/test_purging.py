@@ -190,6 +190,26 @@ def test_bytes_that_moved_between_pages_are_gone_too(tmp_path: Path) -> None:
     scrub.close()
 
 
+def test_purge_finds_the_copies_that_moving_rows_left(store: Store) -> None:
+    """Without the scrub one of these texts is still in the file."""
+    generator = random.Random(4)
+    texts = [f"<text{number:05}>" + "y" * generator.randrange(600) for number in range(120)]
+    saved = store.engine.apply_all("default", [("", [remember(one, force=True)]) for one in texts])
+    ids = [future.result(WAIT_S).results[0].memory_id for future in saved]
+    chosen = [generator.randrange(120) for _ in ids]
+    changes = [
+        update(ids[number], content=texts[number][:11] + "z" * generator.randrange(900), force=True)
+        for number in chosen
+    ]
+    for future in store.engine.apply_all("default", [("", [one]) for one in changes]):
+        future.result(WAIT_S)
+    store.do(purge(*ids[::3]))
+    gone = [text[:11].encode() for text in texts]
+    assert left_in_files(store.path, gone[::3]) == []
+    assert left_in_files(store.path, gone[1::3])
+    assert store.one(ids[1]).content.startswith(texts[1][:11])
+
+
 def test_what_stays_is_an_empty_row(store: Store) -> None:
     one = store.save(SECRET, external_id="ext", tags=("tag",), private=True)
     row = raw(store, "SELECT row FROM memory")[0][0]
