@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,38 @@ from support.engines import (
     vector_of,
 )
 from totonoe_core import errors, limits, plain
-from totonoe_core.commands import Applied, Purge, Purged
+from totonoe_core.commands import (
+    Applied,
+    LostDetail,
+    Merged,
+    Purge,
+    Purged,
+    Remembered,
+    Updated,
+)
 from totonoe_core.engine import caches
+from totonoe_core.engine.redacting import Redaction
 from totonoe_core.guard.policy import RetentionPolicy
 from totonoe_core.index import hnsw, prefix
 from totonoe_core.queries import RecallMode, RecallQuery
-from totonoe_core.records import Episode, Status, TypedKey
+from totonoe_core.records import (
+    Duplicate,
+    Episode,
+    Evidence,
+    Fields,
+    Finding,
+    ForgottenMatch,
+    GuardReport,
+    Judgement,
+    Link,
+    LinkType,
+    Memory,
+    Method,
+    SimilarMemory,
+    Status,
+    TypedKey,
+    Verdict,
+)
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.store.schema import COLLECTION_TABLES, open_writer
@@ -309,6 +336,81 @@ def test_every_kept_answer_is_still_whole(store: Store) -> None:
         assert (found.operation_id, found.results[0].memory_id) == (operation_id, one)
     refused = store.apply(remember(SECRET), operation_id="op-2").results[0].guard.duplicate
     assert (refused.memory_id, refused.snippet, refused.judgement.evidence) == (one, "", ())
+
+
+@pytest.mark.parametrize("from_purged", [False, True])
+def test_a_kept_unlink_says_no_note_whichever_end_is_purged(
+    store: Store, from_purged: bool
+) -> None:
+    ends = one, _ = store.save(SECRET), store.save("two")
+    asked = unlink(*(ends if from_purged else reversed(ends)))
+    store.do(link(*ends, note=NOTE))
+    other = store.apply(unlink(*ends[::-1], type_=LinkType.RELATED), operation_id="op-0")
+    assert other.results[0].removed[0].note == NOTE
+    store.do(link(*ends, note=NOTE))
+    store.apply(asked, operation_id="op-1")
+    preview = store.engine.preview_purge("default", purge(one)).result(WAIT_S)[1]
+    assert store.do(purge(one)).reply_count == preview.reply_count == 2
+    removed = store.apply(asked, operation_id="op-1").results[0].removed
+    assert [(len(item.target_id), item.note) for item in removed] == [(20, "")]
+
+
+def test_an_unlink_of_others_keeps_its_note(store: Store) -> None:
+    one, two, three = (store.save(name) for name in ("one", "two", "three"))
+    store.do(link(two, three, note=NOTE))
+    store.apply(unlink(two, three), operation_id="op-1")
+    assert store.do(purge(one)).reply_count == 0
+    assert store.apply(unlink(two, three), operation_id="op-1").results[0].removed[0].note == NOTE
+
+
+def memory_of(memory_id: str, text: str, *links: Link) -> Memory:
+    return Memory(
+        row=1, id=memory_id, content=text, content_hash=b"h" * 16, vector=b"", agent_id="anna",
+        fields=Fields(tags=("tag",)), created_us=1, updated_us=2, status=Status.ACTIVE,
+        superseded_by="", revision=3, links=links,
+    )  # fmt: skip
+
+
+def test_what_answers_quote_is_blanked_and_all_else_stays() -> None:
+    gone, other = "mem_00000000000000aa", "mem_00000000000000bb"
+    found = Judgement(Verdict.UPDATE, 0.9, (Evidence(Finding.NUMBER, own_text="7"),))
+    silent = replace(found, evidence=())
+
+    def report(duplicate: str, similar: str, *, quotes: bool = True) -> GuardReport:
+        snippet, judgement = ("words", found) if quotes else ("", silent)
+        repeats = Duplicate(duplicate, "3d ago", snippet, 1.0, Method.EXACT, judgement)
+        near = SimilarMemory(similar, 0.9, 0.5, snippet, "1d ago", False, judgement)
+        return GuardReport(repeats, Method.EXACT, 1.0, (near,), (), Verdict.DUPLICATE)
+
+    def blank(result: Any) -> Any:
+        return Redaction({gone}, lambda _: False).without((result,), 1)[0]
+
+    plainly = report(other, other)
+    # Of another memory's report only what quotes the purged one.
+    similar_only = blank(Updated(True, memory_of(other, "b"), report(other, gone))).guard
+    assert similar_only.duplicate == plainly.duplicate
+    assert similar_only.similar[0] == report(other, gone, quotes=False).similar[0]
+    # Where its own text was asked about, or repeated, the evidence quotes that throughout.
+    for result in (
+        Remembered(True, gone, report(other, other)),
+        Updated(True, memory_of(gone, "a"), report(other, other)),
+    ):
+        assert blank(result).guard == report(other, other, quotes=False)
+    repeated = Remembered(False, other, report(gone, other))
+    assert blank(repeated).guard == report(gone, other, quotes=False)
+    assert blank(Remembered(True, other, plainly)) == Remembered(True, other, plainly)
+    lost = [LostDetail(one, Finding.NUMBER, (3, 4), "7") for one in (gone, other)]
+    links = Link(gone, LinkType.RELATED, 0.5, "note"), Link(other, LinkType.RELATED, 0.5, "note")
+    merged = blank(
+        Merged(True, memory_of(other, "b", *links), (memory_of(gone, "a"),), None, tuple(lost))
+    )
+    assert [one.text for one in merged.lost] == ["", "7"]
+    assert [one.note for one in merged.memory.links] == ["", "note"]
+    assert (merged.memory.content, merged.sources[0].content) == ("b", "")
+    assert merged.sources[0].fields == Fields()
+    match = ForgottenMatch(gone, "3d ago", "words", "why", "anna", 2)
+    told = blank(Remembered(True, other, replace(plainly, forgotten=match))).guard
+    assert told == replace(plainly, forgotten=replace(match, snippet=""))
 
 
 def test_the_chain_goes_around_what_is_purged(store: Store) -> None:

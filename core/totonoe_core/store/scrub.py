@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 PAGES_MAX = 2 << 24
-"""From here on (137 GB) a page number may look like the kind of a b-tree page."""
+"""From here on (137 GB) a page number may look like the kind of a b-tree page: nothing is done."""
 STEP_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 _FILE_HEADER = 100
@@ -56,6 +56,8 @@ class Scrub:
             # 1 stands for 65,536, which two bytes do not hold.
             said = int.from_bytes(header[16:18], "big")
             self._page_size = 65_536 if said == 1 else said
+        if size >= PAGES_MAX * self._page_size:
+            return True
         end = min(size, self._at + bytes_max)
         while self._at < end:
             data = os.pread(self._descriptor, min(_READ_BYTES, end - self._at), self._at)
