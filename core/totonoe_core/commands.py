@@ -174,8 +174,8 @@ class ChangeSettings:
     """Change description or policies of the collection itself.
 
     `changes` holds pairs of path and value, applied in order. Paths are `description`
-    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD` with the field names of the policy
-    classes. `None` switches a guard threshold off and takes any other field back to its
+    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD` with the field names of
+    the policy classes. `None` switches a guard threshold off and takes any other field back to its
     default (for guard fields: that of the preset). `guard.preset` sets every guard field.
     """
 

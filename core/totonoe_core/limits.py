@@ -57,6 +57,7 @@ NEIGHBOR_DEPTH_MAX = 5
 NEIGHBORS_MAX = 1000
 NEIGHBOR_LINKS_MAX = 20_000  # that one Neighbors looks at
 EPISODE_IDS_READ_MAX = 20_000  # of memories, for one page of ListEpisodes; the token goes on
+TOMBSTONES_READ_MAX = 16  # forgotten memories with the words of one text, the newest
 PURGED_BY_RETENTION_MAX = 200  # memories at once
 OPERATIONS_SCANNED_MAX = 10_000  # for one page of ListOperations; the token goes on
 CHANGES_PER_READ_MAX = 64  # operations

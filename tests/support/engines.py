@@ -269,6 +269,9 @@ class InProcessEmbedding:
     def stats(self) -> Any:
         return SimpleNamespace(cpu_s=0.0)
 
+    def forget_cached(self) -> None:
+        """It keeps none."""
+
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """float32[n, dim] of unit norm."""
         rows = []

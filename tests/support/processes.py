@@ -185,6 +185,33 @@ def write_to_full_disk(directory: Path) -> None:
     say(["saved", saved])
 
 
+def purged_text(seed: int, number: int) -> str:
+    """A text that is in no other one."""
+    return f"secret {seed}-{number}-{seed * 7919 + number * 104729:x} of the vault"
+
+
+def purge_until_killed(directory: Path, seed: int) -> None:
+    """Saves a few, changes and links them, and purges them: tells each before and after."""
+    from support.engines import Store, link, remember, update, vector_of
+    from totonoe_core.clock import system_clock
+    from totonoe_core.commands import Purge
+
+    store = Store(directory, clock=system_clock)
+    kept = store.save("what stays")
+    for start in range(0, 1_000_000, 8):
+        texts = [purged_text(seed, number) for number in range(start, start + 8)]
+        ids = []
+        for number, text in enumerate(texts, start):
+            command = remember(text, vector=vector_of(text))
+            saved = store.apply(command, operation_id=f"op {number}").results[0]
+            ids.append(saved.memory_id)
+            store.do(update(ids[-1], content=text + " again", force=True))
+            store.do(link(ids[-1], kept, note="as in " + text))
+        say(["saved", start, ids])
+        store.apply(Purge("anna", tuple(ids)), operation_id=f"purge {start}")
+        say(["purged", start, ids])
+
+
 def hold_lock(directory: Path) -> None:
     """Takes the data directory and keeps it until its input ends."""
     from totonoe_core.store.lockfile import DataDirLock
@@ -201,6 +228,8 @@ if __name__ == "__main__":
         write_until_killed(directory, int(sys.argv[3]))
     elif role == "full":
         write_to_full_disk(directory)
+    elif role == "purge":
+        purge_until_killed(directory, int(sys.argv[3]))
     elif role == "lock":
         hold_lock(directory)
     else:

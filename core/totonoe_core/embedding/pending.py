@@ -131,6 +131,10 @@ class Pending:
         self.cache_hits += len(rows) - missing
         return Request(Future(), rows, missing)
 
+    def forget_cached(self) -> None:
+        """Drop the vectors that are remembered."""
+        self._cache.clear()
+
     def has_room(self, request: Request) -> bool:
         """Whether what the request misses fits into the queue."""
         return self.waiting_count + request.missing <= self._queue_texts_max

@@ -246,6 +246,11 @@ class EmbeddingService:
         settle(settled)
         return request.future
 
+    def forget_cached(self) -> None:
+        """Empty the cache of vectors. For Purge."""
+        with self._changed:
+            self._pending.forget_cached()
+
     def close(self) -> None:
         """End the children and fail what waits with SHUTTING_DOWN. May be called again."""
         with self._changed:

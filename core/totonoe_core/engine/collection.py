@@ -37,7 +37,8 @@ from totonoe_core.commands import (
     Update,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import calibrating, past, reading
+from totonoe_core.engine import calibrating, past, reading, tombstones
+from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
@@ -95,6 +96,7 @@ class Collection:
             self._consider_indexing,
             name=path.parent.name,
             judging=judging,
+            forget_cached=self._forget_cached,
         )
         self._state = self._writer.loaded()
         self._readers = ReaderPool(path, READERS)
@@ -116,6 +118,13 @@ class Collection:
         self.stop()
         self._writer.close(timeout_s)
         self._readers.close()
+
+    def _forget_cached(self) -> None:
+        """Empties every cache that may hold words, vectors or opinions of what was purged."""
+        forget_cached()
+        for service in (self._embedding, self._judging):
+            if service is not None:
+                service.forget_cached()
 
     # -- Writing
 
@@ -289,13 +298,17 @@ class Collection:
             return replace(text, replaced=superseded(Ledger(self._state), command))
 
         def by_text() -> GuardReport | None:
-            return Guarding(self._state).by_text(asked(), self._clock())
+            report = Guarding(self._state).by_text(asked(), self._clock())
+            return report or tombstones.refusal(self._state, text, self._clock())
 
         def by_all(found: Vector, may_ask: bool) -> Checked:
             self._state.check_dimension(len(found))
             features = Features.of(command.content, found, self._state.index.tokenizer)
             guarding = Guarding(self._state, self._judging)
             report, _ = guarding.by_all(asked(), features, self._clock(), may_ask)
+            if report.duplicate is None:
+                forgotten = tombstones.match(self._state, text, features.canonical, self._clock())
+                report = replace(report, forgotten=forgotten)
             return self._checked_answer(report)
 
         def decided(found: Vector) -> Future[Checked]:
@@ -316,7 +329,7 @@ class Collection:
 
         def embedded(report: GuardReport | None) -> Future[Checked]:
             if report is not None:
-                return ready(self._checked_answer(report))
+                return ready(Checked(self._state.revision, False, report))
             if vector is not None:
                 return decided(vector)
             vectors = self._embedder().submit([command.content])

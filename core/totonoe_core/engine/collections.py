@@ -23,11 +23,13 @@ from totonoe_core.engine.futures import shutting_down, submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota, Unavailable
 from totonoe_core.guard.policy import (
+    NO_RETENTION,
     PRESETS,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     Preset,
+    RetentionPolicy,
 )
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
@@ -171,6 +173,7 @@ class Collections:
                 DiversityPolicy(),
                 DecayPolicy(),
                 self._client_vector_dimension if self._embedding is None else 0,
+                NO_RETENTION,
             )
             self._create(info, _DEFAULT_OPERATION, "", b"")
 
@@ -185,6 +188,7 @@ class Collections:
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
+        retention: RetentionPolicy,
         digest: bytes,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes a collection, on an opener's thread: it may wait for the embedder."""
@@ -195,7 +199,7 @@ class Collections:
             if kept is not None:
                 return plain.loads(CollectionInfo, kept), operation_id, True
             info = self._new_info(
-                name, description, guard, diversity, decay, client_vector_dimension
+                name, description, guard, diversity, decay, client_vector_dimension, retention
             )
             settings.check(info)
             return self._create(info, operation_id, agent_id, digest)
@@ -210,6 +214,7 @@ class Collections:
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
+        retention: RetentionPolicy,
     ) -> CollectionInfo:
         model = client_vectors(client_vector_dimension)
         if self._embedding is not None and client_vector_dimension == 0:
@@ -225,6 +230,7 @@ class Collections:
             created_us=self._clock(),
             revision=0,
             settings_revision=0,
+            retention=retention,
         )
 
     def _create(

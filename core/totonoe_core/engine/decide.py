@@ -69,10 +69,11 @@ class Decider:
         should be asked, and every error that the commands name; the caller rolls the operation
         back.
         """
-        return tuple(
+        results = tuple(
             self._one(operation, command, vector)
             for command, vector in zip(commands, vectors, strict=True)
         )
+        return self.purging.unsaid(results)
 
     def _one(
         self, operation: Operation, command: Command, vector: NDArray[np.float32] | None

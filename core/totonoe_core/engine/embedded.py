@@ -38,9 +38,11 @@ from totonoe_core.errors import (
     Precondition,
 )
 from totonoe_core.guard.policy import (
+    NO_RETENTION,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
+    RetentionPolicy,
 )
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
@@ -159,6 +161,12 @@ class EmbeddedEngine:
     def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
         """See `Engine.preview_forget`."""
         return self._with(collection, lambda found: found.preview_forget(command))
+
+    def preview_forget_filter(
+        self, collection: str, agent_id: str, where: Filter
+    ) -> Future[tuple[int, Forgotten, int]]:
+        """See `Engine.preview_forget_filter`."""
+        return self._with(collection, lambda found: found.reads.forget_filter(agent_id, where))
 
     def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
         """See `Engine.preview_undo`."""
@@ -285,6 +293,7 @@ class EmbeddedEngine:
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
+        retention: RetentionPolicy = NO_RETENTION,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """See `Engine.create_collection`."""
         validate.collection_name(name)
@@ -295,7 +304,7 @@ class EmbeddedEngine:
             0,
             limits.VECTOR_DIMENSION_MAX,
         )
-        asked = (name, description, guard, diversity, decay, client_vector_dimension)
+        asked = (name, description, guard, diversity, decay, client_vector_dimension, retention)
         digest = _digest("create", asked)
         return self._collections.create(
             name,
@@ -306,6 +315,7 @@ class EmbeddedEngine:
             diversity=diversity,
             decay=decay,
             client_vector_dimension=client_vector_dimension,
+            retention=retention,
             digest=digest,
         )
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
+from totonoe_core import limits
 from totonoe_core.commands import Forget, Forgotten
-from totonoe_core.engine.ledger import DEAD, Ledger, Operation
-from totonoe_core.errors import NotFound
+from totonoe_core.engine import reading
+from totonoe_core.engine.ledger import DEAD, Ledger, Operation, expected_of
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument, NotFound
+from totonoe_core.index import masks
+from totonoe_core.queries import Filter
 from totonoe_core.records import Status
+from totonoe_core.store.reader import Rows
 
 
 class Forgetting:
@@ -27,11 +36,18 @@ class Forgetting:
         return replace(forgotten, unlinked_count=unlinked)
 
     def preview(self, command: Forget) -> Forgotten:
-        """What a Forget would hide. One id alone that is unknown is `NotFound`."""
+        """What a Forget would hide.
+
+        One id alone that is unknown is `NotFound`. A memory that is at another revision than
+        expected, also because it was forgotten meanwhile, is `StaleRevision`.
+        """
         memories, missing = [], []
         seen: set[int] = set()
         for memory_id in command.ids:
             found = self._ledger.find(memory_id, command.agent_id)
+            if found is not None:
+                expected = expected_of(command.expected_revisions, memory_id, found)
+                self._ledger.check_expected(found, expected)
             if found is None or found.status in DEAD:
                 missing.append(memory_id)
             elif found.row not in seen:
@@ -39,9 +55,52 @@ class Forgetting:
                 memories.append(self._ledger.shown(found, command.agent_id))
         if missing and len(command.ids) == 1:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
-        pairs = {
-            min((row, target, link.type), (target, row, link.type.inverse))
-            for row, links in self._ledger.rows.links(seen).items()
-            for target, link in links
-        }
-        return Forgotten(tuple(memories), tuple(missing), len(pairs))
+        return Forgotten(tuple(memories), tuple(missing), _pairs(self._ledger.rows, seen))
+
+
+def meeting(
+    state: CollectionState, rows: Rows, agent_id: str, where: Filter, now_us: int
+) -> tuple[int, Forgotten, int]:
+    """What a Forget of all that meet a filter would hide: shown only, never done.
+
+    Returns
+    -------
+    tuple of int, Forgotten, int
+        Revision; the oldest IDS_PER_REQUEST_MAX of them, by created time and id; how many there
+        are in all.
+    """
+    dead = DEAD.intersection(where.statuses)
+    if dead:
+        raise InvalidArgument(
+            "UNKNOWN_ENUM",
+            field="filter.statuses",
+            got=", ".join(sorted(dead)),
+            allowed="statuses of what is not forgotten yet",
+        )
+    # Counted first: what is written meanwhile is in the page and not in the count, at worst.
+    mask = masks.matching(
+        state.index, state.index.view(), where, agent_id, state.published.decay, now_us
+    )
+    page = reading.scan(
+        state,
+        rows,
+        agent_id,
+        where,
+        limits.IDS_PER_REQUEST_MAX,
+        reading.page_position("", where),
+        now_us,
+    )
+    unlinked = _pairs(rows, (memory.row for memory in page.memories))
+    memories = tuple(replace(memory, vector=b"") for memory in page.memories)
+    count = max(len(memories), int(np.count_nonzero(mask)))
+    return page.revision, Forgotten(memories, (), unlinked), count
+
+
+def _pairs(rows: Rows, ends: Iterable[int]) -> int:
+    """How many links some memories have, each pair counted once."""
+    pairs = {
+        min((row, target, link.type), (target, row, link.type.inverse))
+        for row, links in rows.links(ends).items()
+        for target, link in links
+    }
+    return len(pairs)

@@ -22,7 +22,7 @@ from totonoe_core.errors import (
     StaleRevision,
 )
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Kind, Link, LinkType, Memory, Status
+from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, Status
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.store.reader import Rows
 
@@ -91,6 +91,33 @@ class Ledger:
         if after.row not in operation.touched.memories:
             operation.touched.memories.append(after.row)
         return after
+
+    def purge(self, operation: Operation, before: Memory) -> int:
+        """Leaves an empty tombstone in the place of a memory; says how many before images went.
+
+        Its links go too, and are no part of what the operation touched: nothing can bring them
+        back.
+        """
+        tombstone = Memory(
+            row=before.row,
+            id=before.id,
+            content="",
+            content_hash=b"",
+            vector=b"",
+            agent_id=before.agent_id,
+            # Who may know that it was there.
+            fields=Fields(private=before.fields.private),
+            created_us=0,
+            updated_us=operation.now_us,
+            status=Status.PURGED,
+            superseded_by="",
+            revision=operation.revision,
+        )
+        version_count = self.file.purge.empty(tombstone)
+        self.index.set_status(self.slot_of(before), Status.PURGED)
+        if before.row not in operation.touched.memories:
+            operation.touched.memories.append(before.row)
+        return version_count
 
     def features_of(self, memory: Memory) -> Features:
         """Features of a memory with the vector that lies in its row."""
@@ -232,7 +259,8 @@ class Ledger:
         """A memory id that was never used."""
         for _ in range(16):
             memory_id = ids.new_memory_id()
-            if memory_id not in self.index.slot_by_id:
+            # Not in the index: it does not know those that were purged before it was loaded.
+            if not self.rows.knows(memory_id):
                 return memory_id
         raise RuntimeError("16 random ids in a row were taken")
 

@@ -1,9 +1,35 @@
-"""Purge: the bytes of memories go from everything."""
+"""Purge: the bytes of memories go from everything.
+
+    row, before images, links and their images     here, in the operation
+    episodes, kept answers                          here, in the operation
+    arrays, caches, pages and WAL of the file       by the writer, once it is committed
+
+What stays: an empty row with the id, the row number and the agent, so that neither is used again;
+the ids in evidence, operations and answers; the reasons of operations; what other memories, their
+links or summaries of episodes quote; operation ids, and digests of what was asked under them, until
+their answers are let go. Names of sessions, threads, categories, life stages and agents stay in
+memory, without whose they were, until the collection is next opened.
+"""
 
 from __future__ import annotations
 
-from totonoe_core.commands import Purge, Purged
+from dataclasses import dataclass, replace
+
+from totonoe_core import limits
+from totonoe_core.commands import Purge, Purged, Result
 from totonoe_core.engine.ledger import Ledger, Operation
+from totonoe_core.engine.redacting import Redaction
+from totonoe_core.errors import NotFound
+from totonoe_core.records import Memory, Status
+from totonoe_core.store.collection_file import Touched
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a Purge names: the memories that are there, by id, and the other ids."""
+
+    memories: dict[str, Memory]
+    missing_ids: tuple[str, ...]
 
 
 class Purging:
@@ -13,9 +39,96 @@ class Purging:
         self._ledger = ledger
 
     def purge(self, operation: Operation, command: Purge) -> Purged:
-        """Purges."""
-        raise NotImplementedError
+        """Purges. One id alone that is unknown is `NotFound`."""
+        named = self._named(command)
+        if not named.memories:
+            return Purged((), named.missing_ids)
+        file = self._ledger.file
+        # First: it is found by what the rows still say.
+        reply_count = self._rewrite_replies(named, write=True)
+        self._pass_on(operation, named)
+        version_count = sum(self._ledger.purge(operation, one) for one in named.memories.values())
+        episode_count = file.purge.leave_episodes(named.memories)
+        file.note_purge()
+        ids = tuple(named.memories)
+        return Purged(ids, named.missing_ids, version_count, reply_count, episode_count)
+
+    def unsaid(self, results: tuple[Result, ...]) -> tuple[Result, ...]:
+        """An operation's own results, which are kept too, without what one of them purged."""
+        gone = {
+            one for result in results if isinstance(result, Purged) for one in result.purged_ids
+        }
+        if not gone or len(results) == 1:
+            return results
+        return Redaction(gone, lambda _: True).without(results, 0)
 
     def preview(self, command: Purge) -> Purged:
         """What a Purge would take."""
-        raise NotImplementedError
+        named = self._named(command)
+        file = self._ledger.file
+        return Purged(
+            tuple(named.memories),
+            named.missing_ids,
+            sum(file.purge.version_count(one.row) for one in named.memories.values()),
+            self._rewrite_replies(named, write=False) if named.memories else 0,
+            len(file.purge.episodes_with(named.memories)),
+        )
+
+    def _named(self, command: Purge) -> _Named:
+        memories: dict[str, Memory] = {}
+        missing = []
+        for memory_id in command.ids:
+            if command.by_retention:
+                found = self._forgotten(memory_id)
+            else:
+                found = self._ledger.find(memory_id, command.agent_id)
+            if found is None:
+                missing.append(memory_id)
+            else:
+                memories[found.id] = found
+        if missing and len(command.ids) == 1:
+            raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
+        return _Named(memories, tuple(missing))
+
+    def _forgotten(self, memory_id: str) -> Memory | None:
+        """A forgotten memory, whoever may see it."""
+        slot = self._ledger.index.slot_by_id.get(memory_id)
+        if slot is None:
+            return None
+        found = self._ledger.by_slot(slot)
+        return found if found.status is Status.FORGOTTEN else None
+
+    def _pass_on(self, operation: Operation, named: _Named) -> None:
+        """Lets chains of superseded memories go around what is purged.
+
+        Where it is the end of one, or there are more than MERGE_CHAIN_MAX before it, its id stays
+        in them: whoever follows the chain ends there.
+        """
+        for one in named.memories.values():
+            onward = one.superseded_by
+            for _ in range(len(named.memories)):
+                if onward not in named.memories:
+                    break
+                onward = named.memories[onward].superseded_by
+            if not onward:
+                continue
+            for before in self._ledger.rows.superseded_by(one.id, limits.MERGE_CHAIN_MAX):
+                # What is forgotten keeps the revision that says who forgot it.
+                if before.status is Status.SUPERSEDED and before.id not in named.memories:
+                    after = replace(before, superseded_by=onward)
+                    self._ledger.replace(operation, before, after)
+
+    def _rewrite_replies(self, named: _Named, *, write: bool) -> int:
+        gone = {one.row for one in named.memories.values()}
+
+        def unlinked(revision: int) -> bool:
+            row = self._ledger.rows.history.operation(revision)
+            if row is None:
+                return False
+            links = Touched.loads(row.touched).links
+            return any(source in gone or target in gone for source, target, _ in links)
+
+        redaction = Redaction(named.memories, unlinked)
+        return self._ledger.file.purge.rewrite_replies(
+            redaction.concerns, redaction.rewritten, write=write
+        )

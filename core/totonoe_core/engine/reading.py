@@ -106,6 +106,8 @@ def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
     """Whether a row, read after its slot was chosen, has not been hidden meanwhile."""
     if memory.fields.private and memory.agent_id != agent_id:
         return False
+    if memory.status is Status.PURGED:
+        return False
     return memory.status in (where.statuses or (Status.ACTIVE,))
 
 
@@ -214,7 +216,7 @@ def figures(state: CollectionState) -> dict[str, Any]:
     names = ["/".join(filter(None, pair)) for pair in itertools.product(KINDS, STATE_KINDS)]
     return {
         "active_count": int(np.count_nonzero(live)),
-        "total_count": int(np.count_nonzero(status < len(STATUSES))),
+        "total_count": int(np.count_nonzero(status < STATUSES[Status.PURGED])),
         "forgotten_count": int(np.count_nonzero(status == STATUSES[Status.FORGOTTEN])),
         "kind_counts": {name: count for name, count in zip(names, counts, strict=True) if count},
     }

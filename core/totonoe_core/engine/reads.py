@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from totonoe_core import validate
 from totonoe_core.clock import Clock
-from totonoe_core.engine import changes, episodes, history, neighbors, past, reading
+from totonoe_core.commands import Forgotten
+from totonoe_core.engine import changes, episodes, forgetting, history, neighbors, past, reading
 from totonoe_core.engine.futures import submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.queries import (
@@ -78,6 +79,13 @@ class Reads:
             lambda rows: reading.scan(
                 self._state, rows, agent_id, where, page_size, page_token, self._clock()
             )
+        )
+
+    def forget_filter(self, agent_id: str, where: Filter) -> Future[tuple[int, Forgotten, int]]:
+        """What a Forget of all that meet a filter would hide."""
+        validate.where(where)
+        return self._with_rows(
+            lambda rows: forgetting.meeting(self._state, rows, agent_id, where, self._clock())
         )
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits
 from totonoe_core.commands import Remember, Remembered, Update, Updated
+from totonoe_core.engine import tombstones
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_state
 from totonoe_core.engine.linking import put_links
@@ -65,6 +66,9 @@ class Remembering:
         )
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
+            report = tombstones.refusal(self._state, text, operation.now_us)
+            if report is not None and report.forgotten is not None:
+                return Remembered(saved=False, memory_id=report.forgotten.memory_id, guard=report)
             if vector is None:
                 raise NeedsVector
             features = Features.of(command.content, vector, self._ledger.index.tokenizer)
@@ -73,6 +77,8 @@ class Remembering:
             )
         if report.duplicate is not None:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
+        report = replace(report, forgotten=forgotten)
         holder = self._guarding.holder(text)
         if holder >= 0:
             report = replace(report, verdict=Verdict.UPDATE)

@@ -16,6 +16,7 @@ from totonoe_core.guard.policy import (
     DiversityPolicy,
     GuardPolicy,
     Preset,
+    RetentionPolicy,
     Tokenizer,
 )
 
@@ -27,6 +28,7 @@ _THRESHOLDS = {
     "session_cosine_at_least": (-1.0, 1.0),
 }
 _GUARD_NUMBERS = {"similar_above": (-1.0, 1.0), "link_distance_below": (0.0, 2.0)}
+_RETENTION = {"purge_forgotten_days": (0.0, 36500.0)}
 _DECAY = {"rate_per_day": (0.0, 1.0), "min_interval_days": (0.0, 36500.0), "floor": (0.0, 1.0)}
 
 
@@ -43,6 +45,8 @@ def check(info: CollectionInfo) -> None:
             validate.number(value, f"diversity.{item.name}", 0.0, 1.0)
     for name, (low, high) in _DECAY.items():
         validate.number(getattr(info.decay, name), f"decay.{name}", low, high)
+    for name, (low, high) in _RETENTION.items():
+        validate.number(getattr(info.retention, name), f"retention.{name}", low, high)
 
 
 def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> CollectionInfo:
@@ -59,12 +63,15 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
         elif part == "decay" and name in DecayPolicy.__dataclass_fields__:
             value = getattr(DecayPolicy(), name) if value is None else value
             info = replace(info, decay=replace(info.decay, **{name: value}))
+        elif part == "retention" and name in RetentionPolicy.__dataclass_fields__:
+            value = getattr(RetentionPolicy(), name) if value is None else value
+            info = replace(info, retention=replace(info.retention, **{name: value}))
         else:
             raise InvalidArgument(
                 "BAD_UPDATE_MASK",
                 field="update_mask",
                 got=path,
-                allowed="description, guard.FIELD, diversity.FIELD, decay.FIELD",
+                allowed="description, guard.FIELD, diversity.FIELD, decay.FIELD, retention.FIELD",
             )
     check(info)
     return info

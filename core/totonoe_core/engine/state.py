@@ -78,6 +78,8 @@ class CollectionState:
     ) -> CollectionIndex:
         index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
         for memory in self.file.rows.all_memories():
+            if memory.status is Status.PURGED:
+                continue
             last_us, count = access.get(memory.row, (None, 0))
             memory = replace(memory, last_access_us=last_us, access_count=count)
             vector = np.frombuffer(memory.vector, np.float32)

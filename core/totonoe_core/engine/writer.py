@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command, kind_of
+from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
+from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
+from totonoe_core.errors import AlreadyExists, Corruption, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.collection_file import Touched
@@ -40,6 +41,7 @@ TOUCH_FLUSH_S = 1.0
 _REPLIES_DROPPED_AT_ONCE = 1000
 _UPKEEP_EVERY_US = 60_000_000
 _MAINTAINED_SLOTS = 64
+_DAY_US = 24 * 3600 * 1_000_000
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -88,7 +90,8 @@ class Writer:
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
     something to bring up to date. Both are called on the writer's thread and must not wait.
-    `judging` is asked about what is borderline.
+    `judging` is asked about what is borderline. `forget_cached` empties every cache that may hold
+    words of what was purged.
     """
 
     def __init__(
@@ -99,8 +102,10 @@ class Writer:
         maintain: Callable[[CollectionState], None],
         name: str,
         judging: JudgingService | None = None,
+        forget_cached: Callable[[], None] = forget_cached,
     ) -> None:
         self._load = load
+        self._forget_cached = forget_cached
         self._judging = judging
         self._clock = clock
         self._embed = embed
@@ -255,6 +260,7 @@ class Writer:
             self._decider.guarding.expect(())
         self.state = "serving"
         state.publish()
+        self._finish_purges([answer for _, answer in answers])
         for job, answer in answers:
             if isinstance(answer, BaseException):
                 job.future.set_exception(answer)
@@ -265,6 +271,34 @@ class Writer:
             self._embed(rest)
         for job, pairs in asking:
             self._ask(job, pairs)
+
+    def _finish_purges(self, answers: Sequence[Applied | BaseException]) -> None:
+        """Takes what a committed batch purged out of memory and out of the file.
+
+        Not before: a batch that fails must leave everything as it was.
+        """
+        purged_ids = [
+            memory_id
+            for answer in answers
+            if isinstance(answer, Applied) and not answer.replayed
+            for result in answer.results
+            if isinstance(result, Purged)
+            for memory_id in result.purged_ids
+        ]
+        if not purged_ids:
+            return
+        for memory_id in purged_ids:
+            self._state.index.purge(memory_id)
+        self._forget_cached()
+        self._state.file.begin_cleaning()
+        self._clean()
+
+    def _clean(self) -> None:
+        """A step of cleaning the file; upkeep goes on where a reader or its size is in the way."""
+        try:
+            self._state.file.clean()
+        except (ReadOnly, Corruption):
+            self.state = "read-only"
 
     def _ask(self, job: Job, pairs: Sequence[Pair]) -> None:
         """Has a judge asked; the job comes back with its answer or at the deadline."""
@@ -367,7 +401,8 @@ class Writer:
             if getattr(result, "saved", None) is True:
                 self.saved_count += 1
             elif getattr(result, "saved", None) is False and guard is not None:
-                method = guard.method.value
+                # By no layer: a forgotten memory says the same.
+                method = "forgotten" if guard.duplicate is None else guard.method.value
                 self.refused_counts[method] = self.refused_counts.get(method, 0) + 1
 
     def _fail(self, items: Sequence[Item], error: BaseException) -> None:
@@ -388,6 +423,8 @@ class Writer:
         if idle:
             self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
             self._flush_touches()
+            if self._state.file.to_clean:
+                self._clean()
         if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
             self._maintained_end = end
             self._maintain(self._state)
@@ -401,6 +438,20 @@ class Writer:
                 self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
         except ReadOnly:
             self.state = "read-only"
+        self._retain(now_us)
+
+    def _retain(self, now_us: int) -> None:
+        """Purges what has been forgotten for longer than the collection keeps it."""
+        state = self._state
+        days = state.info.retention.purge_forgotten_days
+        if not days:
+            return
+        before_us = now_us - int(days * _DAY_US)
+        with state.file.reading():
+            ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
+        if ids:
+            command = Purge("", tuple(ids), "retention", by_retention=True)
+            self._batch([Group([Job("", (command,), [None])])])
 
     def _flush_touches(self) -> None:
         with self._touch_lock:

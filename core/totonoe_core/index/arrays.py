@@ -5,7 +5,8 @@
 
 Only the writer thread appends, publishes or takes back. A slot's vector, tokens and
 fields never change: an update appends a new slot and retires the old one. What does
-change in place is `status` (on publish), `replaced_by`, `last_access` and `access_count`.
+change in place is `status` (on publish), `replaced_by`, `last_access` and `access_count`. What is
+purged alone is overwritten (`empty`), when its status hides it.
 
 A reader sees each memory once, whatever is published beside it: a slot counts until the
 one in `replaced_by` is within the reader's view (`masks.of_status`).
@@ -66,6 +67,19 @@ COLUMNS: dict[str, Any] = {
     "canonical_hash": np.uint64,
     "term_count": np.int32,
 }
+
+_EMPTIED = (
+    "session",
+    "thread",
+    "category",
+    "life_stage",
+    "payload_hash",
+    "key_hash",
+    "text_hash",
+    "canonical_hash",
+    "term_count",
+)
+_TIMES_EMPTIED = ("about_from", "about_to", "valid_from", "valid_to")
 
 
 class Chunk:
@@ -183,13 +197,15 @@ class Names:
 class Arrays:
     """The columns of a collection and their publication. See the module's text.
 
-    `revived` are the slots that became ACTIVE after they had been seen otherwise, in that order.
+    `revived` are the slots that became ACTIVE after they had been seen otherwise, in that order;
+    `purged` those that were emptied, for whoever keeps copies of their vectors.
     """
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.pending_status: dict[int, int] = {}
         self.revived: list[int] = []
+        self.purged: list[int] = []
         self._chunks: tuple[Chunk, ...] = (Chunk(dimension),)
         self._count = 0
         self._end = 0
@@ -242,6 +258,20 @@ class Arrays:
     def set_replaced_by(self, slot: int, by: int) -> None:
         """Notes the slot of a memory's next version, or `NEVER`. Writer only."""
         self._chunks[slot // CHUNK].columns["replaced_by"][slot % CHUNK] = by
+
+    def empty(self, slot: int) -> None:
+        """Overwrites what a published slot says of its memory, but for id and row. Writer only.
+
+        Whoever still scores it finds nothing near; its status hides it from all others.
+        """
+        chunk, at = self._chunks[slot // CHUNK], slot % CHUNK
+        chunk.vectors[at] = 0.0
+        chunk.tokens[chunk.indptr[at] : chunk.indptr[at + 1]] = 0
+        for name in _EMPTIED:
+            chunk.columns[name][at] = 0
+        for name in _TIMES_EMPTIED:
+            chunk.columns[name][at] = NO_TIME
+        self.purged.append(slot)
 
     def truncate(self, end: int) -> None:
         """Takes back slots that were written but not published."""

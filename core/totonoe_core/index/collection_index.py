@@ -225,6 +225,15 @@ class CollectionIndex:
         self._unpublished.clear()
         self.arrays.publish()
 
+    def purge(self, memory_id: str) -> None:
+        """Empties every version of a memory whose purge is published.
+
+        What stays are its id and row, and, in the inverted indexes, that some slot had a term of
+        some hash; the keys of those hashes are this process' own.
+        """
+        for slot in self.slot_by_id.versions(memory_id):
+            self.arrays.empty(slot)
+
     def touch(self, slots: NDArray[np.int64], now_us: int) -> None:
         """Counts an access of each slot. Any thread; a lost count under a race is accepted."""
         view = self.arrays.view()

@@ -111,6 +111,7 @@ class Graph:
         self._count = 0
         self._ef = 0
         self._revived_before = 0
+        self._emptied = 0
         # Of searches: a count lost under a race does not matter.
         self._asked = 0
         self._rated_at = 0
@@ -185,6 +186,8 @@ class Graph:
         """Whether `maintain` has something to do. Cheap: it is asked on every write."""
         if self._index is None:
             return self.arrays.live_count >= FROM_COUNT
+        if len(self.arrays.purged) > self._emptied:
+            return True
         tail = self.arrays.view().count - self._indexed
         return tail > max(_TAIL_MIN, self._count // 50) or self._worn() or self._rating_due()
 
@@ -194,6 +197,7 @@ class Graph:
             self._rebuild(stop)
         if self._index is not None:
             self._append(self._index, stop)
+        self._empty(self._index, stop)
         if self._rating_due():
             self._rate(stop)
 
@@ -242,6 +246,24 @@ class Graph:
                 self._indexed, self._count = int(one[0]) + 1, self._count + 1
             self._rest(_ADDING_S, stop)
         self._indexed = view.count
+
+    def _empty(self, index: hnswlib.Index | None, stop: threading.Event) -> None:
+        """Overwrites its copies of vectors that were purged, one by one; nobody asks for them."""
+        purged = self.arrays.purged[self._emptied :]
+        if not purged:
+            return
+        # They may be those of what was purged.
+        self._queries.clear()
+        held = set() if index is None else set(index.get_ids_list())
+        nothing = np.zeros((1, self.arrays.dimension), np.float32)
+        for slot in purged:
+            if stop.is_set():
+                return
+            if index is not None and slot in held:
+                with self._lock.writing():
+                    index.add_items(nothing, [slot], num_threads=1)
+                self._rest(_ADDING_S, stop)
+            self._emptied += 1
 
     def _rest(self, step_s: float, stop: threading.Event) -> None:
         """Rests as long as a step takes if anybody wrote or searched since the last one."""

@@ -35,9 +35,11 @@ def readable(view: View, agent_code: int) -> Mask:
 def of_status(view: View, statuses: Collection[Status]) -> Mask:
     """Slots of some statuses, for a reader: of each memory the newest version in the view.
 
+    A purged one is of no status.
+
     A retired slot was live, and still is to a reader whose view ends before its next version.
     """
-    codes = [STATUSES[status] for status in statuses]
+    codes = [STATUSES[status] for status in statuses if status is not Status.PURGED]
     if Status.ACTIVE in statuses:
         codes.append(RETIRED)
     mask = np.isin(view.column("status"), codes)

@@ -45,6 +45,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.index import arrays
 from totonoe_core.index.arrays import Arrays, Chunk, View
 from totonoe_core.kernels.cosine import scan_at_least
 from totonoe_core.kernels.prefix import LEAD, WIDTH, keep_reaching, scan_reaching, split_rows
@@ -116,6 +117,7 @@ class Prefix:
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self._fit: _Fit | None = None
+        self._emptied = 0
 
     @property
     def built(self) -> int:
@@ -134,6 +136,8 @@ class Prefix:
         count, fit = self.arrays.view().count, self._fit
         if fit is None:
             return count >= FROM_COUNT
+        if len(self.arrays.purged) > self._emptied:
+            return True
         return _outgrown(fit, count) or count - fit.built > max(
             _TAIL_MIN, int(_TAIL_SHARE * fit.built)
         )
@@ -155,7 +159,15 @@ class Prefix:
                     return
                 end = min(size, start + _STEP)
                 parts[number].split(chunk.vectors, fit.basis, start, end)
+        purged = len(self.arrays.purged)
+        for slot in self.arrays.purged[self._emptied :]:
+            # Its vector is nothing now: this too overwrites what stood here.
+            if slot < view.count:
+                at = slot % arrays.CHUNK
+                part, chunk = parts[slot // arrays.CHUNK], view.chunks[slot // arrays.CHUNK]
+                part.split(chunk.vectors, fit.basis, at, at + 1)
         self._fit = replace(fit, parts=tuple(parts), built=view.count)
+        self._emptied = purged
 
     def reaching(
         self, view: View, query: Float32, mask: NDArray[np.bool_], threshold: float

@@ -121,6 +121,11 @@ class SlotById:
         if not self._others[memory_id]:
             del self._others[memory_id]
 
+    def versions(self, memory_id: str) -> tuple[int, ...]:
+        """Slots of all versions of a memory, ascending."""
+        bits = _bits(memory_id)
+        return tuple(self._others.get(memory_id, ())) if bits is None else self._map.slots(bits)
+
     def get(self, memory_id: str) -> int | None:
         """Slot of a memory's newest version, or `None`."""
         bits = _bits(memory_id)

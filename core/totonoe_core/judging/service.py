@@ -145,6 +145,11 @@ class JudgingService:
             request.future.set_result(None)
         return request.future
 
+    def forget_cached(self) -> None:
+        """Empties the cache of opinions. For Purge."""
+        with self._changed:
+            self._cache.clear()
+
     def stats(self) -> JudgingStats:
         """Counters since the start."""
         with self._changed:

@@ -19,8 +19,14 @@ from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
+from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import COLLECTION_TABLES, open_writer
+from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION_TABLES, open_writer
+from totonoe_core.store.scrub import Scrub
+
+_CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
+_CLEAN_WAIT_MS = 200  # for readers that hold the WAL
+_CLEAN_STEPS_AT_CLOSE = 1000
 
 
 @dataclass(slots=True)
@@ -70,14 +76,23 @@ class CollectionFile:
         self.path = path
         self._connection = open_writer(path, COLLECTION_TABLES)
         self.rows = Rows(self._connection)
+        self.purge = PurgedRows(self._connection)
+        self._scrub: Scrub | None = None
+        self.to_clean = False
 
     def close(self) -> None:
-        """Checkpoints what it can and closes."""
+        """Cleans and checkpoints what it can and closes."""
+        with contextlib.suppress(ReadOnly, Corruption):
+            for _ in range(_CLEAN_STEPS_AT_CLOSE):
+                if not self.to_clean or not self.clean():
+                    break
         # Not left to close(): SQLite checkpoints there for the last connection only, and
         # readers may still be open.
         with contextlib.suppress(apsw.Error):
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         self._connection.close()
+        if self._scrub is not None:
+            self._scrub.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -125,6 +140,8 @@ class CollectionFile:
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
+        # What a purge left when the process ended before all of it was done.
+        self.to_clean = self.rows.setting(_CLEANING) is not None
         row = self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get
         revision, time_us = self._connection.execute(
             "SELECT coalesce(max(revision), 0), coalesce(max(time_us), 0) FROM operation"
@@ -180,6 +197,56 @@ class CollectionFile:
             "VALUES (?,?,?,?,?,?)",
             rows.seal((revision, entity, key, before, vector)),
         )
+
+    # -- Cleaning after a purge
+
+    def note_purge(self) -> None:
+        """Keeps in mind, also over a crash, that the file is to be cleaned once this is on disk."""
+        self.put_setting(_CLEANING, "1", revision=0, before=None)
+
+    def begin_cleaning(self) -> None:
+        """Makes `clean` begin from the first page: a purge was committed."""
+        self.to_clean = True
+        if self._scrub is not None:
+            self._scrub.restart()
+
+    def clean(self) -> bool:
+        """A step towards a file without what was purged, outside any transaction.
+
+        Empties the WAL and the unallocated parts of pages (`store/scrub.py`); `to_clean` is false
+        once all of it is done. Returns whether it got on: not while a reader holds the WAL.
+
+        Raises
+        ------
+        ReadOnly
+            The disk refuses.
+        """
+        connection = self._connection
+        try:
+            connection.set_busy_timeout(_CLEAN_WAIT_MS)
+            try:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except (apsw.BusyError, apsw.LockedError):
+                return False
+            finally:
+                connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            if self._scrub is None:
+                self._scrub = Scrub(self.path)
+            done = self._scrub.step()
+            # What is cached has the old bytes, and would bring them back.
+            connection.execute("PRAGMA shrink_memory")
+            if done:
+                with self.transaction():
+                    connection.execute("DELETE FROM setting WHERE key = ?", (_CLEANING,))
+                self.to_clean = False
+        except apsw.Error as error:
+            _raise_typed(error)
+            raise
+        except OSError as error:
+            raise ReadOnly(
+                "READ_ONLY", f"the collection's file cannot be cleaned: {error}"
+            ) from error
+        return True
 
     def put_operation(
         self,

@@ -75,6 +75,20 @@ class Rows:
                 return int(found)
         return None
 
+    def knows(self, memory_id: str) -> bool:
+        """Whether a memory has, or had, an id."""
+        found = self._connection.execute("SELECT 1 FROM memory WHERE id = ?", (memory_id,))
+        return found.fetchone() is not None
+
+    def forgotten_before(self, time_us: int, limit: int) -> list[str]:
+        """Ids of memories that were forgotten before a time, the longest forgotten first."""
+        found = self._connection.execute(
+            "SELECT id FROM memory WHERE status = 'forgotten' AND updated_us < ? "
+            "ORDER BY updated_us LIMIT ?",
+            (time_us, limit),
+        )
+        return [memory_id for (memory_id,) in found]
+
     def setting(self, key: str) -> str | None:
         """One setting of the collection."""
         row = self._connection.execute(

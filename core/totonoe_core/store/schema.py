@@ -50,6 +50,7 @@ CREATE UNIQUE INDEX memory_by_external_id ON memory (external_id)
   WHERE external_id IS NOT NULL AND status <> 'forgotten';
 CREATE INDEX forgotten_by_external_id ON memory (external_id)
   WHERE external_id IS NOT NULL AND status = 'forgotten';
+CREATE INDEX forgotten_by_time ON memory (updated_us) WHERE status = 'forgotten';
 CREATE INDEX memory_by_revision ON memory (revision);
 CREATE INDEX memory_by_superseder ON memory (superseded_by) WHERE superseded_by <> '';
 CREATE TABLE link (

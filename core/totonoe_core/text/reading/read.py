@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
@@ -69,6 +70,15 @@ def _shifted(reading: Reading, by: int) -> Reading:
 
 
 def forget_cached() -> None:
-    """Empty the caches, which hold texts. For Purge."""
+    """Empty the caches, which hold texts, and those of the readers, which hold words. For Purge.
+
+    A cache with a bound holds what texts say; one without holds what we ship.
+    """
     read.cache_clear()
     inner.cache_clear()
+    # Readers are imported on first use, so that those that are not have nothing to empty.
+    own = [module for name, module in list(sys.modules.items()) if name.startswith(__package__)]
+    for module in own:
+        for value in list(vars(module).values()):
+            if hasattr(value, "cache_parameters") and value.cache_parameters()["maxsize"]:
+                value.cache_clear()
