@@ -14,6 +14,7 @@ import numpy as np
 from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
+from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
@@ -37,6 +38,7 @@ class CollectionState:
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.index = self._indexed(info, file.access())
+        self.recent = RecentOperations()
         self.publish()
 
     @classmethod

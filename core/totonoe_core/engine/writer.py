@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command, kind_of
+from totonoe_core.commands import Applied, Calibrate, Command, Purge, kind_of
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.guarding import NeedsOpinion
@@ -87,8 +87,8 @@ class Writer:
 
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
-    something to bring up to date. Both are called on the writer's thread and must not wait.
-    `judging` is asked about what is borderline.
+    something to bring up to date; `published(state, purged)` that there are new revisions, before
+    they are answered. All are called on the writer's thread and must not wait. `judging` is asked about what is borderline.
     """
 
     def __init__(
@@ -97,6 +97,7 @@ class Writer:
         clock: Clock,
         embed: Callable[[Group], None],
         maintain: Callable[[CollectionState], None],
+        published: Callable[[CollectionState, bool], None],
         name: str,
         judging: JudgingService | None = None,
     ) -> None:
@@ -105,6 +106,7 @@ class Writer:
         self._clock = clock
         self._embed = embed
         self._maintain = maintain
+        self._published = published
         self._maintained_end = 0
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._touches: dict[int, None] = {}
@@ -255,6 +257,9 @@ class Writer:
             self._decider.guarding.expect(())
         self.state = "serving"
         state.publish()
+        if state.revision != undo[3]:
+            commands = (command for job in jobs for command in job.commands)
+            self._published(state, any(isinstance(command, Purge) for command in commands))
         for job, answer in answers:
             if isinstance(answer, BaseException):
                 job.future.set_exception(answer)

@@ -28,6 +28,15 @@ class Rows:
         self._connection = connection
         self.history = History(connection)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Around reads that must agree: no commit comes between them. Not on the writer's."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("ROLLBACK")
+
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
         """Memories by row number, without access figures and links; unknown are absent."""
         return {row[0]: rows.memory(row) for row in self._sealed(wanted)}
