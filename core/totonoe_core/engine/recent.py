@@ -11,7 +11,7 @@ from totonoe_core.records import Link, Memory
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 
-_MEMORY_BYTES = 4096  # of a version besides its text, about
+_MEMORY_BYTES = 2048  # of a version besides its text, about
 
 
 @dataclass(frozen=True, slots=True)

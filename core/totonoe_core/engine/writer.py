@@ -88,7 +88,8 @@ class Writer:
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
     something to bring up to date; `published(state, purged)` that there are new revisions, before
-    they are answered. All are called on the writer's thread and must not wait. `judging` is asked about what is borderline.
+    they are answered. All are called on the writer's thread and must not wait. `judging` is asked
+    about what is borderline.
     """
 
     def __init__(
