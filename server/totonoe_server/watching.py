@@ -8,7 +8,6 @@ waits for it.
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import Any
 
 from totonoe.v1 import operations_pb2
@@ -98,7 +97,8 @@ class _Stream:
             self._where = filter_from_wire(request.filter)
         self._from = request.after_revision if request.HasField("after_revision") else None
         self._after = 0
-        self._silent_from_s = -math.inf
+        self._silent_from_s = asyncio.get_running_loop().time()
+        self._begun = False
         self._lags = True
 
     async def run(self) -> None:
@@ -131,14 +131,18 @@ class _Stream:
     async def _wait(self) -> None:
         """Until there is more; meanwhile says that the stream lives.
 
-        At the beginning at once: so the watcher knows from where on it is told.
+        At once where there is nothing more at the beginning: so the watcher knows from where on it
+        is told. In the middle of what there is only after a silence.
         """
-        changed = wrapped(self._engine.await_change(self._collection, self._after))
+        waiting = self._engine.await_change(self._collection, self._after)
+        begins = not (self._begun or waiting.done())
+        changed = wrapped(waiting)
         loop = asyncio.get_running_loop()
         try:
             while True:
                 left_s = self._silent_from_s + self._heartbeat_s - loop.time()
-                if left_s <= 0:
+                if begins or left_s <= 0:
+                    begins = False
                     heartbeat = operations_pb2.Heartbeat()
                     await self._send(
                         operations_pb2.WatchResponse(revision=self._after, heartbeat=heartbeat)
@@ -162,6 +166,7 @@ class _Stream:
                 after_revision=self._after,
             ) from None
         self._silent_from_s = asyncio.get_running_loop().time()
+        self._begun = True
 
 
 def _heartbeat_s(asked_s: float) -> float:
