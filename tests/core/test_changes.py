@@ -182,7 +182,10 @@ def test_turned_public_is_created_for_others_without_what_it_was(store):
     store.apply(update(one, private=False, content="Words for all to read."))
     store.apply(update(one, importance=5))
     assert told(store, 0, "ben") == [("created", one), ("updated", one)]
-    assert every(store, 0, "ben")[0].memories[0].memory.content == "Words for all to read."
+    shown, updated = every(store, 0, "ben")
+    assert shown.memories[0].memory.content == "Words for all to read."
+    assert not (shown.operation.operation_id or shown.operation.memory_ids)
+    assert updated.operation.memory_ids == (one,)
 
 
 def test_private_memory_that_is_forgotten_says_nothing_to_others(store):

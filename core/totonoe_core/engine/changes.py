@@ -6,8 +6,9 @@ of all statuses but FORGOTTEN shows it. So that this holds whatever is hidden me
 - A memory is told with its content only if the agent may see it now and could see it then; what
   is told is what it was right after the operation.
 - One that the agent could see before an operation and not after it (forgotten, or made private)
-  is told as FORGOTTEN, by its id alone. It was in sight before, so the id says nothing new; of
-  an operation that changed nothing else in sight, neither id nor reason are told.
+  is told as FORGOTTEN, by its id alone. It was in sight before, so the id says nothing new.
+- Of an operation whose memories the agent cannot see now, or could not see before it, neither id
+  nor reason are told: it is in no list of operations either.
 - Of a purged memory nothing is left but PURGED with its id, at the purge. Other agents' that
   were private from first to last are not told: their tombstones say `private`.
 - A link is told if both ends are in sight, then and now; links of a purged memory go with it.
@@ -158,31 +159,33 @@ class _Sight:
             told = self._memory(row, before, after, time_us)
             if told is not None:
                 memories.append(told)
-            if self._may_see(after) and self._visible_now(row):
+            if self._may_see(before or after) and self._visible_now(row):
                 shown.append(after.id)
-        links = tuple(self._links(one, time_us))
+        links = [link for link in one.links if self._sees_link(one, link)]
         episode_ids = self._episodes(one)
-        others = self._where is None and (one.touched.settings or episode_ids)
-        if not (memories or links or others):
+        settings = one.touched.settings
+        wanted = [link for link in links if self._wants_link(one, link, time_us)]
+        if not (memories or wanted or (self._where is None and (settings or episode_ids))):
             return None
-        open_ = bool(shown or links or episode_ids or one.touched.settings) or any(
-            told.type is ChangeType.PURGED for told in memories
-        )
+        is_open = bool(shown or links or episode_ids or settings)
         info = OperationInfo(
             revision=one.row.revision,
-            operation_id=one.row.operation_id if open_ else "",
+            operation_id=one.row.operation_id if is_open else "",
             agent_id=one.row.agent_id,
             kind=one.row.kind,
-            reason=one.row.reason if open_ else "",
+            reason=one.row.reason if is_open else "",
             time_us=time_us,
             memory_ids=tuple(shown[: limits.IDS_PER_REQUEST_MAX]),
             episode_ids=episode_ids,
             link_count=len(links),
-            settings=one.touched.settings,
+            settings=settings,
             undoes=one.row.undoes or 0,
             undone_by=undone_by,
         )
-        return Change(info, tuple(memories), links)
+        told_links = (
+            LinkChange(one.after[link.source].id, link.link, link.removed) for link in wanted
+        )
+        return Change(info, tuple(memories), tuple(told_links))
 
     def _memory(
         self, row: int, before: Memory | None, after: Memory, time_us: int
@@ -204,16 +207,17 @@ class _Sight:
             return None
         return MemoryChange(_type(before, after), after.id, after)
 
-    def _links(self, one: DecodedOperation, time_us: int) -> Iterator[LinkChange]:
-        for link in one.links:
-            source, target = one.after[link.source], one.after[link.target]
-            if not (self._may_see(source) and self._may_see(target)):
-                continue
-            if not (self._visible_now(link.source) and self._visible_now(link.target)):
-                continue
-            ends = (source, target, one.before.get(link.source), one.before.get(link.target))
-            if any(self._wanted(end, time_us) for end in ends):
-                yield LinkChange(source.id, link.link, link.removed)
+    def _sees_link(self, one: DecodedOperation, link: DecodedLink) -> bool:
+        return all(
+            self._may_see(one.after[end]) and self._visible_now(end)
+            for end in (link.source, link.target)
+        )
+
+    def _wants_link(self, one: DecodedOperation, link: DecodedLink, time_us: int) -> bool:
+        ends = (
+            part.get(end) for end in (link.source, link.target) for part in (one.after, one.before)
+        )
+        return any(self._wanted(end, time_us) for end in ends)
 
     def _episodes(self, one: DecodedOperation) -> tuple[str, ...]:
         """Touched episodes that the agent may see; one taken away later is left out before."""
