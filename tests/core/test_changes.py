@@ -294,7 +294,7 @@ def test_settings_are_told_without_a_filter(store):
 # -- What is purged
 
 
-def purge_by_hand(store, *ids: str, private: bool = False) -> None:
+def purge_by_hand(store, *ids: str, private: bool = False, known: bool = False) -> None:
     """What a Purge leaves in the file: empty rows, an operation, and none of the past."""
     found = {memory.id: memory for memory in store.list()}
     store.engine.close(WAIT_S)
@@ -315,9 +315,10 @@ def purge_by_hand(store, *ids: str, private: bool = False) -> None:
             file._connection.execute(
                 "DELETE FROM image WHERE entity = 'memory' AND key = ?", (str(memory.row),)
             )
-        touched = Touched(memories=[found[memory_id].row for memory_id in ids])
+        rows = [found[memory_id].row for memory_id in ids]
+        touched = Touched(memories=rows, known=rows if known else [])
         file.put_operation(
-            revision + 1, "op_purge", "anna", "Purge", "", touched, time_us + 1, None
+            revision + 1, "op_purge", "anna", "Purge", "so", touched, time_us + 1, None
         )
     file.close()
     store.reopen()
@@ -339,6 +340,16 @@ def test_purge_of_what_was_always_private_is_told_to_its_agent_only(store):
     purge_by_hand(store, one, private=True)
     assert told(store) == [("purged", one)]
     assert every(store, 0, "ben") == []
+
+
+def test_purge_of_what_was_public_once_is_told_to_all_without_its_reason(store):
+    one = store.save("Shared words.")
+    store.apply(update(one, private=True))
+    purge_by_hand(store, one, private=True, known=True)
+    assert told(store) == told(store, agent="ben") == [("purged", one)]
+    assert every(store)[0].operation.reason == "so"
+    (only,) = every(store, 0, "ben")
+    assert not (only.operation.reason or only.operation.memory_ids)
 
 
 # -- The whole

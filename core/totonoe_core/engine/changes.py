@@ -10,7 +10,8 @@ of all statuses but FORGOTTEN shows it. So that this holds whatever is hidden me
 - Of an operation whose memories the agent cannot see now, or could not see before it, neither id
   nor reason are told: it is in no list of operations either.
 - Of a purged memory nothing is left but PURGED with its id, at the purge. Other agents' that
-  were private from first to last are not told: their tombstones say `private`.
+  were private from first to last are not told: their tombstones say `private`, and the operation
+  names those that were public once (`Touched.known`).
 - A link is told if both ends are in sight, then and now; links of a purged memory go with it.
 """
 
@@ -156,7 +157,7 @@ class _Sight:
             before, after = one.before.get(row), one.after.get(row)
             if after is None:
                 continue
-            told = self._memory(row, before, after, time_us)
+            told = self._memory(one, row, time_us)
             if told is not None:
                 memories.append(told)
             if self._may_see(before or after) and self._visible_now(row):
@@ -187,12 +188,11 @@ class _Sight:
         )
         return Change(info, tuple(memories), tuple(told_links))
 
-    def _memory(
-        self, row: int, before: Memory | None, after: Memory, time_us: int
-    ) -> MemoryChange | None:
+    def _memory(self, one: DecodedOperation, row: int, time_us: int) -> MemoryChange | None:
+        before, after = one.before.get(row), one.after[row]
         if after.status is Status.PURGED:
-            secret = after.fields.private and after.agent_id != self._agent_id
-            return None if secret else MemoryChange(ChangeType.PURGED, after.id, None)
+            told = self._may_see(after) or row in one.touched.known
+            return MemoryChange(ChangeType.PURGED, after.id, None) if told else None
         if before is not None and not self._may_see(before):
             before = None
         was_there = before is not None and before.status not in DEAD
