@@ -22,7 +22,7 @@ from support.engines import (
     update,
 )
 from totonoe_core import limits
-from totonoe_core.commands import Command
+from totonoe_core.commands import Command, Forget, Merge, Remember, Undo, Update
 from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, TotonoeError, Unavailable
@@ -355,43 +355,63 @@ def test_purge_of_what_was_public_once_is_told_to_all_without_its_reason(store):
 # -- The whole
 
 
-def test_followers_from_anywhere_end_with_what_a_list_shows(store):
-    random = Random(7)
+def command_by(random: Random, step: int, agent: str, ids: list[tuple[str, str]], newest: int):
+    """Any change of anything, by its owner or not; many are refused."""
+    kind = random.randrange(9) if len(ids) > 3 else 0
+    if kind < 2:
+        key = TypedKey("k", str(random.randrange(3))) if random.random() < 0.3 else None
+        private = random.random() < 0.3
+        return remember(f"Text {step}.", agent=agent, force=True, private=private, key=key)
+    memory_id, owner = random.choice(ids)
+    other = random.choice(ids)[0]
+    if kind == 2:
+        return update(memory_id, agent=owner, private=random.random() < 0.5)
+    if kind == 3:
+        return update(memory_id, agent=owner, content=f"New text {step}.", force=True)
+    if kind == 4:
+        return forget(memory_id, agent=owner)
+    if kind == 5:
+        return link(memory_id, other, agent=owner)
+    if kind == 6:
+        return Merge(owner, memory_id, (other,), force=True)
+    revision = newest if kind == 7 else random.randrange(1, newest + 1)
+    return Undo(agent, revision=revision, partial=True, force=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_followers_from_anywhere_end_with_what_a_list_shows(store, seed):
+    random = Random(seed)
     agents = ("anna", "ben")
     ids: list[tuple[str, str]] = []
     held: dict[str, dict] = {agent: {} for agent in agents}
     at = dict.fromkeys(agents, 0)
-    for step in range(120):
+    done: set[type[Command]] = set()
+    for step in range(80):
         agent = random.choice(agents)
-        kind = random.randrange(6)
-        command: Command
-        if kind < 2 or not ids:
-            key = TypedKey("k", str(random.randrange(3))) if random.random() < 0.3 else None
-            private = random.random() < 0.3
-            command = remember(f"Text {step}.", agent=agent, force=True, private=private, key=key)
-        else:
-            memory_id, owner = random.choice(ids)
-            if kind == 2:
-                command = update(memory_id, agent=owner, private=random.random() < 0.5)
-            elif kind == 3:
-                command = update(memory_id, agent=owner, content=f"New text {step}.", force=True)
-            elif kind == 4:
-                command = forget(memory_id, agent=owner)
-            else:
-                command = link(memory_id, random.choice(ids)[0], agent=owner)
+        command = command_by(random, step, agent, ids, store.revision)
         try:
             result = store.do(command)
         except TotonoeError:
             continue
-        if kind < 2 or not ids:
+        done.add(type(command))
+        if isinstance(command, Remember):
             ids.append((result.memory_id, agent))
         if random.random() < 0.1:
             one = random.choice(agents)
             follow(held[one], every(store, at[one], one))
             at[one] = store.revision
+    assert {Remember, Update, Forget, Undo} <= done
     for agent in agents:
         assert follow(held[agent], every(store, at[agent], agent)) == listed(store, agent)
         assert follow({}, every(store, 0, agent)) == listed(store, agent)
+
+
+def test_undo_of_a_forget_restores(store):
+    one = store.save("Shared words.")
+    store.apply(forget(one))
+    at = store.revision
+    store.apply(Undo("anna", revision=at))
+    assert told(store, at) == told(store, at, "ben") == [("restored", one)]
 
 
 # -- Being told
