@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from totonoe.drafts import Draft
     from totonoe.enums import (
         Action,
+        ChangeType,
         DiversityEffect,
         Finding,
         Kind,
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
         Updated,
     )
     from totonoe.retry import RetryPolicy
+    from totonoe.watch_models import Change, LinkChange, MemoryChange, WatchEvent
 
     __version__: str
 
@@ -104,6 +106,8 @@ __all__ = [
     "AsyncClient",
     "Calibrated",
     "Calibration",
+    "Change",
+    "ChangeType",
     "Checked",
     "ClassFigures",
     "Client",
@@ -138,10 +142,12 @@ __all__ = [
     "Kind",
     "LayerReport",
     "Link",
+    "LinkChange",
     "LinkType",
     "Linked",
     "LostDetail",
     "Memory",
+    "MemoryChange",
     "Merged",
     "Method",
     "Neighbor",
@@ -172,6 +178,7 @@ __all__ = [
     "Updated",
     "Verdict",
     "Version",
+    "WatchEvent",
     "__version__",
 ]
 
@@ -185,8 +192,8 @@ _ROOMS = {
     "client": "Client",
     "drafts": "Draft",
     "enums": (
-        "Action DiversityEffect Finding Kind LinkType Method Preset RecallMode StateKind Status "
-        "Tokenizer UndoConflictKind Verdict"
+        "Action ChangeType DiversityEffect Finding Kind LinkType Method Preset RecallMode "
+        "StateKind Status Tokenizer UndoConflictKind Verdict"
     ),
     "errors": "TotonoeError",
     "graph_models": (
@@ -200,6 +207,7 @@ _ROOMS = {
         "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
+    "watch_models": "Change LinkChange MemoryChange WatchEvent",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -11,7 +18,7 @@ from typing import Any, Self, TypeVar, Unpack
 import grpc
 import grpc.aio
 
-from totonoe import admin_models, convert, models, status
+from totonoe import admin_models, convert, models, status, watching
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
@@ -32,6 +39,8 @@ from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import AsyncStream
 from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.watch_models import WatchEvent
+from totonoe.watching import Course
 
 R = TypeVar("R")
 
@@ -376,6 +385,18 @@ class AsyncClient(AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls):
         """Takes a link away, both directions at once. `None`: every link of the two."""
         prepared = self._requests.unlink(source_id, target_id, link_type, operation_id, collection)
         return await self._run(prepared, timeout_s)
+
+    def watch(
+        self,
+        after_revision: int | None = None,
+        *,
+        heartbeat_s: float = 15.0,
+        collection: str | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> AsyncGenerator[WatchEvent, None]:
+        """Follows the changes of a collection; as `Client.watch`. Close it with `aclose`."""
+        request = self._requests.watch(after_revision, heartbeat_s, collection, conditions)
+        return watching.watch(self._channel, Course(request, self._retry), self.address)
 
 
 async def _each(

@@ -31,6 +31,7 @@ from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import Stream
 from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.watching import Course, Watch
 
 R = TypeVar("R")
 
@@ -454,3 +455,35 @@ class Client(AdminCalls, GraphCalls, HistoryCalls):
         """Takes a link away, both directions at once. `None`: every link of the two."""
         prepared = self._requests.unlink(source_id, target_id, link_type, operation_id, collection)
         return self._run(prepared, timeout_s)
+
+    def watch(
+        self,
+        after_revision: int | None = None,
+        *,
+        heartbeat_s: float = 15.0,
+        collection: str | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> Watch:
+        """Follows the changes of a collection, oldest first, for as long as it is wanted.
+
+        It goes on by itself, from the last revision, after a lost connection, a restart of the
+        daemon, and when it was cut because its events were not taken for 30 seconds. Conditions
+        hold for a memory before or after a change; without any every memory is told, whatever
+        its status. Close the iterator to end it, from another thread too.
+
+        Parameters
+        ----------
+        after_revision : int or None
+            Changes after this one; 0: all there ever were; `None`: from now on.
+        heartbeat_s : float
+            Seconds of silence, 1 to 300, after which an event without a change comes.
+
+        Raises
+        ------
+        Unavailable
+            No daemon answered before the first event, as often as the retry policy tries.
+        OutOfRange
+            The collection has not reached `after_revision`.
+        """
+        request = self._requests.watch(after_revision, heartbeat_s, collection, conditions)
+        return Watch(self._channel, Course(request, self._retry), self.address)

@@ -167,3 +167,16 @@ class Tokenizer(StrEnum):
     SCRIPT_AWARE = "script_aware"
     WHITESPACE = "whitespace"
     UNKNOWN = "unknown"
+
+
+class ChangeType(StrEnum):
+    """What became of a memory."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    SUPERSEDED = "superseded"
+    CLOSED = "closed"
+    FORGOTTEN = "forgotten"
+    RESTORED = "restored"
+    PURGED = "purged"
+    UNKNOWN = "unknown"

@@ -30,7 +30,7 @@ from totonoe.requests_admin import AdminRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
 from totonoe.v1 import memory_service_pb2 as memory_pb
-from totonoe.v1 import types_pb2
+from totonoe.v1 import operations_pb2, types_pb2
 
 REMEMBER_MANY_PATH = _MEMORY + "RememberMany"
 HEALTH_PATH = "/grpc.health.v1.Health/Check"
@@ -193,6 +193,22 @@ class Requests(AdminRequests, HistoryRequests, GraphRequests):
             as_of=convert.encode_as_of(as_of),
         )
         return Prepared(_MEMORY + "List", request, memory_pb.ListResponse, convert.decode_page)
+
+    def watch(
+        self,
+        after_revision: int | None,
+        heartbeat_s: float,
+        collection: str | None,
+        conditions: FilterFields,
+    ) -> operations_pb2.WatchRequest:
+        """Watch."""
+        return operations_pb2.WatchRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            after_revision=after_revision,
+            filter=convert.encode_filter(conditions),
+            heartbeat_s=heartbeat_s,
+        )
 
     def update(
         self,

@@ -96,7 +96,7 @@ class Attempts:
         self._failed_count += 1
         if not isinstance(failure, Unavailable) or self._failed_count >= self._policy.attempts_max:
             return None
-        doubled = self._policy.backoff_initial_s * 2.0 ** (self._failed_count - 1)
+        doubled = self._policy.backoff_initial_s * 2.0 ** min(self._failed_count - 1, 64)
         wait_s = min(doubled, self._policy.backoff_max_s)
         wait_s *= 1.0 - self._policy.jitter * self._draw()
         if failure.retry_delay_s is not None:

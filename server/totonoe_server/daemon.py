@@ -99,6 +99,7 @@ class Daemon:
         self.settings = settings
         self.addresses: tuple[Address, ...] = ()
         self.guard = Guard()
+        self.memory_service: MemoryService | None = None
         self._given_engine = engine
         self._engine: Engine | None = None
         self._embedding: EmbeddingService | None = None
@@ -161,6 +162,9 @@ class Daemon:
         answer no health check any more. Health watchers are not waited for: they never end.
         """
         self.guard.drain()
+        if self.memory_service is not None:
+            # They would never end by themselves.
+            self.memory_service.watching.stop()
         idle = self.guard.figures.idle
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
@@ -204,7 +208,8 @@ class Daemon:
     async def _serve(self, engine: Engine, process: Process) -> None:
         server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
         self._server = server
-        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(engine), server)
+        self.memory_service = MemoryService(engine)
+        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(
             AdminService(engine, process), server
         )

@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from grpc import aio
 
 from totonoe_core import limits
-from totonoe_core.errors import InvalidArgument, Unavailable
+from totonoe_core.errors import InvalidArgument, Quota, TotonoeError, Unavailable
 from totonoe_server import logs, status
 from totonoe_server.pending import shutting_down
 
@@ -29,6 +29,9 @@ CALLS_MAX = 1024
 """Unary calls at once. More are told to come back: the writer's queue is what they wait in."""
 STREAMS_MAX = 64
 """Streams at once: RememberMany, and the health and reflection services' own."""
+ABORT_S_MAX = 1.0
+"""For the end of a stream whose caller reads nothing: its messages come before it."""
+_WATCH = "/totonoe.v1.MemoryService/Watch"
 _OWN_PREFIX = "/totonoe."
 
 Handler = Callable[..., Any]
@@ -79,8 +82,9 @@ class CallFigures:
 class Admission:
     """Counts calls of one sort and refuses those over the bound. Event loop only."""
 
-    def __init__(self, at_once_max: int) -> None:
+    def __init__(self, at_once_max: int, full: Callable[[int], TotonoeError] | None = None) -> None:
         self._at_once_max = at_once_max
+        self._full = full or _overloaded
         self._now = 0
         self._draining = False
 
@@ -92,15 +96,23 @@ class Admission:
         if self._draining:
             raise shutting_down()
         if self._now >= self._at_once_max:
-            raise Unavailable(
-                "OVERLOADED",
-                f"{self._at_once_max} calls are under way",
-                retry_delay_ms=limits.RETRY_DELAY_MS,
-            )
+            raise self._full(self._at_once_max)
         self._now += 1
 
     def __exit__(self, *_: object) -> None:
         self._now -= 1
+
+
+def _overloaded(at_once_max: int) -> TotonoeError:
+    return Unavailable(
+        "OVERLOADED",
+        f"{at_once_max} calls are under way",
+        retry_delay_ms=limits.RETRY_DELAY_MS,
+    )
+
+
+def _too_many_watch(at_once_max: int) -> TotonoeError:
+    return Quota("QUOTA_EXCEEDED", f"{at_once_max} streams watch, the most at once")
 
 
 class Guard(aio.ServerInterceptor):
@@ -111,6 +123,8 @@ class Guard(aio.ServerInterceptor):
         self._other_figures = CallFigures()
         self._calls = Admission(calls_max)
         self._streams = Admission(streams_max)
+        # They live as long as their agents and mostly wait: they must not keep out the others.
+        self._watches = Admission(limits.WATCHERS_MAX, _too_many_watch)
         # Health must answer under load, so it does not wait behind what loads the daemon.
         self._others = Admission(calls_max)
         self._other_streams = Admission(streams_max)
@@ -121,6 +135,7 @@ class Guard(aio.ServerInterceptor):
         """Refuses new calls, but for health and reflection. Running ones go on."""
         self._calls.drain()
         self._streams.drain()
+        self._watches.drain()
 
     async def intercept_service(
         self,
@@ -141,7 +156,9 @@ class Guard(aio.ServerInterceptor):
     def _wrap(self, method: str, handler: Any) -> grpc.RpcMethodHandler[Any, Any]:
         own = method.startswith(_OWN_PREFIX)
         streams = handler.request_streaming or handler.response_streaming
-        if streams:
+        if method == _WATCH:
+            admission = self._watches
+        elif streams:
             admission = self._streams if own else self._other_streams
         else:
             admission = self._calls if own else self._others
@@ -203,7 +220,7 @@ class _Call:
                 await counted.abort(error)
 
     async def write_many(self, request: Any, context: Any) -> None:
-        """A stream of answers that the behaviour writes itself (the health service)."""
+        """A stream of answers that the behaviour writes itself (Watch, the health service)."""
         with _Counted(self, context) as counted:
             try:
                 with self.admission:
@@ -243,7 +260,13 @@ class _Counted:
         end = status.grpc_status_of(error)
         self._code = end.code.name
         logs.logger.debug("call failed", method=self._call.method, code=self._code)
-        await self._context.abort_with_status(end)
+        try:
+            async with asyncio.timeout(ABORT_S_MAX):
+                await self._context.abort_with_status(end)
+        except TimeoutError:
+            # It takes nothing any more, its end included: what waits for it goes with the call.
+            logs.logger.debug("end not taken", method=self._call.method, code=self._code)
+            raise aio.AbortError from None
 
 
 def _parts(handler: Any) -> tuple[Callable[..., Any], Handler]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe.v1 import memory_service_pb2_grpc
+from totonoe.v1 import memory_service_pb2_grpc, operations_pb2
 from totonoe_core import limits
 from totonoe_core.commands import Forget as ForgetCommand
 from totonoe_core.commands import Forgotten, LinkMemories, UnlinkMemories
@@ -27,6 +27,7 @@ from totonoe_server.codec_memory import (
 from totonoe_server.graph_service import GraphCalls
 from totonoe_server.history_service import HistoryCalls
 from totonoe_server.pending import answer_of
+from totonoe_server.watching import Watching
 
 LINK_CONFIDENCE_DEFAULT = 0.5
 
@@ -37,6 +38,7 @@ class MemoryService(GraphCalls, HistoryCalls, memory_service_pb2_grpc.MemoryServ
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._bulk = Bulk(engine)
+        self.watching = Watching(engine, limits.WATCH_SEND_S_MAX)
 
     async def Remember(self, request: pb.RememberRequest, _: Context) -> pb.RememberResponse:
         """Saves or refuses one memory."""
@@ -155,3 +157,7 @@ class MemoryService(GraphCalls, HistoryCalls, memory_service_pb2_grpc.MemoryServ
             type=LINK_TYPES.from_wire(request.type, "type") if request.type else None,
         )
         return answers.unlinked_to_wire(await self._apply(request, command))
+
+    async def Watch(self, request: operations_pb2.WatchRequest, context: Context) -> None:
+        """Streams changes."""
+        await self.watching.watch(request, context)

@@ -45,7 +45,7 @@ class Collection:
     newest: int | None = None
 
     def get_collection(self) -> Any:
-        return SimpleNamespace(name=self.name, created_time=NOON)
+        return SimpleNamespace(name=self.name, created_time=NOON, revision=len(self.events))
 
     def list(self, **_: Any) -> Any:
         return SimpleNamespace(revision=len(self.events))
@@ -62,6 +62,9 @@ class Collection:
     def watch(self, after_revision: int, **_: Any) -> Iterator[Any]:
         if after_revision > len(self.events):
             raise OutOfRange("a revision to come")
+        if after_revision < len(self.events):
+            # A sign of life in a long silence, before all is told.
+            yield SimpleNamespace(revision=after_revision, change=None)
         yield from self.events[after_revision:]
         yield SimpleNamespace(revision=len(self.events), change=None)
 

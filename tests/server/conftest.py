@@ -123,6 +123,21 @@ def wire() -> Iterator[Wire]:
             yield wire
 
 
+@contextmanager
+def open_real(**settings: Any) -> Iterator[Wire]:
+    """A server of the real engine for one test, and stubs to it."""
+    with running_server(**settings) as server:
+        wire = connect(server)
+        with wire.channel:
+            yield wire
+
+
+@pytest.fixture(scope="session")
+def open_wire() -> Callable[..., AbstractContextManager[Wire]]:
+    """Opens further servers of the real engine."""
+    return open_real
+
+
 def unexpected(name: str, *_: Any, **__: Any) -> Exception:
     """What an engine does that was told nothing."""
     return KeyError(name)

@@ -132,10 +132,11 @@ class Workspace:
         try:
             for event in self._client.watch(after_revision=revision, heartbeat_s=1.0):
                 revision = event.revision
-                if event.change is None:
-                    # A heartbeat comes when there is nothing more to tell.
+                if event.change is not None:
+                    self._follow(event.change, revision)
+                elif revision >= collection.revision:
+                    # One that comes before only says that there is much to leave out.
                     break
-                self._follow(event.change, revision)
         except OutOfRange:
             # The collection was taken back to an earlier state.
             return self._compare_all(ours)

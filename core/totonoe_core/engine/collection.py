@@ -46,6 +46,7 @@ from totonoe_core.engine.ledger import Ledger
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.remembering import superseded
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
 from totonoe_core.guard.calibration import Fitted
@@ -94,11 +95,13 @@ class Collection:
             clock,
             self._embed,
             self._consider_indexing,
+            self._tell,
             name=path.parent.name,
             judging=judging,
             forget_cached=self._forget_cached,
         )
         self._state = self._writer.loaded()
+        self.waiters = Waiters(searchers, self._state.revision)
         self._readers = ReaderPool(path, READERS)
         self.reads = Reads(self._state, self._readers, searchers, clock)
         self._consider_indexing(self._state)
@@ -116,6 +119,7 @@ class Collection:
     def close(self, timeout_s: float) -> None:
         """Finishes queued writes within the time and closes the file."""
         self.stop()
+        self.waiters.close()
         self._writer.close(timeout_s)
         self._readers.close()
 
@@ -461,6 +465,12 @@ class Collection:
             )
 
         return self._on_writer(work)
+
+    def _tell(self, state: CollectionState, purged: bool) -> None:
+        """On the writer's thread, after each commit that made revisions."""
+        if purged:
+            state.recent.clear()
+        self.waiters.publish(state.revision)
 
     # -- The prefix and the graph
 

@@ -273,6 +273,10 @@ class EmbeddedEngine:
             collection, lambda found: found.reads.changes(agent_id, after_revision, where)
         )
 
+    def await_change(self, collection: str, after_revision: int) -> Future[int]:
+        """See `Engine.await_change`."""
+        return self._with(collection, lambda found: found.waiters.wait(after_revision))
+
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""
         return self._with(name, lambda found: ready(found.info))

@@ -142,6 +142,7 @@ class Reads:
 
     def changes(self, agent_id: str, after_revision: int, where: Filter | None) -> Future[Changes]:
         """Operations after a revision."""
+        validate.number(after_revision, "after_revision", 0, 2**62)
         if where is not None:
             validate.where(where)
         return self._with_rows(

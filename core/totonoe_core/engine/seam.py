@@ -201,6 +201,14 @@ class Engine(Protocol):
         """
         ...
 
+    def await_change(self, collection: str, after_revision: int) -> Future[int]:
+        """The newest revision, once it is later than this one; it may take for ever.
+
+        Cancel it when nobody waits any more. `Quota` if WATCHERS_MAX wait, `Unavailable`
+        (SHUTTING_DOWN) when the collection is closed meanwhile.
+        """
+        ...
+
     def create_collection(
         self,
         name: str,

@@ -15,6 +15,7 @@ from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
 from totonoe_core.engine.past_index import PastIndexes
+from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
@@ -39,6 +40,7 @@ class CollectionState:
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.index = self._indexed(info, file.access())
         self.past = PastIndexes()
+        self.recent = RecentOperations()
         self.publish()
 
     @classmethod

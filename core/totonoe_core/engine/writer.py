@@ -89,9 +89,10 @@ class Writer:
 
     `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
     submit the group again, or fail them; `maintain(state)` is told now and then that there may be
-    something to bring up to date. Both are called on the writer's thread and must not wait.
-    `judging` is asked about what is borderline. `forget_cached` empties every cache that may hold
-    words of what was purged.
+    something to bring up to date; `published(state, purged)` that there are new revisions, before
+    they are answered. All are called on the writer's thread and must not wait. `judging` is asked
+    about what is borderline. `forget_cached` empties every cache that may hold words of what was
+    purged.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Writer:
         clock: Clock,
         embed: Callable[[Group], None],
         maintain: Callable[[CollectionState], None],
+        published: Callable[[CollectionState, bool], None],
         name: str,
         judging: JudgingService | None = None,
         forget_cached: Callable[[], None] = forget_cached,
@@ -110,6 +112,7 @@ class Writer:
         self._clock = clock
         self._embed = embed
         self._maintain = maintain
+        self._published = published
         self._maintained_end = 0
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._touches: dict[int, None] = {}
@@ -260,7 +263,9 @@ class Writer:
             self._decider.guarding.expect(())
         self.state = "serving"
         state.publish()
-        self._finish_purges([answer for _, answer in answers])
+        purged = self._finish_purges([answer for _, answer in answers])
+        if state.revision != undo[3]:
+            self._published(state, purged)
         for job, answer in answers:
             if isinstance(answer, BaseException):
                 job.future.set_exception(answer)
@@ -272,8 +277,8 @@ class Writer:
         for job, pairs in asking:
             self._ask(job, pairs)
 
-    def _finish_purges(self, answers: Sequence[Applied | BaseException]) -> None:
-        """Takes what a committed batch purged out of memory and out of the file.
+    def _finish_purges(self, answers: Sequence[Applied | BaseException]) -> bool:
+        """Takes what a committed batch purged out of memory and out of the file, if anything.
 
         Not before: a batch that fails must leave everything as it was.
         """
@@ -286,12 +291,14 @@ class Writer:
             for memory_id in result.purged_ids
         ]
         if not purged_ids:
-            return
+            return False
         for memory_id in purged_ids:
             self._state.index.purge(memory_id)
+        self._state.forget_past()
         self._forget_cached()
         self._state.file.begin_cleaning()
         self._clean()
+        return True
 
     def _clean(self) -> None:
         """A step of cleaning the file; upkeep goes on where a reader or its size is in the way."""

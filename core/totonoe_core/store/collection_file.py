@@ -31,34 +31,40 @@ _CLEAN_STEPS_AT_CLOSE = 1000
 
 @dataclass(slots=True)
 class Touched:
-    """Keys of the rows that an operation made, changed or took away."""
+    """Keys of the rows that an operation made, changed or took away.
+
+    `known` are those of purged private memories that were public once: who saw them then must
+    hear that they are gone, and nothing else is left that knows it.
+    """
 
     memories: list[int] = field(default_factory=list)
     links: list[tuple[int, int, str]] = field(default_factory=list)
     episodes: list[str] = field(default_factory=list)
     settings: bool = False
+    known: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.links or self.episodes or self.settings)
 
     def dumps(self) -> str:
         """JSON for the operation's row."""
-        return json.dumps(
-            {
-                "memory": self.memories,
-                "link": self.links,
-                "episode": self.episodes,
-                "setting": self.settings,
-            },
-            separators=(",", ":"),
-        )
+        keys: dict[str, object] = {
+            "memory": self.memories,
+            "link": self.links,
+            "episode": self.episodes,
+            "setting": self.settings,
+        }
+        if self.known:
+            keys["known"] = self.known
+        return json.dumps(keys, separators=(",", ":"))
 
     @classmethod
     def loads(cls, text: str) -> Touched:
         """The keys back from `dumps`."""
         data = json.loads(text)
         links = [(source, target, type_) for source, target, type_ in data["link"]]
-        return cls(data["memory"], links, data["episode"], data["setting"])
+        known = data.get("known", [])
+        return cls(data["memory"], links, data["episode"], data["setting"], known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,24 @@ class History:
         found.sort(key=lambda one: (one.since, one.target, one.link.type))
         return found
 
+    def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
+        """One direction of a link right after a revision; `None`: it was not there."""
+        now = self._connection.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE source = ? AND target = ? AND type = ?",
+            (source, target, type_.value),
+        ).fetchone()
+        if now is not None and now[5] <= revision:
+            return rows.link(now, "")
+        key = rows.link_key(source, target, type_)
+        images = self._images(
+            "entity = 'link' AND key = ? AND revision > ?", key, revision, limit=1
+        )
+        for _, before, _, until in images:
+            version = _link_version(key, before, until)
+            return version.link if version.since <= revision else None
+        return None
+
     def link_revision(self, source: int, target: int, type_: LinkType) -> int | None:
         """Revision of the operation that last wrote a link; `None`: it is not there."""
         found = self._connection.execute(
