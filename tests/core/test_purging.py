@@ -41,7 +41,7 @@ from totonoe_core.engine import caches
 from totonoe_core.engine.redacting import Redaction
 from totonoe_core.guard.policy import RetentionPolicy
 from totonoe_core.index import hnsw, prefix
-from totonoe_core.queries import RecallMode, RecallQuery
+from totonoe_core.queries import AsOf, RecallMode, RecallQuery
 from totonoe_core.records import (
     Duplicate,
     Episode,
@@ -488,6 +488,18 @@ def test_every_service_is_told_to_forget(monkeypatch: pytest.MonkeyPatch, tmp_pa
         assert told == []
         store.do(purge(one))
         assert told == ["own", "embedding"]
+
+
+def test_indexes_of_the_past_are_let_go(store: Store) -> None:
+    one = store.save(SECRET)
+    store.save("two")
+    query = RecallQuery("anna", SECRET, vector_of(SECRET).tobytes(), as_of=AsOf(revision=1))
+    assert [hit.memory.id for hit in store.recall(query).hits] == [one]
+    past = store.engine._collections.opened("default").result(WAIT_S)._state.past
+    assert past._kept
+    store.do(purge(one))
+    assert not past._kept
+    assert store.recall(query).hits == ()
 
 
 def test_graph_and_prefix_lose_their_copies(monkeypatch: pytest.MonkeyPatch) -> None:

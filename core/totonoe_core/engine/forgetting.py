@@ -87,7 +87,7 @@ def meeting(
         agent_id,
         where,
         limits.IDS_PER_REQUEST_MAX,
-        reading.page_position("", where),
+        "",
         now_us,
     )
     unlinked = _pairs(rows, (memory.row for memory in page.memories))
