@@ -8,6 +8,7 @@ waits for it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from totonoe.v1 import operations_pb2
@@ -23,7 +24,9 @@ from totonoe_server.pending import answer_of, shutting_down, wrapped
 HEARTBEAT_S_DEFAULT = 15.0
 HEARTBEAT_S_MIN, HEARTBEAT_S_MAX = 1.0, 300.0
 READ_EVERY_S = 0.02
-"""Where many write, their commits are told together; one that lags behind does not wait so."""
+READ_EVERY_S_PER_WATCHER = 0.002
+"""Where many write, commits are told together, and the more the more watch: a read by itself costs
+more than what it tells. One that lags behind does not wait so."""
 
 Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
 
@@ -41,6 +44,7 @@ class Watching:
         self._engine = engine
         self._send_s_max = send_s_max
         self._stopping = asyncio.Event()
+        self._count = 0
 
     def stop(self) -> None:
         """Ends all streams with SHUTTING_DOWN."""
@@ -61,7 +65,8 @@ class Watching:
         Unavailable
             SHUTTING_DOWN: the daemon stops, or the collection was closed.
         """
-        stream = _Stream(self._engine, request, context, self._send_s_max)
+        stream = _Stream(self._engine, request, context, self._send_s_max, self._read_every_s)
+        self._count += 1
         running = asyncio.ensure_future(stream.run())
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -70,10 +75,14 @@ class Watching:
                 raise shutting_down()
             await running
         finally:
+            self._count -= 1
             stopping.cancel()
             running.cancel()
             # Its end is waited for: a write must not go on under the status that follows.
             await asyncio.gather(running, stopping, return_exceptions=True)
+
+    def _read_every_s(self) -> float:
+        return max(READ_EVERY_S, READ_EVERY_S_PER_WATCHER * self._count)
 
 
 class _Stream:
@@ -85,10 +94,12 @@ class _Stream:
         request: operations_pb2.WatchRequest,
         context: Context,
         send_s_max: float,
+        read_every_s: Callable[[], float],
     ) -> None:
         self._engine = engine
         self._context = context
         self._send_s_max = send_s_max
+        self._read_every_s = read_every_s
         self._collection = collection_name(request.collection)
         self._agent_id = request.agent_id
         self._heartbeat_s = _heartbeat_s(request.heartbeat_s)
@@ -114,7 +125,7 @@ class _Stream:
             await self._send_changes()
             await self._wait()
             if not self._lags:
-                await asyncio.sleep(begun_s + READ_EVERY_S - loop.time())
+                await asyncio.sleep(begun_s + self._read_every_s() - loop.time())
 
     async def _send_changes(self) -> None:
         begun = self._after

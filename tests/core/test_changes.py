@@ -22,13 +22,12 @@ from support.engines import (
     update,
 )
 from totonoe_core import limits
-from totonoe_core.commands import Command, Forget, Merge, Remember, Undo, Update
+from totonoe_core.commands import Command, Forget, Merge, Purge, Remember, Undo, Update
 from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, TotonoeError, Unavailable
 from totonoe_core.queries import Changes, ChangeType, Filter
-from totonoe_core.records import Fields, LinkType, Status, TypedKey
-from totonoe_core.store.collection_file import CollectionFile, Touched
+from totonoe_core.records import LinkType, Status, TypedKey
 
 DEAD = (Status.FORGOTTEN, Status.PURGED)
 
@@ -294,41 +293,11 @@ def test_settings_are_told_without_a_filter(store):
 # -- What is purged
 
 
-def purge_by_hand(store, *ids: str, private: bool = False, known: bool = False) -> None:
-    """What a Purge leaves in the file: empty rows, an operation, and none of the past."""
-    found = {memory.id: memory for memory in store.list()}
-    store.engine.close(WAIT_S)
-    file = CollectionFile(store.file())
-    _, revision, time_us = file.last_numbers()
-    with file.transaction():
-        for memory_id in ids:
-            memory = found[memory_id]
-            tombstone = replace(
-                memory,
-                content="",
-                fields=Fields(private=private),
-                status=Status.PURGED,
-                revision=revision + 1,
-                links=(),
-            )
-            file.put_memory(tombstone, before=None)
-            file._connection.execute(
-                "DELETE FROM image WHERE entity = 'memory' AND key = ?", (str(memory.row),)
-            )
-        rows = [found[memory_id].row for memory_id in ids]
-        touched = Touched(memories=rows, known=rows if known else [])
-        file.put_operation(
-            revision + 1, "op_purge", "anna", "Purge", "so", touched, time_us + 1, None
-        )
-    file.close()
-    store.reopen()
-
-
 def test_of_a_purged_memory_only_its_end_is_told(store):
     one, other = store.save("Shared words."), store.save("Other words.")
     store.apply(update(one, importance=5))
     store.apply(link(one, other))
-    purge_by_hand(store, one)
+    store.apply(Purge("anna", (one,)))
     for agent in ("anna", "ben"):
         assert told(store, 0, agent) == [("created", other), ("purged", one)]
         assert told(store, 0, agent, Filter(tags=("x",))) == [("purged", one)]
@@ -337,7 +306,7 @@ def test_of_a_purged_memory_only_its_end_is_told(store):
 
 def test_purge_of_what_was_always_private_is_told_to_its_agent_only(store):
     one = store.save("Secret words.", private=True)
-    purge_by_hand(store, one, private=True)
+    store.apply(Purge("anna", (one,)))
     assert told(store) == [("purged", one)]
     assert every(store, 0, "ben") == []
 
@@ -345,7 +314,7 @@ def test_purge_of_what_was_always_private_is_told_to_its_agent_only(store):
 def test_purge_of_what_was_public_once_is_told_to_all_without_its_reason(store):
     one = store.save("Shared words.")
     store.apply(update(one, private=True))
-    purge_by_hand(store, one, private=True, known=True)
+    store.apply(Purge("anna", (one,), "so"))
     assert told(store) == told(store, agent="ben") == [("purged", one)]
     assert every(store)[0].operation.reason == "so"
     (only,) = every(store, 0, "ben")
@@ -369,7 +338,8 @@ def command_by(random: Random, step: int, agent: str, ids: list[tuple[str, str]]
     if kind == 3:
         return update(memory_id, agent=owner, content=f"New text {step}.", force=True)
     if kind == 4:
-        return forget(memory_id, agent=owner)
+        purges = random.random() < 0.3
+        return Purge(owner, (memory_id,)) if purges else forget(memory_id, agent=owner)
     if kind == 5:
         return link(memory_id, other, agent=owner)
     if kind == 6:
@@ -400,7 +370,7 @@ def test_followers_from_anywhere_end_with_what_a_list_shows(store, seed):
             one = random.choice(agents)
             follow(held[one], every(store, at[one], one))
             at[one] = store.revision
-    assert {Remember, Update, Forget, Undo} <= done
+    assert {Remember, Update, Forget, Undo, Purge} <= done
     for agent in agents:
         assert follow(held[agent], every(store, at[agent], agent)) == listed(store, agent)
         assert follow({}, every(store, 0, agent)) == listed(store, agent)

@@ -113,6 +113,10 @@ class Ledger:
             superseded_by="",
             revision=operation.revision,
         )
+        if before.fields.private and not all(
+            one.fields.private for one in self.rows.history.memory_versions(before.row)
+        ):
+            operation.touched.known.append(before.row)
         version_count = self.file.purge.empty(tombstone)
         self.index.set_status(self.slot_of(before), Status.PURGED)
         if before.row not in operation.touched.memories:
