@@ -16,7 +16,7 @@ from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
 from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
 from totonoe_core.index.selection import Selection
 from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Memory, Status, TypedKey
+from totonoe_core.records import Fields, Memory, Status, TimeRange, TypedKey
 from totonoe_core.text.normalize import refusing_hash
 
 
@@ -70,7 +70,7 @@ def test_slot_is_seen_after_publish_and_not_before(index: CollectionIndex) -> No
 def test_status_change_waits_for_publish_but_not_for_the_writer(index: CollectionIndex) -> None:
     slot = add(index, memory(1))
     index.publish()
-    index.set_status(slot, Status.FORGOTTEN)
+    index.set_status(slot, Status.FORGOTTEN, NOON + 5)
     assert seen(index) == [1]
     writer = index.arrays.writer_view()
     live = Selection(writer, pending=index.arrays.pending_status)
@@ -81,6 +81,24 @@ def test_status_change_waits_for_publish_but_not_for_the_writer(index: Collectio
     assert seen(index) == []
     forgotten = Filter(statuses=(Status.FORGOTTEN,))
     assert masks.matching(index, index.view(), forgotten, "anna", DecayPolicy(), NOON)[slot]
+
+
+def test_time_of_a_status_change_is_seen_with_it(index: CollectionIndex) -> None:
+    slot, other = add(index, memory(1)), add(index, memory(2))
+    index.publish()
+    index.set_status(slot, Status.FORGOTTEN, NOON + 5)
+    mark = index.mark()
+    index.set_status(slot, Status.ACTIVE, NOON + 7)
+    index.set_status(other, Status.ACTIVE, NOON + 7)
+    assert index.view().value("updated", slot) == NOON + 1
+    index.rollback(mark)
+    index.publish()
+    assert [index.view().value("updated", one) for one in (slot, other)] == [NOON + 5, NOON + 2]
+    late = Filter(statuses=(Status.FORGOTTEN,), updated=TimeRange(NOON + 5, None))
+    assert masks.matching(index, index.view(), late, "anna", DecayPolicy(), NOON)[slot]
+    index.set_status(slot, Status.FORGOTTEN, NOON + 9)
+    index.publish()
+    assert index.view().value("updated", slot) == NOON + 9, "also where the status stays"
 
 
 def test_update_shows_each_reader_one_version(index: CollectionIndex) -> None:
@@ -117,12 +135,12 @@ def test_rollback_takes_back_to_the_mark_and_no_further(index: CollectionIndex) 
     add(index, memory(1, "changed"), replaces=kept)
     changed_twice = add(index, memory(1, "changed twice"), replaces=index.slot_by_row[1])
     add(index, memory(3, "new"))
-    index.set_status(changed_twice, Status.FORGOTTEN)
+    index.set_status(changed_twice, Status.FORGOTTEN, NOON + 5)
     index.rollback(mark)
     assert [index.slot_by_row.get(row) for row in (1, 2, 3)] == [kept, 1, None]
     assert [index.slot_by_id.get(memory(row).id) for row in (1, 2, 3)] == [kept, 1, None]
     assert len(index.slot_by_row) == 2
-    assert index.arrays.pending_status == {}
+    assert index.arrays.pending_status == index.arrays.pending_updated == {}
     for text in ("changed", "changed twice", "new"):
         assert index.slots_with_text(refusing_hash(text)) == ()
     assert index.slots_with_text(refusing_hash("kept")) == (kept,)

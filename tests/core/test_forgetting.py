@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from support.engines import WAIT_S, Store, forget, link, opened, remember, update
+from support.engines import (
+    EVERY_STATUS,
+    HOUR_US,
+    WAIT_S,
+    Store,
+    forget,
+    link,
+    merge,
+    opened,
+    remember,
+    undo,
+    update,
+)
 from totonoe_core import errors, limits
 from totonoe_core.commands import Forget, Forgotten
 from totonoe_core.queries import NO_FILTER, Filter
-from totonoe_core.records import Status
+from totonoe_core.records import Status, TimeRange
 
 
 @pytest.fixture
@@ -103,3 +116,26 @@ def test_filter_leaves_out_what_is_another_agents(store: Store) -> None:
     store.do(remember("hers", agent="berta", private=True))
     assert meeting(store, NO_FILTER)[1:] == (Forgotten((), (), 0), 0)
     assert meeting(store, NO_FILTER, agent="berta")[2] == 1
+
+
+def test_list_by_updated_time_knows_changes_of_status_alone(store: Store) -> None:
+    """As the rows have it, without opening the collection anew."""
+    ids = [store.save(f"text {number}") for number in range(5)]
+    steps = [
+        forget(ids[0]),
+        replace(remember("text 5"), supersede_ids=(ids[1],)),
+        merge(ids[2], ids[3]),
+        undo(6),
+        merge(ids[2], ids[4]),
+        forget(ids[4]),
+    ]
+    for step in steps:
+        store.clock.now_us += HOUR_US
+        begun_us = store.clock.now_us
+        store.apply(step)
+        late = replace(EVERY_STATUS, updated=TimeRange(begun_us, None))
+        changed = [one.id for one in store.list() if one.updated_us >= begun_us]
+        assert [one.id for one in store.list(where=late)] == changed != [], step
+    found = [one.id for one in store.list(where=late)]
+    store.reopen()
+    assert [one.id for one in store.list(where=late)] == found

@@ -15,6 +15,7 @@ from totonoe_core.records import Kind, StateKind, Status
 
 SEED = 20_241_103
 COUNT = 150
+PARTS = [0.7, 0.1, 0.05, 0.03, 0.02, 0.1]  # of each status, and retired
 
 
 @pytest.fixture
@@ -25,7 +26,9 @@ def arrays(monkeypatch: pytest.MonkeyPatch) -> Arrays:
     made = Arrays(2)
     for _ in range(COUNT):
         values = {
-            "status": rng.choice([*STATUSES.values(), RETIRED], p=[0.7, 0.1, 0.05, 0.05, 0.1]),
+            "status": rng.choice([*STATUSES.values(), RETIRED], p=PARTS),
+                [*STATUSES.values(), RETIRED], p=[0.7, 0.1, 0.05, 0.03, 0.02, 0.1]
+            ),
             "kind": rng.choice([KINDS[Kind.STATE], KINDS[Kind.EVENT]]),
             "state_kind": rng.choice([STATE_KINDS[StateKind.FACT], STATE_KINDS[StateKind.TASK]]),
             "private": rng.integers(2),

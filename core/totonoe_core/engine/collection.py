@@ -2,7 +2,7 @@
 
 apply    check, then the writer's queue; texts without vectors go by the embedder, and a
          calibration by embedder and readers' pool
-check    on the writer's thread, so that it sees what Remember would see
+check    on the writer's thread, so that it sees what Remember would see (`checking`)
 search   in the readers' pool, on what is published
 """
 
@@ -37,20 +37,17 @@ from totonoe_core.commands import (
     Update,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import calibrating, past, reading, tombstones
+from totonoe_core.engine import calibrating, past, reading
 from totonoe_core.engine.caches import forget_cached
+from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
-from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
-from totonoe_core.engine.ledger import Ledger
 from totonoe_core.engine.reads import Reads
-from totonoe_core.engine.remembering import superseded
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
 from totonoe_core.guard.calibration import Fitted
-from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
     Checked,
@@ -59,9 +56,7 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
-from totonoe_core.records import GuardReport
 from totonoe_core.store.reader import ReaderPool
-from totonoe_core.text.normalize import refusing_hash
 
 T = TypeVar("T")
 
@@ -101,6 +96,7 @@ class Collection:
             forget_cached=self._forget_cached,
         )
         self._state = self._writer.loaded()
+        self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.waiters = Waiters(searchers, self._state.revision)
         self._readers = ReaderPool(path, READERS)
         self.reads = Reads(self._state, self._readers, searchers, clock)
@@ -289,60 +285,7 @@ class Collection:
     def check(self, command: Remember) -> Future[Checked]:
         """What Remember would answer now."""
         vector = self._checked("", [command])[0]
-        text = GuardedText(
-            policy=self._state.published.guard,
-            agent_id=command.agent_id,
-            content=command.content,
-            content_hash=refusing_hash(command.content),
-            fields=command.fields,
-            force=command.force,
-        )
-
-        def asked() -> GuardedText:
-            return replace(text, replaced=superseded(Ledger(self._state), command))
-
-        def by_text() -> GuardReport | None:
-            report = Guarding(self._state).by_text(asked(), self._clock())
-            return report or tombstones.refusal(self._state, text, self._clock())
-
-        def by_all(found: Vector, may_ask: bool) -> Checked:
-            self._state.check_dimension(len(found))
-            features = Features.of(command.content, found, self._state.index.tokenizer)
-            guarding = Guarding(self._state, self._judging)
-            report, _ = guarding.by_all(asked(), features, self._clock(), may_ask)
-            if report.duplicate is None:
-                forgotten = tombstones.match(self._state, text, features.canonical, self._clock())
-                report = replace(report, forgotten=forgotten)
-            return self._checked_answer(report)
-
-        def decided(found: Vector) -> Future[Checked]:
-            if self._judging is None:
-                return self._on_writer(lambda: by_all(found, False))
-            judging = self._judging
-
-            def again(first: Future[Checked]) -> Future[Checked]:
-                error = first.exception()
-                if not isinstance(error, NeedsOpinion):
-                    return first
-                return then(
-                    judging.submit(error.pairs),
-                    lambda _: self._on_writer(lambda: by_all(found, False)),
-                )
-
-            return then(settled(self._on_writer(lambda: by_all(found, True))), again)
-
-        def embedded(report: GuardReport | None) -> Future[Checked]:
-            if report is not None:
-                return ready(Checked(self._state.revision, False, report))
-            if vector is not None:
-                return decided(vector)
-            vectors = self._embedder().submit([command.content])
-            return then(vectors, lambda found: decided(found[0]))
-
-        return then(self._on_writer(by_text), embedded)
-
-    def _checked_answer(self, report: GuardReport) -> Checked:
-        return Checked(self._state.revision, report.duplicate is None, report)
+        return self._checking.check(command, vector)
 
     def preview_forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
         """What Forget would answer now."""

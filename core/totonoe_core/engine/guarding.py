@@ -32,7 +32,7 @@ from totonoe_core.records import (
     Verdict,
 )
 from totonoe_core.store.rows import Excerpt
-from totonoe_core.text.normalize import snippet
+from totonoe_core.text.normalize import refusing_hash, snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,19 @@ class GuardedText:
     fields: Fields
     force: bool
     replaced: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, command: Remember, policy: GuardPolicy, replaced: tuple[int, ...]) -> GuardedText:
+        """The text of a Remember."""
+        return cls(
+            policy=policy,
+            agent_id=command.agent_id,
+            content=command.content,
+            content_hash=refusing_hash(command.content),
+            fields=command.fields,
+            force=command.force,
+            replaced=replaced,
+        )
 
 
 class NeedsOpinion(Exception):  # noqa: N818 - not an error: it is decided again in a moment

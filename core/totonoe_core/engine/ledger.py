@@ -86,8 +86,8 @@ class Ledger:
         slot = self.index.slot_by_row[after.row]
         if features is not None:
             self.index.add(after, features, replaces=slot)
-        elif after.status is not before.status:
-            self.index.set_status(slot, after.status)
+        else:
+            self.index.set_status(slot, after.status, after.updated_us)
         if after.row not in operation.touched.memories:
             operation.touched.memories.append(after.row)
         return after
@@ -118,7 +118,7 @@ class Ledger:
         ):
             operation.touched.known.append(before.row)
         version_count = self.file.purge.empty(tombstone)
-        self.index.set_status(self.slot_of(before), Status.PURGED)
+        self.index.set_status(self.slot_of(before), Status.PURGED, operation.now_us)
         if before.row not in operation.touched.memories:
             operation.touched.memories.append(before.row)
         return version_count

@@ -55,15 +55,8 @@ class Remembering:
                 f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
             )
         named = superseded(self._ledger, command)
-        text = GuardedText(
-            policy=self._state.info.guard.with_actions(command.actions),
-            agent_id=command.agent_id,
-            content=command.content,
-            content_hash=refusing_hash(command.content),
-            fields=fields,
-            force=command.force,
-            replaced=named,
-        )
+        policy = self._state.info.guard.with_actions(command.actions)
+        text = GuardedText.of(command, policy, named)
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
             report = tombstones.refusal(self._state, text, operation.now_us)

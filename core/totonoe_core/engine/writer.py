@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -32,16 +31,11 @@ from totonoe_core.engine.futures import fail, settle, shutting_down
 from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, Corruption, ReadOnly, TotonoeError, Unavailable
+from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
+from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.collection_file import Touched
-
-TOUCH_FLUSH_S = 1.0
-_REPLIES_DROPPED_AT_ONCE = 1000
-_UPKEEP_EVERY_US = 60_000_000
-_MAINTAINED_SLOTS = 64
-_DAY_US = 24 * 3600 * 1_000_000
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -113,12 +107,7 @@ class Writer:
         self._embed = embed
         self._maintain = maintain
         self._published = published
-        self._maintained_end = 0
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
-        self._touches: dict[int, None] = {}
-        self._touch_lock = threading.Lock()
-        self._next_flush_s = 0.0
-        self._next_upkeep_us = 0
         self._closing = threading.Event()
         # Between looking at `_closing` and queueing, the thread must not end.
         self._gate = threading.Lock()
@@ -164,9 +153,7 @@ class Writer:
 
     def touch(self, rows: Sequence[int]) -> None:
         """Notes recalled rows; their figures are written within seconds."""
-        with self._touch_lock:
-            if len(self._touches) < limits.PENDING_TOUCHES_MAX:
-                self._touches.update(dict.fromkeys(rows))
+        self._upkeep.touch(rows)
 
     def close(self, timeout_s: float) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
@@ -188,6 +175,7 @@ class Writer:
             return
         self._decider = Decider(state, self._judging)
         self._state = state
+        self._upkeep = Upkeep(state, self._clock, self._maintain, self._purge, self._refused)
         self._loaded.set_result(state)
         try:
             while not (self._closing.is_set() and self._queue.empty()):
@@ -199,7 +187,7 @@ class Writer:
                     # ever, and nothing is written until the collection is opened anew.
                     self._give_up(batch, error)
                     raise
-            self._flush_touches()
+            self._upkeep.flush_touches()
         finally:
             state.file.close()
 
@@ -210,7 +198,7 @@ class Writer:
                 settle(item.future, item.work)
         if groups:
             self._batch(groups)
-        self._upkeep()
+        self._upkeep.run()
 
     def _give_up(self, batch: Sequence[Item], error: BaseException) -> None:
         with self._gate:
@@ -297,15 +285,16 @@ class Writer:
         self._state.forget_past()
         self._forget_cached()
         self._state.file.begin_cleaning()
-        self._clean()
+        self._upkeep.clean()
         return True
 
-    def _clean(self) -> None:
-        """A step of cleaning the file; upkeep goes on where a reader or its size is in the way."""
-        try:
-            self._state.file.clean()
-        except (ReadOnly, Corruption):
-            self.state = "read-only"
+    def _purge(self, command: Purge) -> None:
+        """A purge of the daemon's own, for upkeep."""
+        self._batch([Group([Job("", (command,), [None])])])
+
+    def _refused(self) -> None:
+        """The disk took no write."""
+        self.state = "read-only"
 
     def _ask(self, job: Job, pairs: Sequence[Pair]) -> None:
         """Has a judge asked; the job comes back with its answer or at the deadline."""
@@ -420,65 +409,6 @@ class Writer:
                 futures = [] if item is None else [item.future]
             for future in futures:
                 fail(future, error)
-
-    def _upkeep(self) -> None:
-        """Between batches: access figures, upkeep, and replay answers past their time."""
-        # Not with every batch: a flush is a commit of its own, and what is due for maintenance
-        # is found out by looking at every slot.
-        end = self._state.index.arrays.end
-        idle = time.monotonic() >= self._next_flush_s
-        if idle:
-            self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
-            self._flush_touches()
-            if self._state.file.to_clean:
-                self._clean()
-        if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
-            self._maintained_end = end
-            self._maintain(self._state)
-        now_us = self._clock()
-        if now_us < self._next_upkeep_us:
-            return
-        self._next_upkeep_us = now_us + _UPKEEP_EVERY_US
-        before_us = now_us - limits.REPLAY_KEPT_S * 1_000_000
-        try:
-            with self._state.file.transaction():
-                self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
-        except ReadOnly:
-            self.state = "read-only"
-        self._retain(now_us)
-
-    def _retain(self, now_us: int) -> None:
-        """Purges what has been forgotten for longer than the collection keeps it."""
-        state = self._state
-        days = state.info.retention.purge_forgotten_days
-        if not days:
-            return
-        before_us = now_us - int(days * _DAY_US)
-        with state.file.reading():
-            ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
-        if ids:
-            command = Purge("", tuple(ids), "retention", by_retention=True)
-            self._batch([Group([Job("", (command,), [None])])])
-
-    def _flush_touches(self) -> None:
-        with self._touch_lock:
-            rows, self._touches = list(self._touches), {}
-        if not rows:
-            return
-        index = self._state.index
-        view = index.view()
-        figures = []
-        for row in rows:
-            slot = index.slot_by_row.get(row)
-            if slot is not None and slot < view.count:
-                last_us = int(view.value("last_access", slot))
-                figures.append((row, last_us, int(view.value("access_count", slot))))
-        try:
-            with self._state.file.transaction():
-                self._state.file.put_access(figures)
-        except ReadOnly:
-            self.state = "read-only"
-            self.touch(rows)
 
 
 def _size(item: Item) -> int:

@@ -5,15 +5,15 @@
 
 Only the writer thread appends, publishes or takes back. A slot's vector, tokens and
 fields never change: an update appends a new slot and retires the old one. What does
-change in place is `status` (on publish), `replaced_by`, `last_access` and `access_count`. What is
-purged alone is overwritten (`empty`), when its status hides it.
+change in place is `status` and `updated` (on publish), `replaced_by`, `last_access` and
+`access_count`. What is purged alone is overwritten (`empty`), when its status hides it.
 
 A reader sees each memory once, whatever is published beside it: a slot counts until the
 one in `replaced_by` is within the reader's view (`masks.of_status`).
 
-A status change waits in `pending_status` until `publish`, so that readers see an
-operation whole and only when it is on disk, while later requests of the same batch
-already see it (`mask` takes `pending=True` for the writer).
+A status change waits in `pending_status` until `publish`, its time in `pending_updated`, so that
+readers see an operation whole and only when it is on disk, while later requests of the same batch
+already see it (`Selection` takes what is pending).
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ class Arrays:
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.pending_status: dict[int, int] = {}
+        self.pending_updated: dict[int, int] = {}
         self.revived: list[int] = []
         self.purged: list[int] = []
         self._chunks: tuple[Chunk, ...] = (Chunk(dimension),)
@@ -298,6 +299,9 @@ class Arrays:
             column[at] = status
         self._live_count = live_count
         self.pending_status.clear()
+        for slot, updated_us in self.pending_updated.items():
+            self._chunks[slot // CHUNK].columns["updated"][slot % CHUNK] = updated_us
+        self.pending_updated.clear()
 
     def _active_from(self, first: int) -> int:
         """ACTIVE slots from one on, by their columns."""

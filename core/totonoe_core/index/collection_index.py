@@ -30,6 +30,9 @@ from totonoe_core.records import Fields, Memory, Status, TypedKey
 from totonoe_core.text.normalize import canonical_hash, fold_space
 from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
 
+Mark = tuple[int, dict[int, int], dict[int, int]]
+"""First slot that is not written yet, and the changes that wait for `publish`."""
+
 
 def text_hash(content_hash: bytes) -> int:
     """The 64 bits of a content hash that the arrays keep; they nominate, never decide."""
@@ -159,9 +162,11 @@ class CollectionIndex:
         self._unpublished.append(memory)
         return slot
 
-    def set_status(self, slot: int, status: Status) -> None:
-        """Changes a slot's status on publish."""
-        self.arrays.pending_status[slot] = STATUSES[status]
+    def set_status(self, slot: int, status: Status, updated_us: int) -> None:
+        """Changes a slot's status, which may be the same, and when it was updated, on publish."""
+        if self.arrays.status(slot) != STATUSES[status]:
+            self.arrays.pending_status[slot] = STATUSES[status]
+        self.arrays.pending_updated[slot] = updated_us
 
     def set_access(self, slot: int, last_us: int, count: int) -> None:
         """Sets the access figures of a slot that is not published yet. Writer only."""
@@ -181,13 +186,14 @@ class CollectionIndex:
         """Slots that may hold the value of a typed key: equal hash."""
         return self._slots_by_key.slots(key_hash(key))
 
-    def mark(self) -> tuple[int, dict[int, int]]:
+    def mark(self) -> Mark:
         """Where the writer stands, for `rollback`."""
-        return self.arrays.end, dict(self.arrays.pending_status)
+        arrays = self.arrays
+        return arrays.end, dict(arrays.pending_status), dict(arrays.pending_updated)
 
-    def rollback(self, mark: tuple[int, dict[int, int]]) -> None:
+    def rollback(self, mark: Mark) -> None:
         """Takes back every slot and status change since the mark."""
-        end, pending = mark
+        end, pending_status, pending_updated = mark
         view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
             memory = self._unpublished.pop()
@@ -203,8 +209,12 @@ class CollectionIndex:
                 self.slot_by_row[memory.row] = earlier
                 self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
-        self.arrays.pending_status.clear()
-        self.arrays.pending_status.update(pending)
+        for held, before in (
+            (self.arrays.pending_status, pending_status),
+            (self.arrays.pending_updated, pending_updated),
+        ):
+            held.clear()
+            held.update(before)
 
     def slot_in_view(self, row: int, view: View) -> int:
         """Newest slot of a row within a reader's view, or -1. Slow: for the rare race."""

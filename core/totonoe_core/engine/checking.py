@@ -1,0 +1,113 @@
+"""Check: what a Remember would answer, on the way that a Remember goes; nothing is changed.
+
+writer   equal text, tombstones      then the embedder, if no vector was given
+writer   all layers of the guard     then a judge, if one should be asked, and once more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.clock import Clock
+from totonoe_core.commands import Remember
+from totonoe_core.embedding import EmbeddingService
+from totonoe_core.engine import tombstones
+from totonoe_core.engine.futures import ready, settled, then
+from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
+from totonoe_core.engine.ledger import Ledger
+from totonoe_core.engine.remembering import superseded
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.index.collection_index import Features
+from totonoe_core.judging import JudgingService
+from totonoe_core.queries import Checked
+from totonoe_core.records import GuardReport
+
+Vector = NDArray[np.float32]
+T = TypeVar("T")
+
+
+class OnWriter(Protocol):
+    """Has work done on the writer's thread."""
+
+    def __call__(self, work: Callable[[], T]) -> Future[T]:
+        """The future of what the work returns."""
+        ...
+
+
+class Checking:
+    """Checks on one collection. Safe from any thread.
+
+    `embedder()` is the service that makes the collection's vectors, or raises.
+    """
+
+    def __init__(
+        self,
+        state: CollectionState,
+        judging: JudgingService | None,
+        clock: Clock,
+        embedder: Callable[[], EmbeddingService],
+        on_writer: OnWriter,
+    ) -> None:
+        self._state = state
+        self._judging = judging
+        self._clock = clock
+        self._embedder = embedder
+        self._on_writer = on_writer
+
+    def check(self, command: Remember, vector: Vector | None) -> Future[Checked]:
+        """What Remember would answer now; `vector` is the one that was given with it."""
+
+        def embedded(report: GuardReport | None) -> Future[Checked]:
+            if report is not None:
+                return ready(Checked(self._state.revision, False, report))
+            if vector is not None:
+                return self._decided(command, vector)
+            vectors = self._embedder().submit([command.content])
+            return then(vectors, lambda found: self._decided(command, found[0]))
+
+        return then(self._on_writer(lambda: self._by_text(command)), embedded)
+
+    def _decided(self, command: Remember, vector: Vector) -> Future[Checked]:
+        judging = self._judging
+        if judging is None:
+            return self._on_writer(lambda: self._by_all(command, vector, False))
+
+        def again(first: Future[Checked]) -> Future[Checked]:
+            error = first.exception()
+            if not isinstance(error, NeedsOpinion):
+                return first
+            return then(
+                judging.submit(error.pairs),
+                lambda _: self._on_writer(lambda: self._by_all(command, vector, False)),
+            )
+
+        return then(settled(self._on_writer(lambda: self._by_all(command, vector, True))), again)
+
+    # -- On the writer's thread
+
+    def _text(self, command: Remember) -> GuardedText:
+        policy = self._state.info.guard.with_actions(command.actions)
+        replaced = superseded(Ledger(self._state), command)
+        return GuardedText.of(command, policy, replaced)
+
+    def _by_text(self, command: Remember) -> GuardReport | None:
+        text, now_us = self._text(command), self._clock()
+        report = Guarding(self._state).by_text(text, now_us)
+        return report or tombstones.refusal(self._state, text, now_us)
+
+    def _by_all(self, command: Remember, vector: Vector, may_ask: bool) -> Checked:
+        state, now_us = self._state, self._clock()
+        state.check_dimension(len(vector))
+        text = self._text(command)
+        features = Features.of(command.content, vector, state.index.tokenizer)
+        report, _ = Guarding(state, self._judging).by_all(text, features, now_us, may_ask)
+        if report.duplicate is None:
+            forgotten = tombstones.match(state, text, features.canonical, now_us)
+            report = replace(report, forgotten=forgotten)
+        return Checked(state.revision, report.duplicate is None, report)

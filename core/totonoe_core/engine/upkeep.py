@@ -1,0 +1,122 @@
+"""What the writer does between batches: access figures, retention, what is past its time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from totonoe_core import limits
+from totonoe_core.clock import Clock
+from totonoe_core.commands import Purge
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import Corruption, ReadOnly
+
+TOUCH_FLUSH_S = 1.0
+_REPLIES_DROPPED_AT_ONCE = 1000
+_EVERY_US = 60_000_000
+_MAINTAINED_SLOTS = 64
+_DAY_US = 24 * 3600 * 1_000_000
+
+
+class Upkeep:
+    """The upkeep of one collection. On its writer thread, but for `touch`.
+
+    `maintain(state)` is told now and then that there may be something to bring up to date;
+    `purge(command)` carries out a Purge of the daemon's own; `refused()` is told that the disk took
+    no write.
+    """
+
+    def __init__(
+        self,
+        state: CollectionState,
+        clock: Clock,
+        maintain: Callable[[CollectionState], None],
+        purge: Callable[[Purge], None],
+        refused: Callable[[], None],
+    ) -> None:
+        self._state = state
+        self._clock = clock
+        self._maintain = maintain
+        self._purge = purge
+        self._refused = refused
+        self._maintained_end = 0
+        self._touches: dict[int, None] = {}
+        self._touch_lock = threading.Lock()
+        self._next_flush_s = 0.0
+        self._next_us = 0
+
+    def touch(self, rows: Iterable[int]) -> None:
+        """Notes recalled rows, at most PENDING_TOUCHES_MAX and those of one answer. Any thread."""
+        with self._touch_lock:
+            if len(self._touches) < limits.PENDING_TOUCHES_MAX:
+                self._touches.update(dict.fromkeys(rows))
+
+    def run(self) -> None:
+        """Whatever is due."""
+        # Not with every batch: a flush is a commit of its own, and what is due for maintenance
+        # is found out by looking at every slot.
+        end = self._state.index.arrays.end
+        idle = time.monotonic() >= self._next_flush_s
+        if idle:
+            self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
+            self.flush_touches()
+            if self._state.file.to_clean:
+                self.clean()
+        if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
+            self._maintained_end = end
+            self._maintain(self._state)
+        now_us = self._clock()
+        if now_us < self._next_us:
+            return
+        self._next_us = now_us + _EVERY_US
+        before_us = now_us - limits.REPLAY_KEPT_S * 1_000_000
+        try:
+            with self._state.file.transaction():
+                self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
+        except ReadOnly:
+            self._refused()
+        self._retain(now_us)
+
+    def clean(self) -> None:
+        """A step of cleaning the file after a purge.
+
+        Where a reader or its size is in the way, later steps go on.
+        """
+        try:
+            self._state.file.clean()
+        except (ReadOnly, Corruption):
+            self._refused()
+
+    def _retain(self, now_us: int) -> None:
+        """Purges what has been forgotten for longer than the collection keeps it."""
+        state = self._state
+        days = state.info.retention.purge_forgotten_days
+        if not days:
+            return
+        before_us = now_us - int(days * _DAY_US)
+        with state.file.reading():
+            ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
+        if ids:
+            self._purge(Purge("", tuple(ids), "retention", by_retention=True))
+
+    def flush_touches(self) -> None:
+        """Writes the access figures of what was recalled; what the disk refuses is kept."""
+        with self._touch_lock:
+            rows, self._touches = list(self._touches), {}
+        if not rows:
+            return
+        index = self._state.index
+        view = index.view()
+        figures = []
+        for row in rows:
+            slot = index.slot_by_row.get(row)
+            if slot is not None and slot < view.count:
+                last_us = int(view.value("last_access", slot))
+                figures.append((row, last_us, int(view.value("access_count", slot))))
+        try:
+            with self._state.file.transaction():
+                self._state.file.put_access(figures)
+        except ReadOnly:
+            self._refused()
+            self.touch(rows)
