@@ -21,6 +21,7 @@ from support.engines import (
     unlink,
     update,
 )
+from support.timelines import bare
 from totonoe_core import limits
 from totonoe_core.commands import Command, Forget, Merge, Purge, Remember, Undo, Update
 from totonoe_core.engine.recent import RecentOperations
@@ -71,13 +72,14 @@ def follow(held: dict, changes) -> dict:
                 assert one.type in (ChangeType.FORGOTTEN, ChangeType.PURGED)
                 held.pop(one.memory_id, None)
             else:
-                held[one.memory_id] = one.memory
+                # That what took its place is hidden or shown later is no change of the memory.
+                held[one.memory_id] = replace(one.memory, superseded_by="")
     return held
 
 
 def listed(store, agent) -> dict:
     return {
-        memory.id: replace(memory, links=(), vector=b"", last_access_us=None, access_count=0)
+        memory.id: replace(bare(memory, set()), vector=b"")
         for memory in store.list(agent, EVERY_STATUS)
         if memory.status not in DEAD
     }

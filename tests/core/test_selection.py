@@ -27,8 +27,6 @@ def arrays(monkeypatch: pytest.MonkeyPatch) -> Arrays:
     for _ in range(COUNT):
         values = {
             "status": rng.choice([*STATUSES.values(), RETIRED], p=PARTS),
-                [*STATUSES.values(), RETIRED], p=[0.7, 0.1, 0.05, 0.03, 0.02, 0.1]
-            ),
             "kind": rng.choice([KINDS[Kind.STATE], KINDS[Kind.EVENT]]),
             "state_kind": rng.choice([STATE_KINDS[StateKind.FACT], STATE_KINDS[StateKind.TASK]]),
             "private": rng.integers(2),

@@ -170,6 +170,7 @@ class Timeline:
 
 
 def bare(memory: Memory, visible: set[str]) -> Memory:
-    """A memory without figures of access, and with links to visible ends only."""
+    """A memory without figures of access, that names visible ones only."""
     links = tuple(one for one in memory.links if one.target_id in visible)
-    return replace(memory, links=links, last_access_us=None, access_count=0)
+    by = memory.superseded_by if memory.superseded_by in visible else ""
+    return replace(memory, links=links, superseded_by=by, last_access_us=None, access_count=0)

@@ -7,28 +7,30 @@ of all statuses but FORGOTTEN shows it. So that this holds whatever is hidden me
   is told is what it was right after the operation.
 - One that the agent could see before an operation and not after it (forgotten, or made private)
   is told as FORGOTTEN, by its id alone. It was in sight before, so the id says nothing new.
-- Of an operation whose memories the agent cannot see now, or could not see before it, neither id
-  nor reason are told: it is in no list of operations either.
+- Of the operation itself as much is told as in a list of operations (`engine/operations.py`).
 - Of a purged memory nothing is left but PURGED with its id, at the purge. Other agents' that
   were private from first to last are not told: their tombstones say `private`, and the operation
   names those that were public once (`Touched.known`).
+- What a memory names (evidence, what took its place) is told as it may be seen then: that such a
+  one is hidden or shown later is no change of the memory.
 - A link is told if both ends are in sight, then and now; links of a purged memory go with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from totonoe_core import limits
-from totonoe_core.commands import OperationInfo
 from totonoe_core.engine.ledger import DEAD
+from totonoe_core.engine.operations import counts, info_of, pairs_of
 from totonoe_core.engine.recent import DecodedLink, DecodedOperation
+from totonoe_core.engine.sight import Sight, may_see, sees_episode
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import OutOfRange
 from totonoe_core.filters import matches
 from totonoe_core.queries import Change, Changes, ChangeType, Filter, LinkChange, MemoryChange
-from totonoe_core.records import Link, LinkType, Memory, Status
+from totonoe_core.records import Link, Memory, Status
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 from totonoe_core.store.reader import Rows
@@ -58,8 +60,8 @@ def changes(
     with rows.snapshot():
         found = list(_operations(state, rows, after_revision, last))
         undone_by = rows.history.undone_by([one.row.revision for one in found])
-        sight = _Sight(state, rows, agent_id, where)
-        told = [sight.change(one, undone_by.get(one.row.revision, 0)) for one in found]
+        reader = _Reader(state, rows, agent_id, where)
+        told = [reader.change(one, undone_by.get(one.row.revision, 0)) for one in found]
     revision = found[-1].row.revision if found else last
     return Changes(revision, tuple(one for one in told if one is not None))
 
@@ -91,7 +93,7 @@ def _operations(
 def _decoded(rows: Rows, row: OperationRow) -> DecodedOperation:
     """One operation with what it changed."""
     touched = Touched.loads(row.touched)
-    pairs = _pairs(touched.links)
+    pairs = pairs_of(touched.links)
     ends = (end for source, target, _ in pairs for end in (source, target))
     wanted = list(dict.fromkeys((*touched.memories, *ends)))
     after = {
@@ -121,20 +123,10 @@ def _decoded(rows: Rows, row: OperationRow) -> DecodedOperation:
         if link is not None:
             link = replace(link, target_id=after[target].id)
             links.append(DecodedLink(source, target, link, removed))
-    return DecodedOperation(row, touched, before, after, tuple(links))
+    return DecodedOperation(row, touched, before, after, tuple(pairs), tuple(links))
 
 
-def _pairs(links: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, LinkType]]:
-    """Each touched pair once, in the direction in which it was touched first."""
-    found: dict[tuple[int, int, LinkType], None] = {}
-    for source, target, name in links:
-        type_ = LinkType(name)
-        if (target, source, type_.inverse) not in found:
-            found[source, target, type_] = None
-    return list(found)
-
-
-class _Sight:
+class _Reader:
     """What one agent may see of operations, and wants to."""
 
     def __init__(
@@ -144,72 +136,68 @@ class _Sight:
         self._agent_id = agent_id
         self._where = where
         self._decay = state.published.decay
-        self._index = state.index
-        self._view = state.index.arrays.view()
-        self._agent = state.index.arrays.agents.find(agent_id)
+        self._sight = Sight(state.index, rows, agent_id)
 
     def change(self, one: DecodedOperation, undone_by: int) -> Change | None:
         """The operation as the agent may see it; `None`: nothing of it."""
         time_us = one.row.time_us
-        memories = []
-        shown = []
-        for row in dict.fromkeys(one.touched.memories):
-            before, after = one.before.get(row), one.after.get(row)
-            if after is None:
-                continue
-            told = self._memory(one, row, time_us)
-            if told is not None:
-                memories.append(told)
-            if self._may_see(before or after) and self._visible_now(row):
-                shown.append(after.id)
+        touched = tuple(dict.fromkeys(one.touched.memories))
+        memories = [
+            told
+            for row in touched
+            if row in one.after and (told := self._memory(one, row, time_us)) is not None
+        ]
         links = [link for link in one.links if self._sees_link(one, link)]
-        episode_ids = self._episodes(one)
+        episode_ids = tuple(
+            episode_id
+            for episode_id in dict.fromkeys(one.touched.episodes)
+            if sees_episode(self._rows, episode_id, self._agent_id)
+        )
         settings = one.touched.settings
         wanted = [link for link in links if self._wants_link(one, link, time_us)]
         if not (memories or wanted or (self._where is None and (settings or episode_ids))):
             return None
-        is_open = bool(shown or links or episode_ids or settings)
-        info = OperationInfo(
-            revision=one.row.revision,
-            operation_id=one.row.operation_id if is_open else "",
-            agent_id=one.row.agent_id,
-            kind=one.row.kind,
-            reason=one.row.reason if is_open else "",
-            time_us=time_us,
-            memory_ids=tuple(shown[: limits.IDS_PER_REQUEST_MAX]),
-            episode_ids=episode_ids,
-            link_count=len(links),
-            settings=settings,
-            undoes=one.row.undoes or 0,
-            undone_by=undone_by,
-        )
+        ends = {row for pair in one.pairs for row in pair[:2]}
+        counting = {row for row in ends.union(touched) if self._counts(one, row)}
+        memory_ids = self._ids(one, [row for row in touched if row in counting])
+        link_count = sum(counting.issuperset(pair[:2]) for pair in one.pairs)
+        info = info_of(one.row, one.touched, undone_by, memory_ids, episode_ids, link_count)
         told_links = (
             LinkChange(one.after[link.source].id, link.link, link.removed) for link in wanted
         )
         return Change(info, tuple(memories), tuple(told_links))
 
+    def _counts(self, one: DecodedOperation, row: int) -> bool:
+        seen_now = self._sight.sees(row)
+        return counts(seen_now, one.before.get(row), one.after.get(row), self._agent_id)
+
+    def _ids(self, one: DecodedOperation, wanted: Sequence[int]) -> list[str]:
+        """Ids of rows; those of what was purged since are all that is left of it."""
+        purged = self._rows.memories([row for row in wanted if row not in one.after])
+        return [(one.after.get(row) or purged[row]).id for row in wanted]
+
     def _memory(self, one: DecodedOperation, row: int, time_us: int) -> MemoryChange | None:
         before, after = one.before.get(row), one.after[row]
         if after.status is Status.PURGED:
-            told = self._may_see(after) or row in one.touched.known
+            told = may_see(after, self._agent_id) or row in one.touched.known
             return MemoryChange(ChangeType.PURGED, after.id, None) if told else None
-        if before is not None and not self._may_see(before):
+        if before is not None and not may_see(before, self._agent_id):
             before = None
         was_there = before is not None and before.status not in DEAD
-        is_there = self._may_see(after) and after.status not in DEAD
+        is_there = may_see(after, self._agent_id) and after.status not in DEAD
         if not is_there:
             if was_there and self._wanted(before, time_us):
                 return MemoryChange(ChangeType.FORGOTTEN, after.id, None)
             return None
-        if not self._visible_now(row):
+        if not self._sight.sees(row):
             return None
         if not (self._wanted(after, time_us) or (was_there and self._wanted(before, time_us))):
             return None
-        return MemoryChange(_type(before, after), after.id, after)
+        return MemoryChange(_type(before, after), after.id, self._sight.told(after))
 
     def _sees_link(self, one: DecodedOperation, link: DecodedLink) -> bool:
         return all(
-            self._may_see(one.after[end]) and self._visible_now(end)
+            may_see(one.after[end], self._agent_id) and self._sight.sees(end)
             for end in (link.source, link.target)
         )
 
@@ -219,36 +207,10 @@ class _Sight:
         )
         return any(self._wanted(end, time_us) for end in ends)
 
-    def _episodes(self, one: DecodedOperation) -> tuple[str, ...]:
-        """Touched episodes that the agent may see; one taken away later is left out before."""
-        if not one.touched.episodes:
-            return ()
-        gone = self._rows.history.episode_images(one.row.revision)
-        found = []
-        for episode_id in dict.fromkeys(one.touched.episodes):
-            episode = self._rows.episode(episode_id) or gone.get(episode_id)
-            if episode is not None and not (episode.private and episode.agent_id != self._agent_id):
-                found.append(episode_id)
-        return tuple(found)
-
     def _wanted(self, memory: Memory | None, time_us: int) -> bool:
         if memory is None or self._where is None:
             return memory is not None
         return matches(memory, self._where, self._decay, time_us)
-
-    def _may_see(self, memory: Memory) -> bool:
-        return not memory.fields.private or memory.agent_id == self._agent_id
-
-    def _visible_now(self, row: int) -> bool:
-        """From the columns; what lies in none yet or no more is read from the file."""
-        slot = self._index.slot_by_row.get(row)
-        if slot is not None and slot < self._view.count:
-            chunk, at = self._view.chunk_of(slot)
-            # A slot whose write is undone may be another memory's meanwhile.
-            if chunk.columns["row"][at] == row:
-                return not chunk.columns["private"][at] or chunk.columns["agent"][at] == self._agent
-        memory = self._rows.memories([row]).get(row)
-        return memory is not None and self._may_see(memory)
 
 
 def _type(before: Memory | None, after: Memory) -> ChangeType:

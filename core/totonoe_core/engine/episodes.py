@@ -19,6 +19,7 @@ from typing import NamedTuple
 from totonoe_core import ids, limits, plain
 from totonoe_core.commands import CreateEpisode, DeleteEpisode, EpisodeDeleted, EpisodeMade
 from totonoe_core.engine.ledger import Ledger, Operation
+from totonoe_core.engine.sight import may_see, may_see_episode
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import InvalidArgument, NotFound
 from totonoe_core.queries import EpisodePage, EpisodeRead
@@ -127,7 +128,7 @@ def page(
 
 def _visible(rows: Rows, episode_id: str, agent_id: str) -> Episode:
     episode = rows.episode(episode_id)
-    if episode is None or (episode.private and episode.agent_id != agent_id):
+    if episode is None or not may_see_episode(episode, agent_id):
         raise NotFound("EPISODE_NOT_FOUND", kind="episode", name=episode_id)
     return episode
 
@@ -196,7 +197,7 @@ class _Heads:
         # A slot whose write is undone may be another memory's when its row is read.
         if memory.id != memory_id or memory.status is Status.PURGED:
             return False
-        return not memory.fields.private or memory.agent_id == self._agent_id
+        return may_see(memory, self._agent_id)
 
     def _head(self, memory_id: str) -> _Place | None:
         """Where an id that was looked up leads to; `None`: the agent sees no such memory."""

@@ -11,6 +11,7 @@ from totonoe_core import limits
 from totonoe_core.commands import Forget, Forgotten
 from totonoe_core.engine import reading
 from totonoe_core.engine.ledger import DEAD, Ledger, Operation, expected_of
+from totonoe_core.engine.sight import Sight
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import InvalidArgument, NotFound
 from totonoe_core.index import masks
@@ -26,14 +27,13 @@ class Forgetting:
         self._ledger = ledger
 
     def forget(self, operation: Operation, command: Forget) -> Forgotten:
-        """Hides memories and takes their links away."""
+        """Hides memories and takes their links away; those to what is hidden uncounted."""
         forgotten = self.preview(command)
-        unlinked = 0
         for shown in forgotten.memories:
             before = self._ledger.by_row(shown.row)
-            unlinked += self._ledger.delete_links(operation, before)
+            self._ledger.delete_links(operation, before)
             self._ledger.replace(operation, before, replace(before, status=Status.FORGOTTEN))
-        return replace(forgotten, unlinked_count=unlinked)
+        return forgotten
 
     def preview(self, command: Forget) -> Forgotten:
         """What a Forget would hide.
@@ -55,7 +55,8 @@ class Forgetting:
                 memories.append(self._ledger.shown(found, command.agent_id))
         if missing and len(command.ids) == 1:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
-        return Forgotten(tuple(memories), tuple(missing), _pairs(self._ledger.rows, seen))
+        sight = Sight(self._ledger.index, self._ledger.rows, command.agent_id)
+        return Forgotten(tuple(memories), tuple(missing), _pairs(self._ledger.rows, seen, sight))
 
 
 def meeting(
@@ -90,17 +91,19 @@ def meeting(
         "",
         now_us,
     )
-    unlinked = _pairs(rows, (memory.row for memory in page.memories))
+    sight = Sight(state.index, rows, agent_id)
+    unlinked = _pairs(rows, (memory.row for memory in page.memories), sight)
     memories = tuple(replace(memory, vector=b"") for memory in page.memories)
     count = max(len(memories), int(np.count_nonzero(mask)))
     return page.revision, Forgotten(memories, (), unlinked), count
 
 
-def _pairs(rows: Rows, ends: Iterable[int]) -> int:
-    """How many links some memories have, each pair counted once."""
+def _pairs(rows: Rows, ends: Iterable[int], sight: Sight) -> int:
+    """How many links some memories have that the agent may see, each pair counted once."""
     pairs = {
         min((row, target, link.type), (target, row, link.type.inverse))
         for row, links in rows.links(ends).items()
         for target, link in links
+        if sight.sees(target)
     }
     return len(pairs)

@@ -11,8 +11,9 @@ from typing import cast
 from totonoe_core import limits, plain
 from totonoe_core.commands import OperationInfo
 from totonoe_core.engine import paging
-from totonoe_core.engine.operations import may_see, operation_infos
+from totonoe_core.engine.operations import operation_infos
 from totonoe_core.engine.past import Past
+from totonoe_core.engine.sight import Sight, may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound
 from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Version
@@ -67,6 +68,7 @@ class _Told:
         self._rows = rows
         self._memory = memory
         self._agent_id = agent_id
+        self._sight = Sight(state.index, rows, agent_id)
         self._linked: dict[int, list[LinkVersion]] = defaultdict(list)
         self._unlinked: dict[int, list[LinkVersion]] = defaultdict(list)
         links = rows.history.link_versions(memory.row)
@@ -108,7 +110,7 @@ class _Told:
         infos = dict(
             zip(
                 (one.revision for one in made),
-                operation_infos(self._state, self._rows, made, self._agent_id, self._memory.row),
+                operation_infos(self._state, self._rows, made, self._agent_id, of_seen=True),
                 strict=True,
             )
         )
@@ -119,10 +121,11 @@ class _Told:
             if info is None or not (memory or linked or unlinked):
                 continue
             changed: tuple[str, ...] = ()
-            if memory is not None and was is not None and may_see(was, self._agent_id):
-                changed = _changed(was, memory)
-            shown = None if memory is None else replace(memory, vector=b"")
-            out.append(Version(info, shown, changed, linked, unlinked))
+            if memory is not None:
+                memory = replace(self._sight.told(memory), vector=b"")
+                if was is not None and may_see(was, self._agent_id):
+                    changed = _changed(self._sight.told(was), memory)
+            out.append(Version(info, memory, changed, linked, unlinked))
         return out
 
     def _links(self, at: int) -> tuple[tuple[Link, ...], tuple[Link, ...]]:

@@ -182,13 +182,12 @@ class Ledger:
     ) -> None:
         operation.touched.links.append((source_row, target_row, type_.value))
 
-    def delete_links(self, operation: Operation, memory: Memory) -> int:
-        """Takes every link of a memory away, on both sides; says how many pairs."""
+    def delete_links(self, operation: Operation, memory: Memory) -> None:
+        """Takes every link of a memory away, on both sides."""
         # Read now: an earlier step of the operation may have taken one away.
         links = self.rows.links([memory.row])[memory.row]
         for target_row, link in links:
             self.delete_link_pair(operation, memory, target_row, link)
-        return len(links)
 
     def check_link_room(self, field: str, memory: Memory) -> None:
         """Raises `InvalidArgument` if a memory holds all the links that one may."""

@@ -16,6 +16,7 @@ from totonoe_core import limits, merge
 from totonoe_core.commands import Merge, Merged
 from totonoe_core.engine.guarding import GuardedText, Guarding
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_live, check_state
+from totonoe_core.engine.sight import may_see
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.index.collection_index import Features, same_key
 from totonoe_core.records import GuardReport, Link, LinkType, Memory, Status
@@ -155,8 +156,7 @@ class Merging:
             earlier = self._ledger.rows.superseded_by(one.id, left)
             left -= len(earlier)
             for memory in earlier:
-                hidden = memory.fields.private and memory.agent_id != agent_id
-                if memory.status is Status.SUPERSEDED and not hidden:
+                if memory.status is Status.SUPERSEDED and may_see(memory, agent_id):
                     self._ledger.supersede(operation, memory, keep.id)
 
     def _move_links(
@@ -174,8 +174,7 @@ class Merging:
         others = ledger.rows.memories([target for row in links for target, _ in links[row]])
 
         def counted(row: int) -> bool:
-            other = others[row]
-            return not other.fields.private or other.agent_id == agent_id
+            return may_see(others[row], agent_id)
 
         gone: dict[_PairKey, tuple[Memory, int, Link]] = {}
         for one in (keep, *removed):

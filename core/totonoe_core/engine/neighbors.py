@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from totonoe_core import limits
 from totonoe_core.association import spread
 from totonoe_core.engine.ledger import DEAD
+from totonoe_core.engine.sight import Sight, may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound
 from totonoe_core.queries import Neighbor, Neighborhood, NeighborsQuery
@@ -27,7 +28,7 @@ def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neig
         if found is None:
             raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=memory_id)
         row_of[found.id] = found.row
-    seen = _Sight(state, query.agent_id)
+    sight = Sight(state.index, rows, query.agent_id)
 
     def links_of(wanted: Sequence[str]) -> dict[str, list[Link]]:
         by_row = rows.links([row_of[memory_id] for memory_id in wanted])
@@ -35,7 +36,7 @@ def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neig
         for memory_id in wanted:
             links[memory_id] = []
             for row, link in by_row[row_of[memory_id]]:
-                if seen.sees(row):
+                if sight.sees(row):
                     row_of[link.target_id] = row
                     links[memory_id].append(link)
         return links
@@ -59,7 +60,7 @@ def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neig
         for memory_id, reached in ranked
         if (memory := memories.get(row_of[memory_id])) is not None
         and memory.status not in DEAD
-        and not (memory.fields.private and memory.agent_id != query.agent_id)
+        and may_see(memory, query.agent_id)
     ]
     shown = state.shown(rows, [memory for memory, _ in kept], query.agent_id)
     return Neighborhood(
@@ -70,26 +71,3 @@ def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neig
         ),
         truncated=found_all.truncated,
     )
-
-
-class _Sight:
-    """Which rows an agent may see, by the columns; each is looked up once."""
-
-    def __init__(self, state: CollectionState, agent_id: str) -> None:
-        self._index = state.index
-        self._agent = state.index.arrays.agents.find(agent_id)
-        self._known: dict[int, bool] = {}
-
-    def sees(self, row: int) -> bool:
-        known = self._known.get(row)
-        if known is None:
-            known = self._known[row] = self._look(row)
-        return known
-
-    def _look(self, row: int) -> bool:
-        slot = self._index.slot_by_row.get(row)
-        if slot is None:
-            return False
-        # A view for each look: the newest slot may be newer than the search.
-        chunk, at = self._index.arrays.writer_view().chunk_of(slot)
-        return bool(not chunk.columns["private"][at] or chunk.columns["agent"][at] == self._agent)

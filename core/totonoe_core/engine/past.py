@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.engine import paging, reading
-from totonoe_core.engine.operations import may_see
+from totonoe_core.engine.sight import Sight, may_see, without
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound, OutOfRange
 from totonoe_core.filters import matches
@@ -53,6 +53,7 @@ class Past:
         self._rows = rows
         self.revision = revision
         self._agent_id = agent_id
+        self._sight = Sight(state.index, rows, agent_id)
         made = rows.history.operation(revision)
         self.time_us = 0 if made is None else made.time_us
 
@@ -111,8 +112,23 @@ class Past:
             memory = by
         return memory
 
+    def _hides(self, memory_id: str) -> bool:
+        """Whether an id is of a memory that is hidden now, or was then."""
+        if self._sight.hides(memory_id):
+            return True
+        then = self._version(memory_id)
+        return then is not None and not may_see(then, self._agent_id)
+
+    def _version(self, memory_id: str) -> Memory | None:
+        """A memory as it was, whoever may see it."""
+        slot = self._state.index.slot_by_id.get(memory_id)
+        if slot is None:
+            return None
+        row = int(self._state.index.arrays.writer_view().value("row", slot))
+        return self._rows.history.memories_after(self.revision, [row]).get(row)
+
     def shown(self, memories: Iterable[Memory]) -> list[Memory]:
-        """Memories with the links that they held, as far as both ends are seen."""
+        """Memories with the links that they held, without what the agent may not see."""
         memories = list(memories)
         held = {
             memory.row: [
@@ -134,7 +150,7 @@ class Past:
                 for one in links
                 if one.target in ends
             )
-            out.append(replace(memory, links=seen))
+            out.append(replace(without(memory, self._hides), links=seen))
         return out
 
 

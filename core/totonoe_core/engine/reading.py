@@ -11,6 +11,7 @@ import numpy as np
 from totonoe_core import limits, plain, validate
 from totonoe_core.decay import effective_confidence
 from totonoe_core.engine import paging
+from totonoe_core.engine.sight import may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound
 from totonoe_core.guard.policy import DecayPolicy
@@ -104,9 +105,7 @@ def recalled(
 
 def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
     """Whether a row, read after its slot was chosen, has not been hidden meanwhile."""
-    if memory.fields.private and memory.agent_id != agent_id:
-        return False
-    if memory.status is Status.PURGED:
+    if memory.status is Status.PURGED or not may_see(memory, agent_id):
         return False
     return memory.status in (where.statuses or (Status.ACTIVE,))
 
@@ -123,9 +122,7 @@ def _while_chosen(
     late = [
         one.row
         for one in found.values()
-        if one.status is Status.SUPERSEDED
-        and one.revision > revision
-        and (not one.fields.private or one.agent_id == agent_id)
+        if one.status is Status.SUPERSEDED and one.revision > revision and may_see(one, agent_id)
     ]
     return found | rows.history.memories_after(revision, late) if late else found
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from totonoe_core import limits
-from totonoe_core.records import Link, Memory
+from totonoe_core.records import Link, LinkType, Memory
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 
@@ -28,20 +28,21 @@ class DecodedLink:
 class DecodedOperation:
     """One operation with what it changed, by row number; nothing of it depends on who asks.
 
-    `before` lacks what it made; `after` also has the other ends of `links`, and lacks what was
-    purged since. Vectors are left out.
+    `before` lacks what it made; `after` also has the ends of `pairs`, which are all that were
+    linked or unlinked, and lacks what was purged since, as `links` do. Vectors are left out.
     """
 
     row: OperationRow
     touched: Touched
     before: dict[int, Memory]
     after: dict[int, Memory]
+    pairs: tuple[tuple[int, int, LinkType], ...]
     links: tuple[DecodedLink, ...]
 
     def nbytes(self) -> int:
         """Bytes that it holds, about."""
         texts = (len(one.content) for part in (self.before, self.after) for one in part.values())
-        return sum(2 * chars + _MEMORY_BYTES for chars in texts) + 512 * (1 + len(self.links))
+        return sum(2 * chars + _MEMORY_BYTES for chars in texts) + 512 * (1 + len(self.pairs))
 
 
 class RecentOperations:

@@ -16,10 +16,11 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
 from totonoe_core.engine.past_index import PastIndexes
 from totonoe_core.engine.recent import RecentOperations
+from totonoe_core.engine.sight import Sight, may_see
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Link, Memory, Status
+from totonoe_core.records import Memory, Status
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
 
@@ -167,7 +168,7 @@ class CollectionState:
         memory = rows.memories([row]).get(row)
         if memory is None or memory.status is Status.PURGED:
             return None
-        if memory.fields.private and memory.agent_id != agent_id:
+        if not may_see(memory, agent_id):
             return None
         # A slot whose write is undone may be another memory's when its row is read.
         return memory if memory_id in (memory.id, "ext:" + memory.fields.external_id) else None
@@ -187,22 +188,15 @@ class CollectionState:
         return memory
 
     def shown(self, rows: Rows, memories: Sequence[Memory], agent_id: str) -> list[Memory]:
-        """Memories as answers show them: with access figures and the links the agent may see."""
+        """Memories as answers show them: with access figures, and nothing that the agent may
+        not see."""
         index = self.index
         view = index.arrays.writer_view()
-        agent = index.arrays.agents.find(agent_id)
-
-        def may_see(row: int) -> bool:
-            slot = index.slot_by_row.get(row)
-            if slot is None:
-                return False
-            chunk, at = view.chunk_of(slot)
-            return not chunk.columns["private"][at] or chunk.columns["agent"][at] == agent
-
+        sight = Sight(index, rows, agent_id)
         out = []
         links = rows.links([memory.row for memory in memories])
         for memory in memories:
-            seen: list[Link] = [link for row, link in links[memory.row] if may_see(row)]
+            seen = [link for row, link in links[memory.row] if sight.sees(row)]
             slot = index.slot_by_row.get(memory.row)
             last_us, count = NO_TIME, 0
             if slot is not None:
@@ -210,7 +204,7 @@ class CollectionState:
                 count = int(view.value("access_count", slot))
             out.append(
                 replace(
-                    memory,
+                    sight.told(memory),
                     links=tuple(seen),
                     last_access_us=None if last_us == NO_TIME else last_us,
                     access_count=count,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from totonoe_core.engine.operations import may_see
-from totonoe_core.records import Episode, LinkType, Memory, Status
+from totonoe_core.engine.sight import may_see, sees_episode
+from totonoe_core.records import LinkType, Memory, Status
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 from totonoe_core.store.reader import Rows
@@ -80,7 +79,7 @@ def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
         before,
         frozenset(row for row, memory in now.items() if visible(row, memory)),
         tuple(sorted(links)),
-        tuple(filter(_seen_by(rows, agent_id), dict.fromkeys(touched.episodes))),
+        tuple(one for one in dict.fromkeys(touched.episodes) if sees_episode(rows, one, agent_id)),
         touched.settings,
     )
 
@@ -89,11 +88,3 @@ def one_way(link: LinkKey) -> LinkKey:
     """The same for a link and for its inverse."""
     source, target, type_ = link
     return min(link, (target, source, type_.inverse))
-
-
-def _seen_by(rows: Rows, agent_id: str) -> Callable[[str], bool]:
-    def seen(episode_id: str) -> bool:
-        episode: Episode | None = rows.episode(episode_id) or rows.history.last_episode(episode_id)
-        return episode is not None and (not episode.private or episode.agent_id == agent_id)
-
-    return seen

@@ -15,7 +15,8 @@ from totonoe_core.commands import (
 )
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, Operation
-from totonoe_core.engine.operations import may_see, operation_info
+from totonoe_core.engine.operations import operation_info
+from totonoe_core.engine.sight import may_see
 from totonoe_core.engine.touched import LinkKey, Reach, reach
 from totonoe_core.engine.undo_plan import Plan, Planner, held_external_id
 from totonoe_core.errors import InvalidArgument, NotFound, Precondition, UndoRefused

@@ -1,0 +1,93 @@
+"""Who may see what: another agent's private memory is as if it were not there.
+
+    may_see      one version of a memory     now, then, before or after an operation
+    Sight        what memories are now       of rows and ids, for one answer
+
+Whatever answers decides by these two. A version of the past is told if the memory may be seen now
+and might be seen then. An answer names no memory that is hidden: links, `superseded_by` and
+evidence that lead to one are left out. Evidence by external id stays: it is a name, and whether
+anything has it is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.records import Episode, Memory
+from totonoe_core.store.reader import Rows
+
+
+def may_see(memory: Memory, agent_id: str) -> bool:
+    """Whether an agent may see a version of a memory: it is public, or the agent's own."""
+    return not memory.fields.private or memory.agent_id == agent_id
+
+
+def may_see_episode(episode: Episode, agent_id: str) -> bool:
+    """The same for an episode."""
+    return not episode.private or episode.agent_id == agent_id
+
+
+def sees_episode(rows: Rows, episode_id: str, agent_id: str) -> bool:
+    """Whether an agent may see an episode that an operation touched, gone or there."""
+    episode = rows.episode(episode_id) or rows.history.last_episode(episode_id)
+    return episode is not None and may_see_episode(episode, agent_id)
+
+
+class Sight:
+    """What an agent may see of memories as they are now. For one answer; on any thread.
+
+    By the columns of published slots; what lies in none yet, or no more, is read by `rows`, which
+    on the writer's thread know what is decided.
+    """
+
+    def __init__(self, index: CollectionIndex, rows: Rows, agent_id: str) -> None:
+        self._index = index
+        self._rows = rows
+        self._agent_id = agent_id
+        self._view = index.view()
+        self._agent = index.arrays.agents.find(agent_id)
+        self._known: dict[int, bool] = {}
+
+    def sees(self, row: int) -> bool:
+        """Whether the memory of a row is there for the agent; each row is looked up once."""
+        known = self._known.get(row)
+        if known is None:
+            known = self._known[row] = self._look(row)
+        return known
+
+    def _look(self, row: int) -> bool:
+        slot = self._index.slot_by_row.get(row)
+        if slot is not None and slot < self._view.count:
+            chunk, at = self._view.chunk_of(slot)
+            # A slot whose write is undone may be another memory's meanwhile.
+            if chunk.columns["row"][at] == row:
+                columns = chunk.columns
+                return bool(not columns["private"][at] or columns["agent"][at] == self._agent)
+        memory = self._rows.memories([row]).get(row)
+        return memory is not None and may_see(memory, self._agent_id)
+
+    def hides(self, memory_id: str) -> bool:
+        """Whether an id is of a memory that the agent may not see; not of unknown ones."""
+        slot = self._index.slot_by_id.get(memory_id)
+        if slot is None:
+            return False
+        # A view for each look: the newest slot may be newer than this answer.
+        row = int(self._index.arrays.writer_view().value("row", slot))
+        return not self.sees(row)
+
+    def told(self, memory: Memory) -> Memory:
+        """A memory without the ids of those that are hidden."""
+        return without(memory, self.hides)
+
+
+def without(memory: Memory, hides: Callable[[str], bool]) -> Memory:
+    """A memory without the ids, of its evidence and of what took its place, that are hidden."""
+    superseded_by, evidence_ids = memory.superseded_by, memory.fields.evidence_ids
+    if superseded_by and hides(superseded_by):
+        memory = replace(memory, superseded_by="")
+    seen = tuple(one for one in evidence_ids if not hides(one))
+    if seen != evidence_ids:
+        memory = replace(memory, fields=replace(memory.fields, evidence_ids=seen))
+    return memory
