@@ -13,7 +13,7 @@ from totonoe_core.commands import OperationInfo
 from totonoe_core.engine import paging
 from totonoe_core.engine.operations import operation_infos
 from totonoe_core.engine.past import Past
-from totonoe_core.engine.sight import Sight, may_see
+from totonoe_core.engine.sight import may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound
 from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Version
@@ -68,7 +68,6 @@ class _Told:
         self._rows = rows
         self._memory = memory
         self._agent_id = agent_id
-        self._sight = Sight(state.index, rows, agent_id)
         self._linked: dict[int, list[LinkVersion]] = defaultdict(list)
         self._unlinked: dict[int, list[LinkVersion]] = defaultdict(list)
         links = rows.history.link_versions(memory.row)
@@ -122,9 +121,10 @@ class _Told:
                 continue
             changed: tuple[str, ...] = ()
             if memory is not None:
-                memory = replace(self._sight.told(memory), vector=b"")
+                past = Past(self._state, self._rows, at, self._agent_id)
+                memory = replace(past.told(memory), vector=b"")
                 if was is not None and may_see(was, self._agent_id):
-                    changed = _changed(self._sight.told(was), memory)
+                    changed = _changed(past.told(was), memory)
             out.append(Version(info, memory, changed, linked, unlinked))
         return out
 

@@ -112,8 +112,11 @@ class Past:
             memory = by
         return memory
 
+    def told(self, memory: Memory) -> Memory:
+        """A memory as it was, without the ids of those that are hidden now or were then."""
+        return without(memory, self._hides)
+
     def _hides(self, memory_id: str) -> bool:
-        """Whether an id is of a memory that is hidden now, or was then."""
         if self._sight.hides(memory_id):
             return True
         then = self._version(memory_id)
@@ -150,7 +153,7 @@ class Past:
                 for one in links
                 if one.target in ends
             )
-            out.append(replace(without(memory, self._hides), links=seen))
+            out.append(replace(self.told(memory), links=seen))
         return out
 
 
