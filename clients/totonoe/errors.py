@@ -150,7 +150,7 @@ class DataLoss(TotonoeError):
 
 
 class PermissionDenied(TotonoeError):
-    """The caller may not do this."""
+    """The caller may not do this: another agent's memory would be made private or public."""
 
 
 class Unauthenticated(TotonoeError):

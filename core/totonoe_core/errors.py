@@ -4,6 +4,7 @@
     ├── InvalidArgument      the caller's fault: a field is outside what is allowed
     ├── NotFound             the named thing does not exist, or the caller may not see it
     ├── AlreadyExists        the name or operation id is taken
+    ├── NotOwner             only the agent that the memory belongs to may do this
     ├── StaleRevision        the row changed since the caller read it
     ├── UndoRefused          rows of the operation changed since; they are named
     ├── OutOfRange           a revision that the collection has not reached
@@ -73,6 +74,18 @@ class AlreadyExists(TotonoeError):
     def __init__(self, reason: str, *, kind: str, name: str, hint: str = "") -> None:
         message = f"{kind} {name!r} already exists" + (f": {hint}" if hint else "")
         super().__init__(reason, message, kind=kind, name=name)
+
+
+class NotOwner(TotonoeError):
+    """A change that only the agent to whom the memory belongs may make. Nothing was changed."""
+
+    def __init__(self, *, memory_id: str, field: str) -> None:
+        super().__init__(
+            "NOT_OWNER",
+            f"{field} of {memory_id} may be changed only by the agent that it belongs to",
+            memory_id=memory_id,
+            field=field,
+        )
 
 
 class StaleRevision(TotonoeError):

@@ -34,6 +34,7 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("FAILED_PRECONDITION", errors.FailedPrecondition): (
         "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY"
     ),
+    ("PERMISSION_DENIED", errors.PermissionDenied): "NOT_OWNER",
     ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED WATCH_TOO_SLOW",
     ("OUT_OF_RANGE", errors.OutOfRange): "REVISION_OUT_OF_RANGE",
     ("UNAVAILABLE", errors.Unavailable): (

@@ -58,6 +58,7 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         (errors.InvalidArgument("OUT_OF_RANGE", field="k", got=0, allowed="1"), "INVALID_ARGUMENT"),
         (errors.NotFound("MEMORY_NOT_FOUND", kind="memory", name="m"), "NOT_FOUND"),
         (errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c"), "ALREADY_EXISTS"),
+        (errors.NotOwner(memory_id="m", field="private"), "PERMISSION_DENIED"),
         (errors.StaleRevision(name="m", expected=1, actual=2), "ABORTED"),
         (errors.UndoRefused(3, ["mem_1: changed at revision 5"]), "ABORTED"),
         (errors.OutOfRange(field="after_revision", got=9, newest=4), "OUT_OF_RANGE"),

@@ -52,6 +52,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_BAD_MERGE: _ClassVar[ErrorReason]
     ERROR_REASON_REVISION_OUT_OF_RANGE: _ClassVar[ErrorReason]
     ERROR_REASON_WATCH_TOO_SLOW: _ClassVar[ErrorReason]
+    ERROR_REASON_NOT_OWNER: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_EMPTY_TEXT: ErrorReason
 ERROR_REASON_NUL_IN_TEXT: ErrorReason
@@ -98,3 +99,4 @@ ERROR_REASON_APPEND_ONLY: ErrorReason
 ERROR_REASON_BAD_MERGE: ErrorReason
 ERROR_REASON_REVISION_OUT_OF_RANGE: ErrorReason
 ERROR_REASON_WATCH_TOO_SLOW: ErrorReason
+ERROR_REASON_NOT_OWNER: ErrorReason

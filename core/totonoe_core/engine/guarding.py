@@ -216,18 +216,29 @@ class Guarding:
         return report, Neighbours(found.near, tuple(read), texts)
 
     def holder(self, text: GuardedText) -> int:
-        """The slot of the live memory that holds the value of the text's key, or -1."""
+        """The slot of the live memory that holds the value of the text's key, or -1.
+
+        Where a public one holds it, and a private one of the agent's, the one as private as the
+        text.
+        """
         key = text.fields.key
         if key is None:
             return -1
         view = self._state.index.arrays.writer_view()
         slots = np.array(self._state.index.slots_with_key(key), np.int64)
         visible, _ = self._asked(view, text)
-        for slot in slots[visible.at(slots)].tolist():
+        slots = slots[visible.at(slots)]
+        other = view.take("private", slots) != text.fields.private
+        for slot in slots[np.argsort(other, kind="stable")].tolist():
             row = int(view.value("row", slot))
             if same_key(key, self._state.file.rows.memories([row])[row].fields.key):
                 return int(slot)
         return -1
+
+    def gives_way(self, text: GuardedText, slot: int) -> bool:
+        """Whether a text may take the place of a memory: a private one hides no public one."""
+        view = self._state.index.arrays.writer_view()
+        return not text.fields.private or bool(view.value("private", slot))
 
     def _judgement(
         self,

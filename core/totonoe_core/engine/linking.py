@@ -36,7 +36,8 @@ def put_links(
     memory : Memory
         The new one, written already.
     superseded : sequence of int
-        The slots whose place it takes: all of them are linked, however many they are.
+        The slots whose place it takes, or would if it were not private: all of them are linked,
+        however many they are.
     """
     view = state.index.arrays.writer_view()
     texts, held = neighbours.texts, state.file.rows.link_count

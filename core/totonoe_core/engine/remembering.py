@@ -13,8 +13,8 @@ from totonoe_core.engine import tombstones
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_state
 from totonoe_core.engine.linking import put_links
-from totonoe_core.errors import InvalidArgument, Quota
-from totonoe_core.guard.policy import Action, GuardPolicy
+from totonoe_core.errors import InvalidArgument, NotOwner, Quota
+from totonoe_core.guard.policy import Action
 from totonoe_core.index.collection_index import Features
 from totonoe_core.records import Fields, Kind, Memory, StateKind, Status, Verdict
 from totonoe_core.text.normalize import refusing_hash
@@ -25,12 +25,20 @@ Vector = NDArray[np.float32]
 def superseded(ledger: Ledger, command: Remember) -> tuple[int, ...]:
     """Slots of the memories whose place a Remember takes by name, each once.
 
-    Raises `NotFound`, `Precondition` (NOT_ACTIVE, APPEND_ONLY).
+    Raises `NotFound`, `Precondition` (NOT_ACTIVE, APPEND_ONLY), `InvalidArgument` (BAD_MERGE) for
+    a public one whose place a private text would take: all others would lose it.
     """
     slots: dict[int, None] = {}
     for memory_id in command.supersede_ids:
         found = ledger.live(memory_id, command.agent_id)
         check_state(found)
+        if command.fields.private and not found.fields.private:
+            raise InvalidArgument(
+                "BAD_MERGE",
+                field="supersede_ids",
+                got=f"{found.id}, which is public, for a private text",
+                allowed="private memories: nobody else would see what takes its place",
+            )
         slots[ledger.slot_of(found)] = None
     return tuple(slots)
 
@@ -94,10 +102,12 @@ class Remembering:
         )
         self._ledger.add(operation, memory, features)
         if holder < 0:
-            holder = self._superseded_slot(neighbours, text.policy)
+            holder = self._superseded_slot(neighbours, text)
         slots = named if holder < 0 else (*named, holder)
         links = put_links(self._state, memory, neighbours, slots, operation.touched)
-        before = [self._ledger.by_slot(slot) for slot in slots]
+        before = [
+            self._ledger.by_slot(slot) for slot in slots if self._guarding.gives_way(text, slot)
+        ]
         for one in before:
             self._ledger.supersede(operation, one, memory.id)
         return Remembered(
@@ -108,14 +118,14 @@ class Remembering:
             superseded_ids=tuple(one.id for one in before),
         )
 
-    @staticmethod
-    def _superseded_slot(neighbours: Neighbours, policy: GuardPolicy) -> int:
+    def _superseded_slot(self, neighbours: Neighbours, text: GuardedText) -> int:
         """The nearest memory whose verdict says that its place is taken, or -1.
 
         One at most: whoever holds several values of one kind wants to choose.
         """
         for one in neighbours.judged:
-            if policy.action(one.judgement.verdict) is Action.SUPERSEDE:
+            wanted = text.policy.action(one.judgement.verdict) is Action.SUPERSEDE
+            if wanted and self._guarding.gives_way(text, one.slot):
                 return one.slot
         return -1
 
@@ -124,6 +134,8 @@ class Remembering:
         self._ledger.check_expected(before, command.expected_revision)
         named = {name: getattr(command.fields, name) for name in command.mask if name in _FIELDS}
         fields = replace(before.fields, **named)
+        if fields.private is not before.fields.private and before.agent_id != command.agent_id:
+            raise NotOwner(memory_id=before.id, field="private")
         self._check_merged(fields)
         if fields.external_id != before.fields.external_id:
             self._ledger.check_external_id(fields.external_id, row=before.row)

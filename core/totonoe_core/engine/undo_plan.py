@@ -167,7 +167,8 @@ class Planner:
             force=False,
             replaced=replaced,
         )
-        if self._guarding.holder(text) >= 0:
+        holder = self._guarding.holder(text)
+        if holder >= 0 and self._guarding.gives_way(text, holder):
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
         if self._command.force or after.fields.kind is not Kind.STATE:
             return None
