@@ -439,3 +439,13 @@ def test_memory_of_the_past_holds_its_vector(tmp_path: Path) -> None:
         before: Memory = store.one(one)
         store.do(update(one, content="valve"))
         assert get(store, one, as_of=AsOf(1)).memories[0] == before
+
+
+def test_stats_count_the_bytes_of_the_index_of_the_past(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        one = store.save("pump")
+        before = store.stats().array_bytes
+        store.recall(RecallQuery("anna", "pump", as_of=AsOf(1)))
+        assert store.stats().array_bytes > before + 1_000_000
+        store.do(Purge("anna", (one,)))
+        assert store.stats().array_bytes < before + 1_000_000

@@ -401,7 +401,7 @@ class Collection:
                 recall_at_k=recall_at_k,
                 recall_rated_count=rated_count,
                 file_bytes=_size(self._path),
-                array_bytes=self._state.index.nbytes(),
+                array_bytes=self._state.index.nbytes() + self._state.past.nbytes(),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
                 **figures,

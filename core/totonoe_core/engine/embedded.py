@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -29,7 +27,7 @@ from totonoe_core.commands import (
     Undone,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import comparing, reading
+from totonoe_core.engine import comparing, paging, reading
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import fail, ready, settle, submit, then
@@ -326,11 +324,12 @@ class EmbeddedEngine:
     def list_collections(self, page_size: int, page_token: str) -> Future[CollectionPage]:
         """See `Engine.list_collections`."""
         reading.check_page(page_size)
-        after = _name_position(page_token)
+        given = paging.position(page_token, (str,), "collections")
+        after = "" if given is None else str(given[0])
 
         def work() -> CollectionPage:
             revision, infos, more = self._collections.page(after, page_size)
-            token = _name_token(infos[-1].name) if more else ""
+            token = paging.token((infos[-1].name,), "collections") if more else ""
             return CollectionPage(revision, tuple(infos), token)
 
         return submit(self._searchers, work)
@@ -420,24 +419,3 @@ def _pass_on(outer: Future[T], inner: Future[T]) -> None:
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:
     return blake2b((kind + plain.dumps(asked)).encode(), digest_size=16).digest()
-
-
-def _name_token(name: str) -> str:
-    return base64.urlsafe_b64encode(b"c:" + name.encode()).decode()
-
-
-def _name_position(token: str) -> str:
-    if not token:
-        return ""
-    try:
-        data = base64.urlsafe_b64decode(token.encode())
-        if not data.startswith(b"c:"):
-            raise ValueError("of another call")
-        return data[2:].decode()
-    except (ValueError, binascii.Error) as error:
-        raise InvalidArgument(
-            "BAD_PAGE_TOKEN",
-            field="page_token",
-            got="a token of another call",
-            allowed="the next_page_token of the answer before",
-        ) from error

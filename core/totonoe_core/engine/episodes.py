@@ -9,15 +9,13 @@ is undone undoes itself here.
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from totonoe_core import ids, limits, plain
 from totonoe_core.commands import CreateEpisode, DeleteEpisode, EpisodeDeleted, EpisodeMade
+from totonoe_core.engine import paging
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.sight import may_see, may_see_episode
 from totonoe_core.engine.state import CollectionState
@@ -100,8 +98,9 @@ def page(
     memory, `InvalidArgument` (BAD_PAGE_TOKEN).
     """
     revision = state.published.revision
-    digest = _digest(time, memory_id)
-    position = _position(page_token, digest)
+    asked = ("episodes", plain.dumps(time), memory_id)
+    given = paging.position(page_token, (int, str), *asked)
+    position = _BEGINNING if given is None else cast(tuple[int, str], given)
     heads = _Heads(state, rows, agent_id)
     wanted = ""
     if memory_id:
@@ -117,7 +116,7 @@ def page(
         for episode in step:
             # Known only now that there is one more: the token need not lead to an empty page.
             if len(shown) == page_size or left <= 0:
-                return EpisodePage(revision, tuple(shown), _token(position, digest))
+                return EpisodePage(revision, tuple(shown), paging.token(position, *asked))
             position = episode.start_us, episode.id
             left -= max(len(episode.memory_ids), heads.look_up(episode.memory_ids))
             if not wanted or heads.leads_alike(wanted, episode.memory_ids):
@@ -235,35 +234,3 @@ class _Heads:
             and self._sees(place.id, memory)
             and memory.status is not Status.FORGOTTEN
         ]
-
-
-def _digest(time: TimeRange, memory_id: str) -> str:
-    conditions = f"{plain.dumps(time)} {memory_id}"
-    return blake2b(conditions.encode(), digest_size=8).hexdigest()
-
-
-def _token(position: tuple[int, str], digest: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([*position, digest]).encode()).decode()
-
-
-def _position(token: str, digest: str) -> tuple[int, str]:
-    """(start us, id) after which the page begins. Raises `InvalidArgument`."""
-    if not token:
-        return _BEGINNING
-    try:
-        start_us, episode_id, made_for = json.loads(base64.urlsafe_b64decode(token.encode()))
-        if (
-            made_for != digest
-            or type(start_us) is not int
-            or not -(2**63) <= start_us < 2**63
-            or not ids.EPISODE_ID.match(episode_id)
-        ):
-            raise ValueError("made for other conditions, or by hand")
-        return start_us, episode_id
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidArgument(
-            "BAD_PAGE_TOKEN",
-            field="page_token",
-            got="a token of another call or other conditions",
-            allowed="the next_page_token of the answer before, with the same conditions",
-        ) from error

@@ -153,6 +153,11 @@ class PastIndexes:
                     del self._moved[next(iter(self._moved))]
         return found
 
+    def nbytes(self) -> int:
+        """Bytes of the arrays of all that is kept."""
+        with self._lock:
+            return sum(one.index.nbytes() for one in self._kept)
+
     def clear(self) -> None:
         """Lets go of every index."""
         with self._lock:
