@@ -1,0 +1,318 @@
+"""No answer to one agent names another agent's private memory, or quotes it.
+
+Ann's memories are private from the start, or were public, linked, cited, kept in an episode, the
+head of a chain, and turned private. Ben makes every call there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import graph_pb2, types_pb2
+from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.v1 import operations_pb2 as ops
+
+SECRET = "Zanzibar"
+UNKNOWN = "mem_" + "0" * 16
+KEY = {"subject": "api", "attribute": "port"}
+
+
+@dataclass
+class Scene:
+    """A collection of ann's and ben's; `hidden` are the ids of what ben may not see."""
+
+    wire: Any
+    collection: str
+    ids: dict[str, str]
+    episode: str
+    revision: int
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        return self.ids["born"], self.ids["turned"], self.ids["head"]
+
+    def call(self, name: str, request: Message) -> list[Message]:
+        """All messages of a call by ben; of a Watch up to the first heartbeat."""
+        stub = getattr(self.wire.memory, name, None) or getattr(self.wire.admin, name)
+        if name == "RememberMany":
+            for item in request.items:
+                item.collection, item.agent_id = self.collection, "ben"
+            return list(stub(iter([request]), timeout=20))
+        request.collection = self.collection
+        if name != "Stats":
+            request.agent_id = "ben"
+        answer = stub(request, timeout=20)
+        if name != "Watch":
+            return [answer]
+        told = []
+        for message in answer:
+            if message.HasField("heartbeat"):
+                answer.cancel()
+                break
+            told.append(message)
+        return told
+
+
+def set_private(wire: Any, collection: str, memory_id: str) -> None:
+    request = pb.UpdateRequest(
+        collection=collection, agent_id="ann", memory_id=memory_id, memory={"private": True}
+    )
+    request.update_mask.paths.append("private")
+    wire.memory.Update(request, timeout=20)
+
+
+@pytest.fixture
+def scene(wire: Any) -> Iterator[Scene]:
+    collection = wire.collection()
+    ids: dict[str, str] = {}
+
+    def save(name: str, content: str, agent_id: str = "ann", **draft: Any) -> str:
+        answer = wire.remember(content, collection, agent_id=agent_id, force=True, **draft)
+        ids[name] = answer.memory_id
+        return ids[name]
+
+    born = save("born", f"The pump of {SECRET} is hot.", private=True, external_id="s1")
+    turned = save("turned", f"The valve of {SECRET} is cold.", external_id="s2", tags=["x"])
+    save("old", "The port is 8080.", "ben", key=KEY)
+    save("head", f"The port of {SECRET} is 9090.", key=KEY)
+    save("citing", "The pump and the valve differ.", evidence_ids=[born, turned, UNKNOWN])
+    save("other", "Ada likes green tea.", "ben")
+    save("third", "Ada likes black tea.", "ben", tags=["x"])
+    save("gone", "Rain fell in April.", "ben")
+    for source, target in (("citing", born), ("citing", turned), ("other", turned)):
+        wire.memory.Link(
+            pb.LinkRequest(
+                collection=collection, agent_id="ann", source_id=ids[source], target_id=target
+            ),
+            timeout=20,
+        )
+    wire.memory.Link(
+        pb.LinkRequest(
+            collection=collection, agent_id="ben", source_id=ids["citing"], target_id=ids["other"]
+        ),
+        timeout=20,
+    )
+    made = wire.memory.CreateEpisode(
+        graph_pb2.CreateEpisodeRequest(
+            collection=collection,
+            agent_id="ann",
+            episode={"summary": "A day.", "memory_ids": [born, turned, ids["citing"]]},
+        ),
+        timeout=20,
+    )
+    wire.memory.CreateEpisode(
+        graph_pb2.CreateEpisodeRequest(
+            collection=collection,
+            agent_id="ann",
+            episode={"summary": f"{SECRET}.", "memory_ids": [ids["other"]], "private": True},
+        ),
+        timeout=20,
+    )
+    for one in (turned, ids["head"]):
+        set_private(wire, collection, one)
+    wire.memory.Forget(
+        pb.ForgetRequest(
+            collection=collection, agent_id="ann", ids=[turned], reason=f"no {SECRET}"
+        ),
+        timeout=20,
+    )
+    answer = wire.memory.Undo(
+        ops.UndoRequest(
+            collection=collection,
+            agent_id="ann",
+            target_revision=made.revision + 4,
+            reason=f"{SECRET} again",
+        ),
+        timeout=20,
+    )
+    yield Scene(wire, collection, ids, made.episode.id, answer.revision)
+
+
+def every_status() -> types_pb2.Filter:
+    values = [one for one in types_pb2.Status.values() if one]
+    return types_pb2.Filter(statuses=values)
+
+
+Build = Callable[[Scene], Message]
+# In an order in which each finds something to do.
+CALLS: list[tuple[str, Build]] = [
+    ("Recall", lambda _: pb.RecallRequest(text="pump valve port", k=100)),
+    ("Recall", lambda _: pb.RecallRequest(text=SECRET, k=100)),
+    ("Recall", lambda _: pb.RecallRequest(text="pump valve", as_of={"revision": 6})),
+    ("Get", lambda s: pb.GetRequest(ids=[*public(s)])),
+    ("Get", lambda s: pb.GetRequest(ids=[s.ids["old"]], follow_superseded=True)),
+    ("Get", lambda s: pb.GetRequest(ids=[*public(s)], as_of={"revision": s.revision})),
+    ("Get", lambda s: pb.GetRequest(ids=["ext:s1", "ext:s2", s.ids["old"]])),
+    ("List", lambda _: pb.ListRequest(filter=every_status())),
+    ("List", lambda _: pb.ListRequest(filter=every_status(), as_of={"revision": 10})),
+    ("Neighbors", lambda s: graph_pb2.NeighborsRequest(ids=[s.ids["citing"]], depth=5)),
+    ("Neighbors", lambda s: graph_pb2.NeighborsRequest(ids=[s.ids["other"]], depth=5)),
+    *(
+        ("History", lambda s, name=name: ops.HistoryRequest(memory_id=s.ids[name]))
+        for name in ("old", "citing", "other")
+    ),
+    ("ListOperations", lambda _: ops.ListOperationsRequest()),
+    ("ListOperations", lambda s: ops.ListOperationsRequest(memory_id=s.ids["citing"])),
+    ("ListOperations", lambda _: ops.ListOperationsRequest(reason_contains=SECRET)),
+    ("Watch", lambda _: ops.WatchRequest(after_revision=0, heartbeat_s=1)),
+    ("Watch", lambda _: ops.WatchRequest(after_revision=0, filter=every_status())),
+    ("GetEpisode", lambda s: graph_pb2.GetEpisodeRequest(id=s.episode, include_memories=True)),
+    ("ListEpisodes", lambda _: graph_pb2.ListEpisodesRequest()),
+    ("ListEpisodes", lambda s: graph_pb2.ListEpisodesRequest(memory_id=s.ids["citing"])),
+    ("Stats", lambda _: admin_pb.StatsRequest()),
+    ("Check", lambda _: pb.CheckRequest(memory={"content": f"The pump of {SECRET} is hot."})),
+    ("Check", lambda _: pb.CheckRequest(memory={"content": f"The pump of {SECRET} was hot."})),
+    ("Remember", lambda _: draft(f"The pump of {SECRET} is hot.")),
+    ("Remember", lambda _: draft("The port is 7070.", key=KEY)),
+    (
+        "RememberMany",
+        lambda _: pb.RememberManyRequest(
+            items=[{"memory": {"content": f"The valve of {SECRET} is cold."}}]
+        ),
+    ),
+    (
+        "CreateEpisode",
+        lambda s: graph_pb2.CreateEpisodeRequest(
+            episode={"summary": "Tea.", "memory_ids": [s.ids["citing"], s.ids["old"]]}
+        ),
+    ),
+    ("Update", lambda s: update(s.ids["citing"], importance=5)),
+    ("Unlink", lambda s: pb.UnlinkRequest(source_id=s.ids["citing"], target_id=s.ids["other"])),
+    ("Link", lambda s: pb.LinkRequest(source_id=s.ids["citing"], target_id=s.ids["other"])),
+    (
+        "Merge",
+        lambda s: graph_pb2.MergeRequest(
+            keep_id=s.ids["other"], remove_ids=[s.ids["citing"]], content="Ada likes tea."
+        ),
+    ),
+    ("Undo", lambda _: ops.UndoRequest(target_revision=5, dry_run=True)),
+    ("Undo", lambda _: ops.UndoRequest(target_revision=5, partial=True)),
+    ("Forget", lambda _: pb.ForgetRequest(filter=every_but_forgotten(), dry_run=True)),
+    ("Forget", lambda s: pb.ForgetRequest(ids=[s.ids["other"], s.ids["third"]])),
+    ("Check", lambda _: pb.CheckRequest(memory={"content": "Ada likes black tea."})),
+    ("DeleteEpisode", lambda s: graph_pb2.DeleteEpisodeRequest(id=s.episode)),
+    ("Purge", lambda s: admin_pb.PurgeRequest(ids=[s.ids["gone"]], dry_run=True)),
+    ("Purge", lambda s: admin_pb.PurgeRequest(ids=[s.ids["gone"], s.ids["old"]])),
+    ("Watch", lambda _: ops.WatchRequest(after_revision=0, heartbeat_s=1)),
+    ("ListOperations", lambda _: ops.ListOperationsRequest()),
+    ("List", lambda _: pb.ListRequest(filter=every_status())),
+    ("ListEpisodes", lambda _: graph_pb2.ListEpisodesRequest()),
+]
+
+
+def public(scene: Scene) -> list[str]:
+    return [scene.ids[name] for name in ("old", "citing", "other", "third", "gone")]
+
+
+def draft(content: str, **fields: Any) -> pb.RememberRequest:
+    return pb.RememberRequest(memory={"content": content, **fields})
+
+
+def update(memory_id: str, **fields: Any) -> pb.UpdateRequest:
+    request = pb.UpdateRequest(memory_id=memory_id, memory=fields)
+    request.update_mask.paths.extend(fields)
+    return request
+
+
+def every_but_forgotten() -> types_pb2.Filter:
+    gone = (types_pb2.STATUS_UNSPECIFIED, types_pb2.STATUS_FORGOTTEN)
+    return types_pb2.Filter(statuses=[one for one in types_pb2.Status.values() if one not in gone])
+
+
+def without_farewells(message: Message) -> Message:
+    """A message of a Watch without what left the watcher's sight: its id, and nothing else."""
+    if not isinstance(message, ops.WatchResponse):
+        return message
+    kept = ops.WatchResponse()
+    kept.CopyFrom(message)
+    stay = [
+        one
+        for one in message.change.memories
+        if one.type != ops.CHANGE_TYPE_FORGOTTEN or one.HasField("memory")
+    ]
+    del kept.change.memories[:]
+    kept.change.memories.extend(stay)
+    return kept
+
+
+def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
+    mine: list[str] = []
+    for number, (name, build) in enumerate(CALLS):
+        request = build(scene)
+        for message in map(without_farewells, scene.call(name, request)):
+            said = str(message)
+            where = f"{number}: {name} {request}"
+            assert not [one for one in scene.hidden if one in said], where
+            # What ben said himself is told to him again.
+            if name in ("Remember", "RememberMany"):
+                mine.append(said)
+            elif not mine:
+                assert SECRET not in said, where
+
+
+def test_every_call_is_tried() -> None:
+    services = pb.DESCRIPTOR.services_by_name["MemoryService"].methods
+    assert {one.name for one in services} <= {name for name, _ in CALLS}
+
+
+NAMING: list[tuple[str, Callable[[Scene, str], Message]]] = [
+    ("Get", lambda _, i: pb.GetRequest(ids=[i])),
+    ("Get", lambda _, i: pb.GetRequest(ids=[i], as_of={"revision": 6})),
+    ("Neighbors", lambda s, i: graph_pb2.NeighborsRequest(ids=[s.ids["other"], i])),
+    ("History", lambda _, i: ops.HistoryRequest(memory_id=i)),
+    ("ListOperations", lambda _, i: ops.ListOperationsRequest(memory_id=i)),
+    ("ListEpisodes", lambda _, i: graph_pb2.ListEpisodesRequest(memory_id=i)),
+    ("Update", lambda _, i: update(i, importance=5)),
+    ("Update", lambda _, i: update(i, private=False)),
+    ("Forget", lambda _, i: pb.ForgetRequest(ids=[i])),
+    ("Forget", lambda _, i: pb.ForgetRequest(ids=[i], dry_run=True)),
+    ("Link", lambda s, i: pb.LinkRequest(source_id=s.ids["other"], target_id=i)),
+    ("Unlink", lambda s, i: pb.UnlinkRequest(source_id=s.ids["other"], target_id=i)),
+    ("Merge", lambda s, i: graph_pb2.MergeRequest(keep_id=s.ids["other"], remove_ids=[i])),
+    ("Merge", lambda s, i: graph_pb2.MergeRequest(keep_id=i, remove_ids=[s.ids["other"]])),
+    ("Purge", lambda _, i: admin_pb.PurgeRequest(ids=[i])),
+    (
+        "Remember",
+        lambda _, i: pb.RememberRequest(memory={"content": "New."}, supersede_ids=[i]),
+    ),
+    ("Check", lambda _, i: pb.CheckRequest(memory={"content": "New."}, supersede_ids=[i])),
+    (
+        "CreateEpisode",
+        lambda _, i: graph_pb2.CreateEpisodeRequest(episode={"summary": "x", "memory_ids": [i]}),
+    ),
+]
+
+
+def test_what_is_hidden_is_as_if_it_were_not_there(scene: Scene, read_failure: Any) -> None:
+    def refused(name: str, request: Message) -> Any:
+        with pytest.raises(grpc.RpcError) as caught:
+            scene.call(name, request)
+        return read_failure(caught.value)
+
+    for name, build in NAMING:
+        unknown = refused(name, build(scene, UNKNOWN))
+        assert unknown.reason == "MEMORY_NOT_FOUND", (name, unknown)
+        for hidden in scene.hidden:
+            failure = refused(name, build(scene, hidden))
+            failure.message = failure.message.replace(hidden, UNKNOWN)
+            failure.details = {key: UNKNOWN if value == hidden else value
+                               for key, value in failure.details.items()}  # fmt: skip
+            assert failure == unknown, name
+    # An operation on nothing but hidden ones: the first made one.
+    failure = refused("Undo", ops.UndoRequest(target_revision=1, dry_run=True))
+    assert failure.reason == "OPERATION_NOT_FOUND"
+
+
+def test_another_agent_may_not_change_who_sees_a_memory(scene: Scene, fails: Any) -> None:
+    request = update(scene.ids["citing"], private=True)
+    request.collection, request.agent_id = scene.collection, "ben"
+    failure = fails(scene.wire.memory.Update, request)
+    assert (failure.code, failure.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER")
+    assert failure.details["memory_id"] == scene.ids["citing"]
