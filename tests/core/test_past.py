@@ -93,6 +93,11 @@ def test_get_as_of_is_what_was_there_then(timeline: Timeline, agent: str) -> Non
             live = [m for m in held if m.status is not Status.FORGOTTEN] or held
             one = get(store, f"ext:{external_id}", as_of=AsOf(revision), agent=agent).memories[0]
             assert one == max(live, key=lambda m: m.row)
+            asked = ("ext:none", *(f"ext:{name}" for name in named), one.id)
+            several = get(store, *asked, as_of=AsOf(revision), agent=agent)
+            assert several.missing_ids == ("ext:none",)
+            assert [m.fields.external_id for m in several.memories[:-1]] == list(named)
+            assert one in several.memories[:-1]
 
 
 def check_recalls(timeline: Timeline, revisions: range) -> int:

@@ -54,6 +54,7 @@ class Past:
         self.revision = revision
         self._agent_id = agent_id
         self._sight = Sight(state.index, rows, agent_id)
+        self._rows_of_external_id: dict[str, list[int]] = {}
         made = rows.history.operation(revision)
         self.time_us = 0 if made is None else made.time_us
 
@@ -74,7 +75,7 @@ class Past:
         return memory.status is not Status.PURGED and may_see(memory, self._agent_id)
 
     def find(self, memory_id: str) -> Memory | None:
-        """The memory of an id, or of the `ext:` external id that it had then."""
+        """The memory of an id, or of an `ext:` external id (`expect`ed) that it had then."""
         if memory_id.startswith("ext:"):
             return self._of_external_id(memory_id[4:])
         index = self._state.index
@@ -86,13 +87,19 @@ class Past:
         # A slot whose write is undone may be another memory's when its row is read.
         return memory if memory is not None and memory.id == memory_id else None
 
+    def expect(self, wanted: Iterable[str]) -> None:
+        """Looks up the external ids among some ids together: the first look is the dear one."""
+        names = list(dict.fromkeys(one[4:] for one in wanted if one.startswith("ext:")))
+        if names:
+            found = self._rows.history.rows_of_external_ids(names, self.revision)
+            self._rows_of_external_id.update(found)
+
     def _of_external_id(self, external_id: str) -> Memory | None:
         """Of those that had it the newest, and a forgotten one only where there is no other."""
+        rows = self._rows_of_external_id[external_id]
         held = [
             memory
-            for memory in self.memories(
-                self._rows.history.rows_of_external_id(external_id, self.revision)
-            ).values()
+            for memory in self.memories(rows).values()
             if memory.fields.external_id == external_id
         ]
         return max(
@@ -168,6 +175,7 @@ def get(
     """Memories by id as they were then, in the order asked. One unknown id alone is `NotFound`."""
     with rows.snapshot():
         past = Past(state, rows, revision_of(rows, as_of), agent_id)
+        past.expect(ids)
         found, missing, redirects = [], [], []
         for memory_id in ids:
             memory = past.find(memory_id)

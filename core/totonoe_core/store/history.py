@@ -193,21 +193,29 @@ class History:
             )
         ]
 
-    def rows_of_external_id(self, external_id: str, revision: int) -> list[int]:
-        """Row numbers of memories that have an external id or had it after a revision.
+    def rows_of_external_ids(
+        self, external_ids: Sequence[str], revision: int
+    ) -> dict[str, list[int]]:
+        """Row numbers of memories that have some external ids or had them after a revision.
 
-        Reads every image since then.
+        Reads each image since then once, however many are asked for.
         """
-        return [
-            row
-            for (row,) in self._connection.execute(
-                "SELECT row FROM memory WHERE external_id = ?1 AND status <> 'forgotten' UNION "
-                "SELECT row FROM memory WHERE external_id = ?1 AND status = 'forgotten' UNION "
-                "SELECT CAST(key AS INTEGER) FROM image WHERE revision > ?2 "
-                "AND entity = 'memory' AND json_extract(before, '$[2]') = ?1",
-                (external_id, revision),
-            )
-        ]
+        asked = json.dumps(list(external_ids))
+        found: dict[str, set[int]] = {one: set() for one in external_ids}
+        for external_id in found:
+            for status in ("status <> 'forgotten'", "status = 'forgotten'"):
+                rows_now = self._connection.execute(
+                    f"SELECT row FROM memory WHERE external_id = ? AND {status}", (external_id,)
+                )
+                found[external_id].update(row for (row,) in rows_now)
+        for key, external_id in self._connection.execute(
+            "SELECT DISTINCT key, json_extract(before, '$[2]') AS external_id FROM image "
+            "WHERE revision > ? AND entity = 'memory' "
+            "AND external_id IN (SELECT value FROM json_each(?))",
+            (revision, asked),
+        ):
+            found[external_id].add(int(key))
+        return {external_id: sorted(held) for external_id, held in found.items()}
 
     # -- Links
 
