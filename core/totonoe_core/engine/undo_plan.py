@@ -167,7 +167,7 @@ class Planner:
             force=False,
             replaced=replaced,
         )
-        if self._guarding.holder(text) >= 0:
+        if self._guarding.holders(text):
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
         if self._command.force or after.fields.kind is not Kind.STATE:
             return None
