@@ -56,7 +56,15 @@ class TestPlace:
         public = store.save("port 1", agent="ben", key=KEY)
         own = store.save("port 2", key=KEY, private=True)
         assert store.do(remember("port 3", key=KEY, private=True)).superseded_ids == (own,)
-        assert store.do(remember("port 4", key=KEY)).superseded_ids == (public,)
+        told = store.do(remember("port 4", key=KEY))
+        assert set(told.superseded_ids[:1]) == {public}, "and all that its agent sees"
+        assert len(told.superseded_ids) == 2
+
+    def test_value_that_turns_private_takes_the_place_of_private_ones(self, store: Store) -> None:
+        public = store.save("port 1", key=KEY)
+        own = store.save("port 2", key=KEY, private=True)
+        assert store.do(update(public, private=True)).updated
+        assert store.one(own).superseded_by == public
 
     def test_public_value_takes_the_place_of_an_own_private_one(self, store: Store) -> None:
         own = store.save("port 1", key=KEY, private=True)

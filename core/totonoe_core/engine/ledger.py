@@ -263,7 +263,7 @@ class Ledger:
         for _ in range(16):
             memory_id = ids.new_memory_id()
             # Not in the index: it does not know those that were purged before it was loaded.
-            if not self.rows.knows(memory_id):
+            if self.rows.row_of_id(memory_id) is None:
                 return memory_id
         raise RuntimeError("16 random ids in a row were taken")
 

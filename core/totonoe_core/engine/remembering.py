@@ -80,8 +80,8 @@ class Remembering:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
         report = replace(report, forgotten=forgotten)
-        holder = self._guarding.holder(text)
-        if holder >= 0:
+        holders = self._guarding.holders(text)
+        if holders:
             report = replace(report, verdict=Verdict.UPDATE)
         self._ledger.check_external_id(fields.external_id, row=0)
         self._state.fix_dimension(len(features.vector))
@@ -101,9 +101,7 @@ class Remembering:
             revision=operation.revision,
         )
         self._ledger.add(operation, memory, features)
-        if holder < 0:
-            holder = self._superseded_slot(neighbours, text)
-        slots = named if holder < 0 else (*named, holder)
+        slots = (*named, *(holders or self._superseded_slot(neighbours, text)))
         links = put_links(self._state, memory, neighbours, slots, operation.touched)
         before = [
             self._ledger.by_slot(slot) for slot in slots if self._guarding.gives_way(text, slot)
@@ -118,16 +116,16 @@ class Remembering:
             superseded_ids=tuple(one.id for one in before),
         )
 
-    def _superseded_slot(self, neighbours: Neighbours, text: GuardedText) -> int:
-        """The nearest memory whose verdict says that its place is taken, or -1.
+    def _superseded_slot(self, neighbours: Neighbours, text: GuardedText) -> tuple[int, ...]:
+        """The nearest memory whose verdict says that its place is taken.
 
         One at most: whoever holds several values of one kind wants to choose.
         """
         for one in neighbours.judged:
             wanted = text.policy.action(one.judgement.verdict) is Action.SUPERSEDE
             if wanted and self._guarding.gives_way(text, one.slot):
-                return one.slot
-        return -1
+                return (one.slot,)
+        return ()
 
     def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
         before = self._ledger.live(command.memory_id, command.agent_id)
@@ -173,7 +171,15 @@ class Remembering:
             vector=features.vector.tobytes(),
             fields=fields,
         )
+        # Made public or private it may meet others with its key.
+        turned = fields.private is not before.fields.private
+        holders = self._guarding.holders(text) if turned else ()
+        gone = [
+            self._ledger.by_slot(slot) for slot in holders if self._guarding.gives_way(text, slot)
+        ]
         memory = self._ledger.replace(operation, before, memory, features)
+        for one in gone:
+            self._ledger.supersede(operation, one, memory.id)
         return Updated(
             updated=True, memory=self._ledger.shown(memory, command.agent_id), guard=report
         )

@@ -72,10 +72,12 @@ class Sight:
         """Whether an id is of a memory that the agent may not see; not of unknown ones."""
         slot = self._index.slot_by_id.get(memory_id)
         if slot is None:
-            return False
-        # A view for each look: the newest slot may be newer than this answer.
-        row = int(self._index.arrays.writer_view().value("row", slot))
-        return not self.sees(row)
+            # Unknown, or purged before the collection was opened.
+            row = self._rows.row_of_id(memory_id)
+        else:
+            # A view for each look: the newest slot may be newer than this answer.
+            row = int(self._index.arrays.writer_view().value("row", slot))
+        return row is not None and not self.sees(row)
 
     def told(self, memory: Memory) -> Memory:
         """A memory without the ids of those that are hidden."""

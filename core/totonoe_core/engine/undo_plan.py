@@ -167,8 +167,7 @@ class Planner:
             force=False,
             replaced=replaced,
         )
-        holder = self._guarding.holder(text)
-        if holder >= 0 and self._guarding.gives_way(text, holder):
+        if any(self._guarding.gives_way(text, one) for one in self._guarding.holders(text)):
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
         if self._command.force or after.fields.kind is not Kind.STATE:
             return None

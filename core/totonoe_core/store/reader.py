@@ -75,10 +75,10 @@ class Rows:
                 return int(found)
         return None
 
-    def knows(self, memory_id: str) -> bool:
-        """Whether a memory has, or had, an id."""
-        found = self._connection.execute("SELECT 1 FROM memory WHERE id = ?", (memory_id,))
-        return found.fetchone() is not None
+    def row_of_id(self, memory_id: str) -> int | None:
+        """Row of the memory that has, or had, an id."""
+        found = self._connection.execute("SELECT row FROM memory WHERE id = ?", (memory_id,)).get
+        return None if found is None else int(found)
 
     def forgotten_before(self, time_us: int, limit: int) -> list[str]:
         """Ids of memories that were forgotten before a time, the longest forgotten first."""

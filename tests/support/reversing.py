@@ -1,0 +1,475 @@
+"""The state machine with all that can be taken back, and with what cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis.stateful import invariant, precondition
+
+from support.engines import WAIT_S, merge, remember, undo
+from support.machine import (
+    AGENTS,
+    BOTH,
+    KEYS,
+    RARELY,
+    TEXTS,
+    VECTORS,
+    WISE,
+    Pair,
+    Seen,
+    State,
+    pairs_of,
+    several,
+    thrown,
+)
+from support.past_machine import PastMachine
+from totonoe_core import errors
+from totonoe_core.commands import Command, Purge, Undo
+from totonoe_core.records import Kind, Memory, Status
+
+
+def may_be_merged(one: Seen, agent: str) -> bool:
+    return one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
+
+
+class ReversingMachine(PastMachine):
+    """Merge, supersede, undo and purge on top of what the others do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered: Command | None = None
+
+    # -- Rules
+
+    @thrown(
+        keys=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        text=TEXTS,
+        force=BOTH,
+    )
+    def remember_in_place_of(
+        self, keys: list[int], wise: bool, agent: str, text: str, force: bool
+    ) -> None:
+        chosen = [
+            self.choose(key, agent, wise, lambda one: may_be_merged(one, agent)) for key in keys
+        ]
+        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
+        command = replace(
+            remember(
+                text,
+                agent=agent,
+                vector=VECTORS[keys[0] % len(VECTORS)],
+                force=force,
+                attributes={"mark": self.mark()},
+            ),
+            supersede_ids=ids,
+        )
+        wrong: list[type[errors.TotonoeError]] = []
+        if not all(one.may_be_seen_by(agent) for one in chosen):
+            wrong.append(errors.NotFound)
+        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in chosen):
+            wrong.append(errors.Precondition)
+        if wrong:
+            self.refuses(command, *wrong)
+            return
+        self.save(command, ids)
+
+    @thrown(
+        key=KEYS,
+        others=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        text=["", *TEXTS],
+        force=BOTH,
+        stale=RARELY,
+    )
+    def merge(
+        self,
+        key: int,
+        others: list[int],
+        wise: bool,
+        agent: str,
+        text: str,
+        force: bool,
+        stale: bool,
+    ) -> None:
+        keep = self.choose(key, agent, wise, lambda one: may_be_merged(one, agent))
+        mine, fields = keep.memory.id, keep.memory.fields
+        together = [keep]
+        for other in others:
+            named = {one.memory.id for one in together}
+
+            def fits(one: Seen, named: set[str] = named) -> bool:
+                shared = one.memory.fields.private is fields.private
+                shared = shared and one.memory.fields.state_kind is fields.state_kind
+                return shared and may_be_merged(one, agent) and one.memory.id not in named
+
+            found = self.choose(other, agent, wise, fits)
+            if not wise or fits(found):
+                together.append(found)
+        if len(together) == 1:
+            return
+        ids = tuple(one.memory.id for one in together)
+        vector = VECTORS[key % len(VECTORS)] if text else None
+        command = merge(*ids, agent=agent, content=text, vector=vector, force=force)
+        wrong: list[type[errors.TotonoeError]] = []
+        if not all(one.may_be_seen_by(agent) for one in together):
+            wrong.append(errors.NotFound)
+        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in together):
+            wrong.append(errors.Precondition)
+        shared = {(one.memory.fields.private, one.memory.fields.state_kind) for one in together}
+        if len(set(ids)) < len(ids) or len(shared) > 1:
+            wrong.append(errors.InvalidArgument)
+        if wrong:
+            self.refuses(command, *wrong)
+            return
+        if stale:
+            late = replace(command, expected_revisions=((ids[1], self.revision + 1),))
+            self.refuses(late, errors.StaleRevision)
+        keys = [one.memory.fields.key for one in together if one.memory.fields.key]
+        typed_key = fields.key or (keys[0] if len(set(keys)) == 1 else None)
+        duplicate = ""
+        if text:
+            assert vector is not None
+            new = replace(
+                keep.memory,
+                content=text,
+                vector=vector.tobytes(),
+                fields=replace(fields, key=typed_key),
+            )
+            duplicate = self.decide(agent, new, force, ids).duplicate
+        before = self.now
+        answer = self.apply(command, changes=not duplicate)
+        assert answer.merged is not bool(duplicate)
+        if duplicate:
+            assert answer.guard.duplicate.memory_id == duplicate
+            return
+        kept = self.now[mine].memory
+        memories = [one.memory for one in together]
+        assert kept.status is Status.ACTIVE
+        assert kept.content == (text or keep.memory.content)
+        assert kept.vector == (keep.memory.vector if vector is None else vector.tobytes())
+        assert kept.created_us == min(one.created_us for one in memories)
+        ends = [one.fields.valid_to_us for one in memories]
+        tags = (tag for one in memories for tag in one.fields.tags)
+        assert kept.fields == replace(
+            fields,
+            importance=max(one.fields.importance for one in memories),
+            valid_to_us=None if None in ends else max(end for end in ends if end is not None),
+            tags=tuple(dict.fromkeys(tags)),
+            key=typed_key,
+        )
+        wanted: dict[tuple[str, str], float] = {}
+        for one in together:
+            for target, type_, value, _ in one.links:
+                if target not in ids:
+                    wanted[target, type_] = max(value, wanted.get((target, type_), 0.0))
+        links = {(target, type_): value for target, type_, value, _ in self.now[mine].links}
+        assert links == wanted
+        moved = set(ids)
+        for removed in ids[1:]:
+            seen = self.now[removed]
+            assert (seen.memory.status, seen.memory.superseded_by) == (Status.SUPERSEDED, mine)
+            assert not seen.links
+        for memory_id, seen in before.items():
+            memory = seen.memory
+            if memory.superseded_by in ids[1:] and memory.status is Status.SUPERSEDED:
+                moved.add(memory_id)
+                passed_on = mine if seen.may_be_seen_by(agent) else memory.superseded_by
+                assert self.now[memory_id].memory.superseded_by == passed_on
+        self.check_untouched(before, moved, set(ids))
+
+    # -- Undo
+
+    def left_out(self, revision: int, agent: str) -> bool:
+        """Whether anything that an operation touched is hidden from an agent."""
+        done = self.done[revision]
+        ends = {end for pair in done.pairs for end in pair[:2]}
+        states = self.past[revision - 1], self.past[revision], self.now, self.purged
+        seen = [state[one] for one in {*done.rows, *ends} for state in states if one in state]
+        episode = self.episodes.get(done.episode) or self.gone_episodes.get(done.episode)
+        hidden = episode is not None and episode.private and episode.agent_id != agent
+        return hidden or not all(one.may_be_seen_by(agent) for one in seen)
+
+    def conflicts_of(self, revision: int, agent: str, force: bool) -> set[str]:
+        """What stands against taking an operation back whole, of which nothing is hidden."""
+        done, before, now = self.done[revision], self.past[revision - 1], self.now
+        found: set[str] = set()
+        coming: dict[str, Memory] = {}
+        for one in sorted(done.rows):
+            if one not in now:
+                found.add("purged")
+            elif now[one].memory.revision != revision:
+                found.add("changed")
+            elif one in before:
+                coming[one] = before[one].memory
+            else:
+                coming[one] = replace(now[one].memory, status=Status.FORGOTTEN)
+        if done.settings and self.settings_revision != revision:
+            found.add("changed")
+        if done.episode and self.episode_touch[done.episode] != revision:
+            found.add("changed")
+        for one, after in coming.items():
+            found |= self.refusal(one, after, coming, agent, force)
+        old = pairs_of(before)
+        for pair in done.pairs:
+            ends = pair[:2]
+            if any(end in coming and coming[end].status is Status.FORGOTTEN for end in ends):
+                continue
+            if any(end not in now for end in ends):
+                # Its images went with the purge: there is nothing to bring back.
+                continue
+            if self.last_touch[pair] != revision:
+                found.add("changed")
+            elif pair in old and any(now[end].dead and end not in done.rows for end in ends):
+                found.add("link_end_gone")
+        return found
+
+    def refusal(
+        self, one: str, after: Memory, coming: dict[str, Memory], agent: str, force: bool
+    ) -> set[str]:
+        """What stands against a memory that would be as it was."""
+        now = self.now[one]
+        dead = after.status is Status.FORGOTTEN
+        external_id = "" if dead else after.fields.external_id
+        held = "" if now.dead else now.memory.fields.external_id
+        if external_id and external_id != held:
+            for other, seen in self.now.items():
+                later = coming.get(other, seen.memory)
+                both = (seen.memory, later)
+                if other != one and all(
+                    each.fields.external_id == external_id and each.status is not Status.FORGOTTEN
+                    for each in both
+                ):
+                    return {"external_id_taken"}
+        said = [
+            (each.content, each.vector, each.fields.payload, each.fields.private)
+            for each in (now.memory, after)
+        ]
+        if after.status is not Status.ACTIVE or (now.live and said[0] == said[1]):
+            return set()
+        if set(self.holders(agent, after.fields)) - {*coming}:
+            return {"key_taken"}
+        return {"duplicate"} if self.decide(agent, after, force, coming).duplicate else set()
+
+    @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
+    def undo_what_was_done_lately(
+        self, key: int, wise: bool, agent: str, partial: bool, force: bool
+    ) -> None:
+        lately = range(max(1, self.revision - 5), self.revision + 1)
+        self.take_back(self.target(lately, key, wise, agent, force), agent, partial, force)
+
+    @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
+    def undo_anything(self, key: int, wise: bool, agent: str, partial: bool, force: bool) -> None:
+        ever = range(1, self.revision + 1)
+        self.take_back(self.target(ever, key, wise, agent, force), agent, partial, force)
+
+    @precondition(lambda self: any(one.undoes for one in self.done))
+    @thrown(key=KEYS, agent=AGENTS, partial=BOTH, force=BOTH)
+    def undo_an_undo(self, key: int, agent: str, partial: bool, force: bool) -> None:
+        undone = [revision for revision, one in enumerate(self.done) if one.undoes]
+        # The last one for the most part.
+        self.take_back(undone[-1 - key % min(2, len(undone))], agent, partial, force)
+
+    def target(
+        self, revisions: Iterable[int], key: int, wise: bool, agent: str, force: bool
+    ) -> int:
+        """One of some revisions; a wise choice is one that can be taken back, if any can."""
+        revisions = list(revisions)
+        if wise:
+            # Settings and purges are there too, but not every time.
+            revisions = [
+                one for one in revisions if self.done[one].kind not in ("Purge", "ChangeSettings")
+            ] or revisions
+            start = key % len(revisions)
+            for one in (*revisions[start:], *revisions[:start])[:8]:
+                if not self.left_out(one, agent) and not self.conflicts_of(one, agent, force):
+                    return one
+        return revisions[key % len(revisions)]
+
+    def take_back(self, revision: int, agent: str, partial: bool, force: bool) -> None:
+        command = undo(revision, agent=agent, partial=partial, force=force)
+        done = self.done[revision]
+        if done.kind == "Purge":
+            self.refuses(command, errors.Precondition, errors.NotFound)
+            return
+        if self.left_out(revision, agent):
+            self.take_back_what_is_seen(command)
+            return
+        conflicts = self.conflicts_of(revision, agent, force)
+        if conflicts - {"duplicate"} and not partial:
+            self.refuses(command, errors.UndoRefused)
+            return
+        before = self.now
+        answer = self.applied(command)
+        found = answer.results[0]
+        if conflicts:
+            told = {one.kind.value for one in found.conflicts}
+            assert conflicts <= told if partial else conflicts == told
+            assert partial or not found.undone
+        else:
+            assert not found.conflicts
+            assert found.undone or self.nothing_is_left(revision)
+        assert found.undone is (before is not self.now)
+        if not found.undone:
+            return
+        self.note_undo(revision, {one.episode_id for one in found.conflicts})
+        if not conflicts:
+            self.check_restored(revision, before)
+
+    def nothing_is_left(self, revision: int) -> bool:
+        """Whether all that an operation touched were links of what was purged since."""
+        done = self.done[revision]
+        return not done.rows and all(
+            any(end not in self.now for end in pair[:2]) for pair in done.pairs
+        )
+
+    def note_undo(self, revision: int, left: set[str]) -> None:
+        """What an Undo has touched, and what it brought back besides memories and links."""
+        done, undone = self.done[-1], self.done[revision]
+        done.undoes = revision
+        done.pairs |= {
+            pair
+            for pair in undone.pairs
+            if {*pair[:2]} <= self.now.keys() and self.back(pair, revision)
+        }
+        self.last_touch |= dict.fromkeys(done.pairs, self.revision)
+        done.settings = undone.settings
+        if undone.settings:
+            info = self.store.engine.get_collection("default").result(WAIT_S)
+            done.settings = info.settings_revision == self.revision
+            self.policy = str(info.guard.preset.value)
+        if undone.episode and undone.episode not in left:
+            one = undone.episode
+            there, gone = self.episodes, self.gone_episodes
+            if one in there:
+                gone[one] = there.pop(one)
+            else:
+                there[one] = gone.pop(one)
+            self.touch_episode(one)
+
+    def back(self, pair: Pair, revision: int) -> bool:
+        """Whether an Undo of a revision wrote a link again, be it as it is."""
+        old = pairs_of(self.past[revision - 1])
+        return self.last_touch[pair] == revision and pair in old and pair in pairs_of(self.now)
+
+    def check_restored(self, revision: int, before: State) -> None:
+        """Undo restores content, vector, attributes, links, validity and status."""
+        was, undone = self.past[revision - 1], self.done[revision]
+        gone = undone.rows - was.keys()
+        for one in undone.rows:
+            after = self.now[one].memory
+            if one in gone:
+                assert after.status is Status.FORGOTTEN
+                assert not self.now[one].links
+                wanted = replace(before[one].memory, status=after.status)
+            else:
+                wanted = was[one].memory
+            assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
+        old, new = pairs_of(was), pairs_of(self.now)
+        for pair in undone.pairs:
+            if {*pair[:2]} <= self.now.keys() and not gone & set(pair[:2]):
+                assert new.get(pair) == old.get(pair)
+        ends = {end for pair in undone.pairs for end in pair[:2]}
+        self.check_untouched(before, set(undone.rows), {*gone, *ends})
+
+    def take_back_what_is_seen(self, command: Undo) -> None:
+        """An Undo of what is hidden in part leaves that as it is, but for pointers and links."""
+        before = self.now
+        hidden = [one for one, seen in before.items() if not seen.may_be_seen_by(command.agent_id)]
+        try:
+            found = self.applied(command).results[0]
+        except (errors.NotFound, errors.UndoRefused):
+            return
+        for one in hidden:
+            after = replace(self.now[one].memory, revision=0, updated_us=0)
+            same = replace(before[one].memory, revision=0, updated_us=0)
+            if after.superseded_by != same.superseded_by:
+                same = replace(same, superseded_by=after.superseded_by)
+            assert after == same
+        if found.undone:
+            self.note_undo(command.revision, {one.episode_id for one in found.conflicts})
+
+    @property
+    def settings_revision(self) -> int:
+        return max((at for at, one in enumerate(self.done) if one.settings), default=0)
+
+    # -- Purge
+
+    @thrown(
+        keys=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        now=[False, False, True],
+        status=list(Status),
+    )
+    def purge(self, keys: list[int], wise: bool, agent: str, now: bool, status: Status) -> None:
+        if not now or len(self.now) < 4:
+            return
+        chosen = [
+            self.choose(key, agent, wise, lambda one: one.memory.status is status) for key in keys
+        ]
+        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
+        going = tuple(one for one in ids if self.now[one].may_be_seen_by(agent))
+        command = Purge(agent, ids)
+        if not going and len(ids) == 1:
+            self.refuses(command, errors.NotFound)
+            return
+        before = self.now
+        found = self.apply(command, changes=bool(going))
+        assert found.purged_ids == going
+        self.purged |= {one: before[one] for one in going}
+        assert not self.now.keys() & set(going)
+        if going:
+            # What was answered then no longer quotes it.
+            self.replies.clear()
+        for one, seen in self.now.items():
+            was = before[one]
+            if was.memory.superseded_by in going and was.memory.status is Status.SUPERSEDED:
+                # Around the purged, or at its id to an end.
+                assert seen.memory.superseded_by not in {"", one}
+            else:
+                assert seen.memory == was.memory
+            assert {link for link in was.links if link[0] not in going} == seen.links
+        for held in (self.episodes, self.gone_episodes):
+            for one, episode in held.items():
+                left = tuple(each for each in episode.memory_ids if each not in going)
+                held[one] = replace(episode, memory_ids=left)
+
+    # -- What always holds
+
+    def keep(self, command: Command) -> None:
+        super().keep(command)
+        self.entered = command
+
+    @invariant()
+    def the_guard_lets_no_duplicate_in(self) -> None:
+        """Whatever says something new after an operation without force says it alone."""
+        command, self.entered = self.entered, None
+        if command is None or getattr(command, "force", False) or self.done[-1].settings:
+            return
+        before = self.past[-2]
+        new = {
+            one: seen
+            for one, seen in self.now.items()
+            if seen.live and (one not in before or _said(before[one]) != _said(seen))
+        }
+        for seen in new.values():
+            # What comes back together was there together.
+            assert not self.decide(command.agent_id, seen.memory, False, new).duplicate
+
+    @invariant()
+    def one_public_live_memory_holds_a_typed_key(self) -> None:
+        held = [
+            one.memory.fields.key
+            for one in self.now.values()
+            if one.live and one.memory.fields.key and not one.memory.fields.private
+        ]
+        assert len(held) == len(set(held))
+
+
+def _said(seen: Seen) -> tuple[object, ...]:
+    memory = seen.memory
+    return seen.live, memory.content, memory.vector, memory.fields.payload
