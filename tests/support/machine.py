@@ -586,6 +586,7 @@ class EngineMachine(RuleBasedStateMachine):
             frozenset([(one, target, type_), other_way((one, target, type_))])
             for one in going
             for target, type_, *_ in before[one].links
+            if before[target].may_be_seen_by(agent)
         }
         found = self.apply(command, changes=bool(going))
         assert [memory.id for memory in found.memories] == going
