@@ -41,7 +41,7 @@ from support.machine_parts import (
 from support.models import Decision, decide
 from totonoe_core import errors
 from totonoe_core.commands import Applied, Command, LinkMemories
-from totonoe_core.records import Memory, Status
+from totonoe_core.records import Fields, Memory, Status
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
 
