@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.embedding import poll
-from support.engines import Store, forget, opened, remember, unit, update, vector_at
+from support.engines import Store, forget, opened, remember, undo, unit, update, vector_at
 from totonoe_core import limits
 from totonoe_core.guard.ahead import Ahead, Plain
 from totonoe_core.guard.candidates import scanned_from
@@ -294,6 +294,47 @@ def test_batch_decides_as_one_by_one(
     assert not scans, "one alone is not"
     assert outcomes[0] == outcomes[1], f"seed {SEED}"
     assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
+
+
+@pytest.mark.parametrize("pruned", [False, True])
+@pytest.mark.parametrize("preset", ["standard", "ego"])
+def test_undo_of_many_finds_what_was_said_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, pruned: bool
+) -> None:
+    """All texts that come back are scored at once, with a prefix or in full."""
+    if pruned:
+        monkeypatch.setattr(prefix, "FROM_COUNT", 40)
+    scanned: list[str] = []
+    for kind in (Ahead, Plain):
+        scan = kind._scan
+        monkeypatch.setattr(
+            kind,
+            "_scan",
+            lambda self, first, scan=scan: scanned.append(type(self).__name__) or scan(self, first),
+        )
+    rng = np.random.default_rng(SEED)
+    vectors = isotropic(rng, 32)[:60]
+    with opened(tmp_path, client_vector_dimension=32) as store:
+        store.set(("guard.preset", preset))
+        first = [remember(f"Memory {n} of the store.", vector=v) for n, v in enumerate(vectors)]
+        ids = [one.memory_id for one in store.apply(*first).results]
+        poll(lambda: _fitted(store) is pruned)
+        gone = store.apply(forget(*ids[10:50])).revision
+        for number in (12, 47):
+            said = remember(f"memory {number} of the store", vector=vectors[number])
+            assert store.do(said).saved
+        scanned.clear()
+        refused = store.do(undo(gone))
+        assert not refused.undone
+        assert {one.memory_id for one in refused.conflicts} == {ids[12], ids[47]}
+        partly = store.do(undo(gone, partial=True))
+        assert len(partly.memories) == 38
+        assert set(scanned) == {"Ahead" if pruned else "Plain"}
+
+
+def _fitted(store: Store) -> bool:
+    collection = store.engine._collections.opened(store.collection).result()
+    return bool(collection._state.index.prefix.built)
 
 
 def decided(
