@@ -15,7 +15,7 @@ import pytest
 
 import totonoe
 from support.daemons import DaemonProcess, command_process, wait_until
-from totonoe.errors import DeadlineExceeded, StaleRevision
+from totonoe.errors import NotActive, StaleRevision
 
 WATCHERS = ("planner", "stranger")
 WRITERS = ("planner", "coder")
@@ -49,7 +49,7 @@ def write(daemon: DaemonProcess, agent: str, ended: threading.Event) -> None:
     patient = totonoe.RetryPolicy(attempts_max=200)
     ids: list[str] = []
     undoable: list[str] = []
-    with totonoe.Client(daemon.address, agent_id=agent, retry=patient) as client:
+    with totonoe.Client(daemon.address, agent_id=agent, retry=patient, timeout_s=120.0) as client:
         number = 0
         while not ended.is_set():
             number += 1
@@ -71,7 +71,7 @@ def write(daemon: DaemonProcess, agent: str, ended: threading.Event) -> None:
                     client.link(one, two, confidence=random.random())
                 elif undoable:
                     client.undo(undoable.pop(), partial=True, force=True)
-            except (totonoe.FailedPrecondition, StaleRevision, DeadlineExceeded):
+            except (NotActive, StaleRevision):
                 # It is forgotten already, or was changed since: a rightful answer.
                 continue
 
@@ -87,9 +87,7 @@ def test_watchers_through_kills_end_with_what_list_shows(tmp_path: Path) -> None
     ):
         for path in files.values():
             wait_until(lambda path=path: events(path), path.read_bytes)
-        writers = [
-            threading.Thread(target=write, args=(daemon, agent, ended)) for agent in WRITERS
-        ]
+        writers = [threading.Thread(target=write, args=(daemon, agent, ended)) for agent in WRITERS]
         for writer in writers:
             writer.start()
         try:
