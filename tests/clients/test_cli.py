@@ -188,13 +188,16 @@ def test_list_shows_how_to_go_on(run: Run) -> None:
 
 
 def test_forget_shows_what_is_gone(run: Run) -> None:
-    answer = pb.ForgetResponse(forgotten=[memory(1, emotion="happy")], unlinked_count=2)
+    answer = pb.ForgetResponse(forgotten=[memory(1, emotion="happy")], unlinked_count=2, revision=9)
     result = run("forget", "mem_1", "--reason", "wrong", Forget=answering(answer))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "Forgot (id: mem_0000000000000001, 3d ago): The port is 8080.",
         "Emotion: happy | Importance: 3",
         "Links taken away: 2",
+        "This memory is gone. Was there anything worth preserving in a new form?",
+        "If this was part of a merge, save the consolidated version with remember.",
+        "Bring it back with: totonoe undo 9",
     ]
 
 
@@ -203,6 +206,7 @@ def test_forget_dry_run_says_would(run: Run) -> None:
     result = run("forget", "mem_1", "mem_2", "--dry-run", Forget=answering(answer))
     assert result.exit_code == 1
     assert result.stdout.startswith("Would forget (id: mem_0000000000000001, 3d ago)")
+    assert "gone" not in result.stdout
     assert result.stderr == "Memory not found: mem_2\n"
 
 

@@ -1,10 +1,9 @@
-"""Watchers of a daemon that is killed while agents write lose nothing and are told nothing twice."""
+"""Watchers of a daemon that is killed while agents write miss nothing and hear nothing twice."""
 
 from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -44,6 +44,10 @@ UPDATE_HINT = (
     "If this is a meaningful update, use recall to review the existing memory "
     "and consider whether the new perspective adds value."
 )
+FORGOT_HINT = (
+    "Was there anything worth preserving in a new form?\n"
+    "If this was part of a merge, save the consolidated version with remember."
+)
 _PIPE_COLUMNS = 160
 
 
@@ -283,6 +287,10 @@ def forgotten(answer: Forgotten) -> None:
         line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
     if answer.matching_count > len(answer.forgotten):
         line(f"These are the oldest of {answer.matching_count} that match.")
+    if answer.forgotten and not answer.dry_run:
+        one = len(answer.forgotten) == 1
+        line(f"{'This memory is' if one else 'These memories are'} gone. {FORGOT_HINT}")
+        line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
     not_found(answer.missing_ids)
 
 
