@@ -55,10 +55,14 @@ TOLD = ['You forgot this 3d ago (mem_1, by anna): "wrong"', "Bring it back with:
 
 
 def test_remember_saved_tells_that_it_was_forgotten(run: Run) -> None:
-    saved = pb.RememberResponse(saved=True, memory_id="mem_2", forgotten=FORGOTTEN)
+    saved = pb.RememberResponse(saved=True, memory_id="mem_2", revision=7, forgotten=FORGOTTEN)
     result = run("remember", "a", Remember=answering(saved))
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == ["Saved (id: mem_2).", *TOLD]
+    assert result.stdout.splitlines() == [
+        "Saved (id: mem_2).",
+        TOLD[0],
+        "Bring it back instead with: totonoe undo 7, then totonoe undo 4",
+    ]
 
 
 def test_remember_refused_because_forgotten_ends_in_3(run: Run) -> None:

@@ -95,12 +95,16 @@ def forgot_this(match: ForgottenMatch) -> str:
     return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
 
 
-def _forgotten_match(match: ForgottenMatch | None) -> None:
-    """That it was said and forgotten before, and how to bring it back."""
+def _forgotten_match(match: ForgottenMatch | None, saved_revision: int = 0) -> None:
+    """That it was said and forgotten before, and how to bring it back.
+
+    Where the same is saved by now, at `saved_revision`, it would stand in the way.
+    """
     if match is None:
         return
     line(forgot_this(match))
-    line(f"Bring it back with: totonoe undo {match.revision}")
+    instead = f"instead with: totonoe undo {saved_revision}, then" if saved_revision else "with:"
+    line(f"Bring it back {instead} totonoe undo {match.revision}")
 
 
 def _most_related(similar: Sequence[Similar]) -> None:
@@ -142,7 +146,7 @@ def remembered(answer: Remembered) -> None:
     line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
-    _forgotten_match(answer.forgotten)
+    _forgotten_match(answer.forgotten, answer.revision)
     _replay(answer.replayed)
     _most_related(answer.similar)
 
