@@ -289,11 +289,16 @@ def test_collections_list_reads_all_pages(run: Run) -> None:
 
 def test_collections_delete_asks_first(run: Run) -> None:
     requests: list[Any] = []
-    handler = answering(admin_pb.DeleteCollectionResponse(active_count=3), requests)
+    handler = answering(
+        admin_pb.DeleteCollectionResponse(active_count=3, operation_id="op_1"), requests
+    )
     refused = run("collections", "delete", "notes", stdin="n\n", DeleteCollection=handler)
     assert (refused.exit_code, requests) == (1, [])
     done = run("collections", "delete", "notes", "--yes", DeleteCollection=handler)
-    assert done.stdout == "Deleted notes with 3 live memories.\n"
+    assert done.stdout.splitlines() == [
+        "Deleted notes with 3 live memories.",
+        "Take it back with: totonoe undo op_1 --collection notes",
+    ]
 
 
 @pytest.mark.parametrize("command", [["create", "notes"], ["show"]])

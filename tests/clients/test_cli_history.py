@@ -250,6 +250,13 @@ def test_undo_tells_what_is_back_and_how_to_undo_that(run: Run) -> None:
     assert (requests[0].target_revision, requests[0].reason) == (7, "was right")
 
 
+def test_undo_brings_a_deleted_collection_back(run: Run) -> None:
+    back = types_pb2.Collection(name="notes")
+    answer = operations_pb.UndoResponse(undone=True, collection=back, operation_id="op_u")
+    result = run("undo", "op_d", "--collection", "notes", Undo=answering(answer))
+    assert (result.exit_code, result.stdout) == (0, "Undone: the deletion of collection notes.\n")
+
+
 def test_undo_of_an_operation_id_sends_every_option(run: Run) -> None:
     requests: list[operations_pb.UndoRequest] = []
     answer = operations_pb.UndoResponse(dry_run=True, operation=operation(7, "Forget"))
