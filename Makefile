@@ -1,8 +1,8 @@
 # The few commands of this project; README.md and CONTRIBUTING.md explain them.
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite (under 15 minutes on 2 cores)
-#   make bench-kernels | bench-filtered | bench-guard | bench-load | bench-peers | bench-startup |
-#     bench-embedding | bench-quality [ARGS="..."]
+#   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
+#     bench-startup | bench-embedding | bench-quality [ARGS="..."]
 #   make lint | format | proto | soak | clean
 
 VENV := .venv
@@ -37,8 +37,8 @@ soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 3600
 
 # Each ends within 10 minutes and writes bench/results/NAME.jsonl; docs/performance.md explains them.
-BENCHES := bench-kernels bench-filtered bench-guard bench-load bench-peers bench-startup \
-	bench-embedding bench-quality
+BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load bench-peers \
+	bench-startup bench-embedding bench-quality
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server
 	$(BIN)/python -m bench.$* $(ARGS)

@@ -56,6 +56,13 @@ GUARD: Columns = {
     "times echo": "echo_ratio",
     **LATENCY,
 }
+HISTORY: Columns = {
+    "call": "call",
+    "n": "n",
+    "memories or watchers": "items",
+    "daemon CPU ms": "server_cpu_ms_per_op",
+    **LATENCY,
+}
 LOAD: Columns = {"call": "call", "ops/s": "ops_per_s", **LATENCY, "errors": "errors"}
 PEERS: Columns = {
     "peer": "peer",
@@ -96,6 +103,7 @@ TABLES: dict[str, list[tuple[Columns, Callable[[Row], bool]]]] = {
         (SINGLE, of_kernel("top_k", "guard_query", "jaccard", "decay")),
     ],
     "guard": [(GUARD, every)],
+    "history": [(HISTORY, every)],
     "load": [(LOAD, every)],
     "peers": [(PEERS, every)],
     "startup": [(STARTUP, every)],

@@ -32,6 +32,7 @@ NEIGHBOURS_SCORED_MAX = 16
 SNIPPET_CHARS = 120
 VERDICT_CANDIDATES_MAX = 16  # pairs of texts that one Remember compares
 SCANNED_AHEAD_MAX = 32  # vectors of a batch that one scan is made for
+SCANNED_AHEAD_SLOTS_MAX = 2**16  # where all are scored for each of them: 8 MiB
 SCANNED_AHEAD_PAIRS_MAX = 2**15  # slots it keeps for one of them, 16 bytes each
 VERDICT_PIECES_MAX = 400  # of one text; a longer one is compared by sentences only
 CURVE_POINTS_MAX = 64

@@ -188,13 +188,16 @@ def test_list_shows_how_to_go_on(run: Run) -> None:
 
 
 def test_forget_shows_what_is_gone(run: Run) -> None:
-    answer = pb.ForgetResponse(forgotten=[memory(1, emotion="happy")], unlinked_count=2)
+    answer = pb.ForgetResponse(forgotten=[memory(1, emotion="happy")], unlinked_count=2, revision=9)
     result = run("forget", "mem_1", "--reason", "wrong", Forget=answering(answer))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "Forgot (id: mem_0000000000000001, 3d ago): The port is 8080.",
         "Emotion: happy | Importance: 3",
         "Links taken away: 2",
+        "This memory is gone. Was there anything worth preserving in a new form?",
+        "If this was part of a merge, save the consolidated version with remember.",
+        "Bring it back with: totonoe undo 9",
     ]
 
 
@@ -203,6 +206,7 @@ def test_forget_dry_run_says_would(run: Run) -> None:
     result = run("forget", "mem_1", "mem_2", "--dry-run", Forget=answering(answer))
     assert result.exit_code == 1
     assert result.stdout.startswith("Would forget (id: mem_0000000000000001, 3d ago)")
+    assert "gone" not in result.stdout
     assert result.stderr == "Memory not found: mem_2\n"
 
 
@@ -285,11 +289,16 @@ def test_collections_list_reads_all_pages(run: Run) -> None:
 
 def test_collections_delete_asks_first(run: Run) -> None:
     requests: list[Any] = []
-    handler = answering(admin_pb.DeleteCollectionResponse(active_count=3), requests)
+    handler = answering(
+        admin_pb.DeleteCollectionResponse(active_count=3, operation_id="op_1"), requests
+    )
     refused = run("collections", "delete", "notes", stdin="n\n", DeleteCollection=handler)
     assert (refused.exit_code, requests) == (1, [])
     done = run("collections", "delete", "notes", "--yes", DeleteCollection=handler)
-    assert done.stdout == "Deleted notes with 3 live memories.\n"
+    assert done.stdout.splitlines() == [
+        "Deleted notes with 3 live memories.",
+        "Take it back with: totonoe undo op_1 --collection notes",
+    ]
 
 
 @pytest.mark.parametrize("command", [["create", "notes"], ["show"]])

@@ -55,10 +55,14 @@ TOLD = ['You forgot this 3d ago (mem_1, by anna): "wrong"', "Bring it back with:
 
 
 def test_remember_saved_tells_that_it_was_forgotten(run: Run) -> None:
-    saved = pb.RememberResponse(saved=True, memory_id="mem_2", forgotten=FORGOTTEN)
+    saved = pb.RememberResponse(saved=True, memory_id="mem_2", revision=7, forgotten=FORGOTTEN)
     result = run("remember", "a", Remember=answering(saved))
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == ["Saved (id: mem_2).", *TOLD]
+    assert result.stdout.splitlines() == [
+        "Saved (id: mem_2).",
+        TOLD[0],
+        "Bring it back instead with: totonoe undo 7, then totonoe undo 4",
+    ]
 
 
 def test_remember_refused_because_forgotten_ends_in_3(run: Run) -> None:
@@ -246,6 +250,13 @@ def test_undo_tells_what_is_back_and_how_to_undo_that(run: Run) -> None:
     assert (requests[0].target_revision, requests[0].reason) == (7, "was right")
 
 
+def test_undo_brings_a_deleted_collection_back(run: Run) -> None:
+    back = types_pb2.Collection(name="notes")
+    answer = operations_pb.UndoResponse(undone=True, collection=back, operation_id="op_u")
+    result = run("undo", "op_d", "--collection", "notes", Undo=answering(answer))
+    assert (result.exit_code, result.stdout) == (0, "Undone: the deletion of collection notes.\n")
+
+
 def test_undo_of_an_operation_id_sends_every_option(run: Run) -> None:
     requests: list[operations_pb.UndoRequest] = []
     answer = operations_pb.UndoResponse(dry_run=True, operation=operation(7, "Forget"))
@@ -368,7 +379,7 @@ def test_forget_by_conditions_asks_and_forgets_what_it_showed(run: Run) -> None:
     assert done.exit_code == 0
     assert "Forget these 2 (of 1200 that match)?" in done.stderr
     assert "Forgot (id: mem_1, 3d ago): The port is 8080.\n" in done.stdout
-    assert done.stdout.endswith("These are the oldest of 1200 that match.\n")
+    assert "These are the oldest of 1200 that match.\nThese memories are gone." in done.stdout
     last = requests[-1]
     assert (list(last.ids), last.dry_run, last.reason) == (["mem_1", "mem_2"], False, "stale")
     assert dict(last.expected_revisions) == {"mem_1": 3, "mem_2": 5}

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.embedding import poll
-from support.engines import Store, forget, opened, remember, unit, update, vector_at
+from support.engines import Store, forget, opened, remember, undo, unit, update, vector_at
 from totonoe_core import limits
-from totonoe_core.guard.ahead import Ahead
+from totonoe_core.guard.ahead import Ahead, Plain
 from totonoe_core.guard.candidates import scanned_from
 from totonoe_core.guard.cosines import Cosines
 from totonoe_core.guard.policy import PRESETS, Preset
@@ -122,6 +122,68 @@ def test_guard_with_a_scan_ahead_finds_what_it_finds_alone(
             arrays.pending_status[stored + step // 2] = RETIRED
 
 
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    dim=st.sampled_from((3, 97)),
+    made=st.sampled_from((isotropic, copies, clusters)),
+    gone=st.sampled_from((0.0, 0.5, 1.0)),
+)
+def test_guard_with_all_scored_ahead_finds_what_a_plain_oracle_finds(seed, dim, made, gone) -> None:
+    """Without a prefix. Equal similarities may be named in any order by `nearest` alone."""
+    rng = np.random.default_rng(seed)
+    arrays = Arrays(dim)
+    stored = np.concatenate([made(rng, dim) for _ in range(3)])
+    append(arrays, stored, rng)
+    arrays.publish()
+    batch = list(units(stored[:6] + 0.05 * rng.normal(size=(6, dim))))
+    expected = Plain(arrays, batch)
+    every = list(stored)
+    for slot in np.flatnonzero(rng.random(len(stored)) < gone).tolist():
+        arrays.pending_status[slot] = FORGOTTEN
+    for step, query in enumerate(batch):
+        known = expected.of(arrays, query)
+        assert known is not None
+        view = arrays.writer_view()
+        visible = Selection(view, equal("importance", 1), pending=arrays.pending_status)
+        exactly = np.array(every).astype(np.float64) @ query.astype(np.float64)
+        live = np.flatnonzero(visible.all())
+        cosines = Cosines(view, query, visible, None, None, known=known)
+        order = live[np.lexsort((live, -exactly[live]))]
+        for at_least in (-1.0, 0.5, 0.9):
+            slots, similarity = cosines.reaching(visible, at_least, 16)
+            wanted = order[exactly[order] >= at_least][:16]
+            where = f"seed {seed}, step {step}, from {at_least}"
+            assert exactly[slots] == pytest.approx(exactly[wanted], abs=1e-12), where
+            assert similarity == pytest.approx(exactly[slots], abs=1e-12), where
+        near = cosines.nearest(visible, 16)
+        assert len(near) == min(16, len(live))
+        assert set(near.tolist()) <= set(live.tolist())
+        assert np.sort(exactly[near]) == pytest.approx(np.sort(exactly[order[:16]]), abs=2e-6)
+        append(arrays, batch[step : step + 1], rng)
+        every.append(batch[step])
+
+
+def test_all_scored_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    rng = np.random.default_rng(SEED)
+    arrays = Arrays(16)
+    append(arrays, isotropic(rng, 16), rng)
+    arrays.publish()
+    stored = arrays.view().vectors(np.arange(200))
+    batch = [np.ones(1, np.float32), *stored[:8]]
+    expected = Plain(arrays, batch)
+    assert expected.of(arrays, batch[1]) == pytest.approx(stored @ batch[1], abs=1e-6)
+    assert expected.of(Arrays(16), batch[2]) is None, "the index was made again"
+    assert expected.of(arrays, batch[2].copy()) is None, "a vector that nobody told of"
+    assert expected.of(arrays, batch[0]) is None, "another dimension is left out"
+    assert expected.of(arrays, batch[5]) == pytest.approx(stored @ batch[5], abs=1e-6)
+    assert expected.of(arrays, batch[6]) is None, "three are left: each for itself"
+    assert expected.of(arrays, batch[3]) is None, "behind"
+    monkeypatch.setattr(limits, "SCANNED_AHEAD_SLOTS_MAX", 199)
+    assert Plain(arrays, batch).of(arrays, batch[1]) is None, "too many to keep"
+
+
 def test_scan_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
     rng = np.random.default_rng(SEED)
@@ -190,6 +252,22 @@ def batches(rng: np.random.Generator, stored: np.ndarray) -> list[list[tuple[str
 
 
 @pytest.mark.parametrize("preset", ["standard", "ego", "robotmem"])
+def test_small_batch_decides_as_one_by_one(tmp_path: Path, preset: str) -> None:
+    """All is scored, for the batch at once or for each alone."""
+    rng = np.random.default_rng([SEED, *preset.encode()])
+    rows = clusters(rng, 16)[:70]
+    vectors = units(rows + 0.15 * rng.normal(size=rows.shape))
+    work = batches(rng, vectors)
+    outcomes = []
+    for way in ("together", "alone"):
+        with opened(tmp_path / way, client_vector_dimension=16) as store:
+            store.set(("guard.preset", preset))
+            outcomes.append(decided(store, vectors, work, together=way == "together", graph=False))
+    assert outcomes[0] == outcomes[1], f"seed {SEED}"
+    assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
+
+
+@pytest.mark.parametrize("preset", ["standard", "ego", "robotmem"])
 def test_batch_decides_as_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str
 ) -> None:
@@ -218,8 +296,53 @@ def test_batch_decides_as_one_by_one(
     assert 5 < sum(one[0] is False for one in outcomes[0]) < len(outcomes[0]) - 5
 
 
+@pytest.mark.parametrize("pruned", [False, True])
+@pytest.mark.parametrize("preset", ["standard", "ego"])
+def test_undo_of_many_finds_what_was_said_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, preset: str, pruned: bool
+) -> None:
+    """All texts that come back are scored at once, with a prefix or in full."""
+    if pruned:
+        monkeypatch.setattr(prefix, "FROM_COUNT", 40)
+    scanned: list[str] = []
+    for kind in (Ahead, Plain):
+        scan = kind._scan
+        monkeypatch.setattr(
+            kind,
+            "_scan",
+            lambda self, first, scan=scan: scanned.append(type(self).__name__) or scan(self, first),
+        )
+    rng = np.random.default_rng(SEED)
+    vectors = isotropic(rng, 32)[:60]
+    with opened(tmp_path, client_vector_dimension=32) as store:
+        store.set(("guard.preset", preset))
+        first = [remember(f"Memory {n} of the store.", vector=v) for n, v in enumerate(vectors)]
+        ids = [one.memory_id for one in store.apply(*first).results]
+        poll(lambda: _fitted(store) is pruned)
+        gone = store.apply(forget(*ids[10:50])).revision
+        for number in (12, 47):
+            said = remember(f"memory {number} of the store", vector=vectors[number])
+            assert store.do(said).saved
+        scanned.clear()
+        refused = store.do(undo(gone))
+        assert not refused.undone
+        assert {one.memory_id for one in refused.conflicts} == {ids[12], ids[47]}
+        partly = store.do(undo(gone, partial=True))
+        assert len(partly.memories) == 38
+        assert set(scanned) == {"Ahead" if pruned else "Plain"}
+
+
+def _fitted(store: Store) -> bool:
+    collection = store.engine._collections.opened(store.collection).result()
+    return bool(collection._state.index.prefix.built)
+
+
 def decided(
-    store: Store, vectors: np.ndarray, work: list[list[tuple[str, Any]]], together: bool
+    store: Store,
+    vectors: np.ndarray,
+    work: list[list[tuple[str, Any]]],
+    together: bool,
+    graph: bool = True,
 ) -> list[tuple[Any, ...]]:
     """What became of each command, with memories by number in place of their ids."""
     first = [
@@ -227,7 +350,8 @@ def decided(
         for number, one in enumerate(vectors)
     ]
     ids = [one.memory_id for one in store.apply(*first).results]
-    poll(lambda: store.stats().hnsw_count == len(vectors))
+    if graph:
+        poll(lambda: store.stats().hnsw_count == len(vectors))
     numbers = {memory_id: number for number, memory_id in enumerate(ids)}
     made = {
         "remember": lambda given: remember(given[0], vector=given[1]),

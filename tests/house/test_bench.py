@@ -32,6 +32,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
             *("echo_cpu_ms_per_op", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
         },
     ),
+    "history": (
+        ["--stored", "20", "--items", "6", "--watchers", "1", "--repeats", "2"],
+        {"call", "n", "items", "ops", "server_cpu_ms_per_op", "p50_ms", "p99_ms"},
+    ),
     "load": (
         ["--agents", "1", "--limit-s", "0.3", "--stored", "10", "--embedder", "hashing"],
         {"call", "ops", "ops_per_s", "p50_ms", "p99_ms", "errors"},

@@ -8,12 +8,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import totonoe
 
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 60.0
+FOLLOW_LIMIT_S = 60.0
 
 
 def free_port() -> int:
@@ -78,3 +82,38 @@ class DaemonProcess:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _command(daemon: DaemonProcess, arguments: tuple[str, ...]) -> list[str]:
+    script = Path(sys.executable).parent / "totonoe"
+    return [str(script), "--address", daemon.address, *arguments]
+
+
+def run_command(daemon: DaemonProcess, *arguments: str) -> str:
+    """What `totonoe ...` prints; it must end with 0."""
+    done = subprocess.run(
+        _command(daemon, arguments), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, (arguments, done.stdout, done.stderr)
+    return done.stdout
+
+
+@contextmanager
+def command_process(
+    daemon: DaemonProcess, *arguments: str, stdout: IO[bytes] | int = subprocess.DEVNULL
+) -> Iterator[subprocess.Popen[bytes]]:
+    """`totonoe ...` as a process that goes on; it does not outlive the `with`."""
+    process = subprocess.Popen(_command(daemon, arguments), stdout=stdout)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(STOP_LIMIT_S)
+
+
+def wait_until(holds: Callable[[], object], shown: Callable[[], object]) -> None:
+    """Looks again and again; fails with what is `shown` if it does not come to hold in time."""
+    deadline_s = time.monotonic() + FOLLOW_LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline_s, shown()
+        time.sleep(0.02)

@@ -169,7 +169,10 @@ def delete(
         options.ask(f"Delete the collection {name!r} with all memories?")
     with session.client() as client:
         answer = client.delete_collection(name, operation_id=operation_id)
+    undo = f"totonoe undo {answer.operation_id} --collection {name}"
     session.show(
         plain(answer),
-        lambda: output.line(f"Deleted {name} with {answer.active_count} live memories."),
+        lambda: output.line(
+            f"Deleted {name} with {answer.active_count} live memories.\nTake it back with: {undo}"
+        ),
     )

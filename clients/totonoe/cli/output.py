@@ -44,6 +44,10 @@ UPDATE_HINT = (
     "If this is a meaningful update, use recall to review the existing memory "
     "and consider whether the new perspective adds value."
 )
+FORGOT_HINT = (
+    "Was there anything worth preserving in a new form?\n"
+    "If this was part of a merge, save the consolidated version with remember."
+)
 _PIPE_COLUMNS = 160
 
 
@@ -91,12 +95,16 @@ def forgot_this(match: ForgottenMatch) -> str:
     return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
 
 
-def _forgotten_match(match: ForgottenMatch | None) -> None:
-    """That it was said and forgotten before, and how to bring it back."""
+def _forgotten_match(match: ForgottenMatch | None, saved_revision: int = 0) -> None:
+    """That it was said and forgotten before, and how to bring it back.
+
+    Where the same is saved by now, at `saved_revision`, it would stand in the way.
+    """
     if match is None:
         return
     line(forgot_this(match))
-    line(f"Bring it back with: totonoe undo {match.revision}")
+    instead = f"instead with: totonoe undo {saved_revision}, then" if saved_revision else "with:"
+    line(f"Bring it back {instead} totonoe undo {match.revision}")
 
 
 def _most_related(similar: Sequence[Similar]) -> None:
@@ -138,7 +146,7 @@ def remembered(answer: Remembered) -> None:
     line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
-    _forgotten_match(answer.forgotten)
+    _forgotten_match(answer.forgotten, answer.revision)
     _replay(answer.replayed)
     _most_related(answer.similar)
 
@@ -283,6 +291,10 @@ def forgotten(answer: Forgotten) -> None:
         line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
     if answer.matching_count > len(answer.forgotten):
         line(f"These are the oldest of {answer.matching_count} that match.")
+    if answer.forgotten and not answer.dry_run:
+        one = len(answer.forgotten) == 1
+        line(f"{'This memory is' if one else 'These memories are'} gone. {FORGOT_HINT}")
+        line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
     not_found(answer.missing_ids)
 
 

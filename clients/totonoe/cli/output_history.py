@@ -87,6 +87,11 @@ def _version(version: Version) -> None:
 def undone(answer: Undone, partial: bool) -> None:
     """What was, or would be, taken back, and what stands in the way."""
     one = answer.operation
+    if answer.collection is not None and not one.revision:
+        # Its deletion is no operation of its own; it can be deleted again.
+        line(f"Undone: the deletion of collection {answer.collection.name}.")
+        _replay(answer.replayed)
+        return
     by = f" by {one.agent_id}" if one.agent_id else ""
     what = f"revision {one.revision} ({one.kind}{by})"
     if answer.dry_run:
@@ -106,7 +111,11 @@ def undone(answer: Undone, partial: bool) -> None:
     conflicts(answer.conflicts, partial, sys.stdout)
     if answer.undone and not answer.dry_run:
         line(f"Take the undo back with: totonoe undo {answer.operation_id}")
-    if answer.replayed:
+    _replay(answer.replayed)
+
+
+def _replay(replayed: bool) -> None:
+    if replayed:
         line("This operation id was used before: its first answer again, nothing was done now.")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from totonoe_core.clock import age_text
 from totonoe_core.commands import Command, Remember, Update
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.guard import candidates, verdict
-from totonoe_core.guard.ahead import Ahead, Scanned, Vector
+from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.calibration import CAREFUL, weights_for
 from totonoe_core.guard.candidates import Candidate, Probe
 from totonoe_core.guard.policy import GuardPolicy
@@ -117,7 +118,7 @@ class Guarding:
     def __init__(self, state: CollectionState, judging: JudgingService | None = None) -> None:
         self._state = state
         self._judging = judging
-        self._ahead: Ahead | None = None
+        self._ahead: Ahead | Plain | None = None
 
     def expect(self, brought: Iterable[tuple[Sequence[Command], Sequence[Vector | None]]]) -> None:
         """Tells which commands and vectors a batch brings, so that one scan serves many.
@@ -130,11 +131,25 @@ class Guarding:
             for command, vector in zip(commands, theirs, strict=True)
             if vector is not None and _guarded(command)
         ]
+        self._ahead = self._scans(vectors, graph_needed=True)
+
+    @contextmanager
+    def expecting(self, vectors: Sequence[Vector]) -> Iterator[None]:
+        """The same for vectors of one command, whose neighbours are not asked for."""
+        before, self._ahead = self._ahead, self._scans(vectors, graph_needed=False)
+        try:
+            yield
+        finally:
+            self._ahead = before
+
+    def _scans(self, vectors: Sequence[Vector], graph_needed: bool) -> Ahead | Plain | None:
         index = self._state.index
+        if not vectors:
+            return None
+        if not index.prefix.built or (graph_needed and not index.graph.count):
+            return Plain(index.arrays, vectors)
         at_least = candidates.scanned_from(self._state.info.guard)
-        self._ahead = None
-        if vectors and at_least is not None and index.prefix.built and index.graph.count:
-            self._ahead = Ahead(index.arrays, index.prefix, vectors, at_least)
+        return None if at_least is None else Ahead(index.arrays, index.prefix, vectors, at_least)
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """The report if equal text alone refuses; `None` if a vector is needed to say more."""
@@ -156,11 +171,17 @@ class Guarding:
         return GuardReport(duplicate, Method.EXACT, 1.0, (), layers, Verdict.DUPLICATE)
 
     def by_all(
-        self, text: GuardedText, features: Features, now_us: int, may_ask: bool = False
+        self,
+        text: GuardedText,
+        features: Features,
+        now_us: int,
+        may_ask: bool = False,
+        neighbours: bool = True,
     ) -> tuple[GuardReport, Neighbours]:
         """The report of all layers, and the neighbours for links and for what is superseded.
 
-        Raises `NeedsOpinion` if it may ask a judge, and nothing refuses without one.
+        Raises `NeedsOpinion` if it may ask a judge, and nothing refuses without one. Without
+        `neighbours` only what refuses is looked for.
         """
         policy = text.policy
         view = self._state.index.arrays.writer_view()
@@ -173,6 +194,7 @@ class Guarding:
             Hearing(None) if from_cosine is None else Hearing(self._judging, from_cosine, may_ask)
         )
         probe = self._probe(texts, text, features, judged, hearing)
+        found_ahead = None if why_not else self._found_ahead(features.vector)
         found = candidates.search(
             view,
             probe,
@@ -183,7 +205,9 @@ class Guarding:
             token_index=self._token_index(policy),
             prefix=self._state.index.prefix,
             graph=self._state.index.graph,
-            scanned=self._scanned(features.vector) if not why_not else None,
+            scanned=found_ahead if isinstance(found_ahead, Scanned) else None,
+            known=found_ahead if isinstance(found_ahead, np.ndarray) else None,
+            neighbours=neighbours,
         )
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = self._shown(others, policy.similar_above)
@@ -262,7 +286,7 @@ class Guarding:
             index.token_index.catch_up(index.view())
         return index.token_index
 
-    def _scanned(self, vector: Vector) -> Scanned | None:
+    def _found_ahead(self, vector: Vector) -> Scanned | Similarities | None:
         return None if self._ahead is None else self._ahead.of(self._state.index.arrays, vector)
 
     def _why_not(self, text: GuardedText) -> str:

@@ -16,6 +16,7 @@ from totonoe_core.commands import CollectionInfo, ConflictKind, Undo, UndoConfli
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.ledger import DEAD, Ledger
 from totonoe_core.engine.touched import LinkKey, Reach, one_way
+from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
 from totonoe_core.records import Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
@@ -135,27 +136,36 @@ class Planner:
         replaced = tuple(self._ledger.slot_of(now) for now, _ in memories.values())
         refused: dict[int, UndoConflict] = {}
         asked: list[Pair] = []
-        for row, (now, after) in memories.items():
-            try:
-                conflict = self._refusal(now, after, replaced)
-            except NeedsOpinion as needed:
-                asked += needed.pairs
-                continue
-            if conflict is not None:
-                refused[row] = conflict
+        said = {} if self._command.force else self._said_again()
+        with self._guarding.expecting([one.vector for one in said.values()]):
+            for row, (now, after) in memories.items():
+                try:
+                    conflict = self._refusal(now, after, replaced, said.get(row))
+                except NeedsOpinion as needed:
+                    asked += needed.pairs
+                    continue
+                if conflict is not None:
+                    refused[row] = conflict
         # A judge is asked about all of them at once, and not if nothing is to come of it.
         if asked and (self._command.partial or not (refused or self._plan.conflicts)):
             raise NeedsOpinion(asked)
         return refused
 
+    def _said_again(self) -> dict[int, Features]:
+        """Of the texts that come back and pass the guard, by row number."""
+        return {
+            row: self._ledger.features_of(after)
+            for row, (now, after) in self._plan.memories.items()
+            if _comes_back(now, after) and after.fields.kind is Kind.STATE
+        }
+
     def _refusal(
-        self, now: Memory, after: Memory, replaced: tuple[int, ...]
+        self, now: Memory, after: Memory, replaced: tuple[int, ...], features: Features | None
     ) -> UndoConflict | None:
+        """What stands against one memory; `features` if its text passes the guard."""
         if self._external_id_taken(now, after):
             return UndoConflict(ConflictKind.EXTERNAL_ID_TAKEN, memory_id=now.id)
-        if after.status is not Status.ACTIVE or (
-            now.status is Status.ACTIVE and _said(now) == _said(after)
-        ):
+        if not _comes_back(now, after):
             return None
         text = GuardedText(
             # Neighbours are neither told nor linked to, so none is read but to refuse.
@@ -169,12 +179,13 @@ class Planner:
         )
         if any(self._guarding.gives_way(text, one) for one in self._guarding.holders(text)):
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
-        if self._command.force or after.fields.kind is not Kind.STATE:
+        if features is None:
             return None
         report = self._guarding.by_text(text, self._now_us)
         if report is None:
-            features = self._ledger.features_of(after)
-            report, _ = self._guarding.by_all(text, features, self._now_us, self._may_ask)
+            report, _ = self._guarding.by_all(
+                text, features, self._now_us, self._may_ask, neighbours=False
+            )
         if report.duplicate is None:
             return None
         return UndoConflict(ConflictKind.DUPLICATE, memory_id=now.id, duplicate=report.duplicate)
@@ -306,6 +317,13 @@ class Planner:
 def held_external_id(memory: Memory) -> str:
     """The external id that it keeps others from having."""
     return "" if memory.status in DEAD else memory.fields.external_id
+
+
+def _comes_back(now: Memory, after: Memory) -> bool:
+    """Whether it will be live and was not, or says something else."""
+    return after.status is Status.ACTIVE and not (
+        now.status is Status.ACTIVE and _said(now) == _said(after)
+    )
 
 
 def _said(memory: Memory) -> tuple[object, ...]:

@@ -1,9 +1,10 @@
-"""One prefix scan for the vectors of a whole batch, made before they are decided.
+"""One scan for the vectors of a whole batch, made before they are decided.
 
 The writer decides one Remember after the other, each against all before it. What was published
-when the batch began is the same for all of them, so it is scanned for many at once, at an eighth
-of the cost; what the batch adds is scored for each plainly (`Cosines`). A slot that the batch
-takes away is left out by the `Selection` of whoever asks.
+when the batch began is the same for all of them, so it is scanned for many at once: by the prefix
+at an eighth of the cost, in full (`Plain`) at a third, since each vector is read once for all. What
+the batch adds is scored for each alone (`Cosines`). A slot that the batch takes away is left out by
+the `Selection` of whoever asks.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _MIN = 4
 """Vectors from which on one scan for all costs less than one for each."""
 
 Vector = NDArray[np.float32]
+Similarities = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,44 @@ class Scanned:
     count: int
     slots: NDArray[np.int64]
     similarity: NDArray[np.float32]
+
+
+class Plain:
+    """Full scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and when asked for.
+
+    For the writer's thread, while nothing is published. Parameters as those of `Ahead`.
+    """
+
+    def __init__(self, arrays: Arrays, vectors: Sequence[Vector]) -> None:
+        self._arrays = arrays
+        self._vectors = [vector for vector in vectors if len(vector) == arrays.dimension]
+        self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
+        self._first = 0
+        self._scanned = np.zeros((0, 0), np.float32)
+
+    def of(self, arrays: Arrays, vector: Vector) -> Similarities | None:
+        """float32 similarities of the published slots, whatever their status; `None`: not known.
+
+        So it is where too few are left, and once the batch replaced the arrays.
+        """
+        place = self._places.get(id(vector), -1)
+        if place < self._first or arrays is not self._arrays:
+            return None
+        if place >= self._first + len(self._scanned):
+            self._scan(place)
+        at = place - self._first
+        return self._scanned[at] if at < len(self._scanned) else None
+
+    def _scan(self, first: int) -> None:
+        vectors = self._vectors[first : first + limits.SCANNED_AHEAD_MAX]
+        self._first, self._scanned = first, np.zeros((0, 0), np.float32)
+        view = self._arrays.view()
+        if len(vectors) < _MIN or view.count > limits.SCANNED_AHEAD_SLOTS_MAX:
+            return
+        self._scanned = np.empty((len(vectors), view.count), np.float32)
+        queries = np.stack(vectors)
+        for base, size, chunk in view.parts():
+            np.matmul(queries, chunk.vectors[:size].T, out=self._scanned[:, base : base + size])
 
 
 class Ahead:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
-from totonoe_core.guard.ahead import Scanned
+from totonoe_core.guard.ahead import Scanned, Similarities
 from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
 from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.arrays import View
@@ -91,6 +91,8 @@ def search(
     prefix: Prefix | None = None,
     graph: Graph | None = None,
     scanned: Scanned | None = None,
+    known: Similarities | None = None,
+    neighbours: bool = True,
 ) -> Found:
     """Asks each layer in order and stops at the first that refuses.
 
@@ -108,31 +110,37 @@ def search(
         Of the view's arrays; where both are made, nothing else is scored in full. The
         decision is the same, but a cosine layer that refuses nothing may not know its best
         similarity, and leaves it out.
-    scanned : Scanned or None
+    scanned, known : Scanned, float32[count] or None
         What a scan ahead found for the probe's vector; it changes no answer.
+    neighbours : bool
+        False: only what refuses is asked; `near` is empty.
 
     Notes
     -----
     A slot refuses only if its payload is equal too: equal text with another payload is a
     new value. Ties in similarity go to the slot that was written first.
     """
-    cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned)
+    cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned, known, neighbours)
     by_words = _NO_MATCHES
     if refuse and policy.jaccard_above is not None:
         # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
         seen_above = max(0.0, min(policy.jaccard_above, policy.similar_above))
         if seen_above < 1.0:
             by_words = token_index.above(view, probe.tokens, seen_above, comparable.all())
+
+    def look() -> tuple[Candidate, ...]:
+        return nearest(view, probe, comparable, visible, cosines, by_words) if neighbours else ()
+
     reports: list[LayerReport] = []
     if refuse:
         layers = _layers(probe, policy, comparable, cosines, by_words)
         for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
-                near = nearest(view, probe, comparable, visible, cosines, by_words)
+                near = look()
                 reports += skipped("an earlier layer refused")[len(reports) :]
                 return Found(slot, report.layer, min(1.0, similarity), tuple(reports), near)
-    near = nearest(view, probe, comparable, visible, cosines, by_words)
+    near = look()
     best = max((report.best_similarity or 0.0 for report in reports), default=0.0)
     if any(report.ran and report.layer is Method.COSINE for report in reports):
         seen = (one.cosine for one in near if one.comparable)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.ahead import Scanned
+from totonoe_core.guard.ahead import Scanned, Similarities
 from totonoe_core.index.arrays import View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.hnsw import Graph
@@ -26,6 +26,9 @@ of the nearest five for 0.17 ms, where Recall's finds all for 0.45."""
 _OVERFETCH = (16, 112)
 """Asked of the graph beyond what is wanted, and if that is not enough: some of its slots are dead
 or not visible. What it costs grows with what is asked."""
+
+_FOREMOST_FROM = 512
+"""Slots from which on it is cheaper to choose the nearest of all than the visible of all."""
 
 
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -78,6 +81,10 @@ class Cosines:
         Of the view's arrays. Without both, or while one of them is not made, all is scored.
     scanned : Scanned or None
         What a scan ahead found for this query.
+    known : float32[count] or None
+        Similarities of the first slots, if a scan ahead scored all.
+    neighbours : bool
+        False: `nearest` is not asked, so that the prefix alone will do.
     """
 
     def __init__(
@@ -88,12 +95,16 @@ class Cosines:
         prefix: Prefix | None,
         graph: Graph | None,
         scanned: Scanned | None = None,
+        known: Similarities | None = None,
+        neighbours: bool = True,
     ) -> None:
         self._view = view
         self._query = query
         self._comparable = comparable
         self._prefix, self._graph, self._scanned = prefix, graph, scanned
-        self._sparse = bool(prefix and prefix.built and graph and graph.count)
+        self._known = known
+        named = bool(graph and graph.count) or not neighbours
+        self._sparse = bool(prefix and prefix.built) and named
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
         self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
@@ -131,8 +142,8 @@ class Cosines:
         Exact, however large the collection: at most `limit`, with float64 similarities.
         """
         pruned = self._sparse and at_least >= PRUNES_FROM
-        slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
         least = np.float32(at_least - SLACK)
+        slots, rough = self._pruned(mask, at_least) if pruned else self._plain_from(mask, least)
         if len(slots) > limit:
             # Whoever is among the nearest by float64 lies within the slack of them by float32.
             least = max(least, np.partition(rough, -limit)[-limit] - np.float32(2 * SLACK))
@@ -163,23 +174,50 @@ class Cosines:
         slots = np.concatenate([scanned.slots, new + scanned.count])
         return slots, np.concatenate([scanned.similarity, rough[new]])
 
+    def _scored(self) -> NDArray[np.float32]:
+        """float32 similarity of every slot, worked out once."""
+        if self._all is None:
+            if self._known is None:
+                self._all = similarities(self._view, self._query)
+            else:
+                new = similarities_from(self._view, self._query, len(self._known))
+                self._all = np.concatenate([self._known, new])
+        return self._all
+
     def _plain(self, mask: Selection) -> Reaching:
         """Slots of a mask and their float32 similarities."""
-        if self._all is None:
-            self._all = similarities(self._view, self._query)
         slots = np.flatnonzero(mask.all())
-        return slots, self._all[slots]
+        return slots, self._scored()[slots]
+
+    def _plain_from(self, mask: Selection, least: np.float32) -> Reaching:
+        """Those of a mask whose float32 similarity is at least this.
+
+        The mask is asked about them alone: one over all slots costs more than to score them.
+        """
+        scored = self._scored()
+        slots = np.flatnonzero(scored >= least)
+        slots = slots[mask.at(slots)]
+        return slots, scored[slots]
 
     def nearest(self, visible: Selection, limit: int) -> NDArray[np.int64]:
         """At most `limit` slots of a mask that are nearest, ascending.
 
         By the graph where there is one and enough of what it names is visible; else by all.
         """
-        found = self._nominated(visible, limit) if self._sparse else None
+        found = self._nominated(visible, limit) if self._sparse else self._foremost(visible, limit)
         slots, rough = self._plain(visible) if found is None else found
         if len(slots) > limit:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
+
+    def _foremost(self, visible: Selection, limit: int) -> Reaching | None:
+        """The visible ones of somewhat more than the nearest of all, if that is enough."""
+        scored, asked = self._scored(), limit + _OVERFETCH[0]
+        if len(scored) <= _FOREMOST_FROM:
+            return None
+        slots = np.sort(np.argpartition(scored, -asked)[-asked:])
+        slots = slots[visible.at(slots)]
+        return (slots, scored[slots]) if len(slots) >= limit else None
 
     def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
         """Visible slots that the graph names, and all that are not in it yet; ascending."""
