@@ -1,0 +1,117 @@
+"""One operation of each kind on a prepared store, and children that die inside of it.
+
+python -m support.operations: reads jobs (JSON lines: directory, kind, statement) and says for each
+what became of it. Each job is a fork that opens the directory, kills itself with SIGKILL right
+before that SQL statement of the operation, or says that there was none left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from support.engines import WAIT_S, Store, change, forget, link, remember, unlink, update
+from totonoe_core import ids
+from totonoe_core.commands import Command, CreateEpisode, DeleteEpisode, Merge, Purge, Undo
+from totonoe_core.queries import OperationFilter
+from totonoe_core.records import ANY_TIME, LinkType
+
+SECRET = "the code of the safe is 7391"
+NAMES = ("one", "two", "three", "four")
+
+
+def prepared(directory: Path) -> dict[str, str]:
+    """A store with memories, links, an episode and a past; names to ids."""
+    store = Store(directory)
+    named = {name: store.save(f"about {name}") for name in NAMES}
+    named["secret"] = store.save(SECRET)
+    store.do(link(named["one"], named["two"], LinkType.CAUSES, confidence=0.9))
+    store.do(link(named["two"], named["three"], confidence=0.4))
+    store.do(link(named["secret"], named["one"], note="because of the safe"))
+    store.do(update(named["secret"], importance=5))
+    members = (named["one"], named["secret"])
+    named["episode"] = store.do(CreateEpisode("anna", "what happened", members)).episode.id
+    store.do(forget(named["four"], reason="no longer so"))
+    store.close()
+    return named
+
+
+OPERATIONS: dict[str, Callable[[dict[str, str]], Command]] = {
+    "remember": lambda _: remember("something new"),
+    "supersede": lambda named: replace(remember("in its place"), supersede_ids=(named["one"],)),
+    "update": lambda named: update(named["one"], content="about one, changed", importance=5),
+    "forget": lambda named: forget(named["one"], named["two"]),
+    "link": lambda named: link(named["one"], named["three"]),
+    "unlink": lambda named: unlink(named["one"], named["two"]),
+    "merge": lambda named: Merge("anna", named["one"], (named["two"], named["three"])),
+    "undo": lambda _: Undo("anna", revision=11),
+    "purge": lambda named: Purge("anna", (named["secret"],)),
+    "create episode": lambda named: CreateEpisode("anna", "again", (named["two"],)),
+    "delete episode": lambda named: DeleteEpisode("anna", named["episode"]),
+    "settings": lambda _: change(("guard.preset", "ego"), ("description", "changed")),
+}
+
+
+def seen(store: Store) -> Any:
+    """All that the store shows, its operations included."""
+    engine = store.engine
+    episodes = engine.episodes("default", "anna", ANY_TIME, "", 1000, "").result(WAIT_S)
+    operations = engine.operations("default", "anna", OperationFilter(), 1000, "").result(WAIT_S)
+    info = engine.get_collection("default").result(WAIT_S)
+    settings = (info.guard, info.description, info.settings_revision)
+    return store.revision, store.list(), episodes.episodes, operations.operations, settings
+
+
+def carry_out(directory: Path, kind: str, named: dict[str, str], statement: int) -> None:
+    """Does the operation; dies before the numbered SQL statement of it, or when it is answered.
+
+    Statement -1: it lives and closes the store.
+    """
+    store = Store(directory)
+    assert store.revision
+    connection = store.engine._collections.opened("default").result(WAIT_S)._state.file._connection
+    numbers = itertools.count()
+
+    def trace(*_: Any) -> bool:
+        if next(numbers) == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return True
+
+    # The writer is idle: nobody uses the connection meanwhile.
+    connection.exec_trace = trace
+    with mock.patch.object(ids.secrets, "token_hex", lambda size: "f" * 2 * size):
+        store.apply(OPERATIONS[kind](named), operation_id="op-of-the-test")
+    if statement < 0:
+        store.close()
+        return
+    # Answered: from here on it must be there, however this process ends.
+    os.write(1, b'"answered"\n')
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def serve() -> None:
+    """Forks for each job, before anything has a thread."""
+    for line in sys.stdin:
+        job = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                carry_out(Path(job["directory"]), job["kind"], job["named"], job["statement"])
+            except BaseException as error:
+                os.write(2, repr(error).encode())
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        os.write(1, json.dumps(os.waitstatus_to_exitcode(status)).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    serve()
