@@ -1,30 +1,29 @@
 """A state machine against a dict: whatever the order, the engine holds what it was given.
 
-`support.reversing` adds merging, taking back, purging and the past.
+Rules are calls. Most of the time they choose what is allowed, now and then anything. After each
+operation all that lies in the file is looked at and kept: what an Undo, an `as_of`, a history or a
+Watch must give is read off that. `support.past_machine` adds episodes and the past,
+`support.reversing` merging, superseding, taking back and purging.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import apsw
+import numpy as np
 import pytest
-from hypothesis import assume
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from support.engines import (
+    DAY_US,
+    NOON,
+    WAIT_S,
     Store,
     change,
     forget,
@@ -35,11 +34,13 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.models import Known, Thresholds, decide
+from support.models import Decision, Known, Thresholds, decide
 from totonoe_core import errors
-from totonoe_core.commands import Applied, Command
-from totonoe_core.queries import Filter, RecallQuery
-from totonoe_core.records import Kind, LinkType, StateKind, Status
+from totonoe_core.commands import Applied, Command, LinkMemories
+from totonoe_core.queries import RecallQuery
+from totonoe_core.records import Fields, Kind, LinkType, Memory, StateKind, Status, TypedKey
+from totonoe_core.store.reader import Rows
+from totonoe_core.store.schema import open_reader
 
 AGENTS = ["anna", "ben"]
 TEXTS = [
@@ -51,10 +52,12 @@ TEXTS = [
 KINDS = [
     (Kind.STATE, StateKind.FACT),
     (Kind.STATE, StateKind.FACT),
+    (Kind.STATE, StateKind.FACT),
     (Kind.STATE, StateKind.TASK),
     (Kind.EVENT, StateKind.NONE),
     (Kind.AFFECT, StateKind.NONE),
 ]
+FACT, EVENT = KINDS[0], KINDS[4]
 PRESETS = {
     "standard": Thresholds(),
     "ego": Thresholds(exact=False, cosine_distance_below=0.05, judged=False, similar_above=0.7),
@@ -70,26 +73,103 @@ PRESETS = {
 # A few directions, some near to each other: the layers by vector get their share.
 VECTORS = [vector_of("a"), vector_of("b"), vector_of("c")]
 VECTORS += [vector_at(VECTORS[0], cosine, 7) for cosine in (0.97, 0.9, 0.75)]
+FIRST = [
+    ("pump hot", 0, FACT, "anna", False),
+    ("valve cold", 1, FACT, "ben", False),
+    ("motor old", 2, FACT, "anna", False),
+    ("pump old", 5, FACT, "ben", False),
+    ("valve hot", 1, FACT, "anna", True),
+    ("motor hot", 2, EVENT, "ben", False),
+]
+
+Keys = st.integers(0, 1000)
+Wise = st.sampled_from([True] * 7 + [False])
+Rarely = st.sampled_from([False] * 5 + [True])
+Pair = tuple[str, str, str]
 
 
-@dataclass
-class Held(Known):
-    """What the model holds of a memory."""
+@dataclass(frozen=True)
+class Seen:
+    """A memory as it lies in the file, and its links."""
 
-    row: int = 0
-    importance: int = 3
-    external_id: str = ""
-    links: dict[tuple[str, str], float] = field(default_factory=dict)
-    status: str = "active"
-    superseded_by: str = ""
-    texts: set[str] = field(default_factory=set)
+    memory: Memory
+    links: frozenset[tuple[str, str, float, str]]
+
+    @property
+    def live(self) -> bool:
+        return self.memory.status is Status.ACTIVE
 
     @property
     def dead(self) -> bool:
-        return self.status in ("forgotten", "purged")
+        return self.memory.status is Status.FORGOTTEN
+
+    def may_be_seen_by(self, agent: str) -> bool:
+        return not self.memory.fields.private or self.memory.agent_id == agent
+
+    def known(self, order: int) -> Known:
+        """As the oracle of the guard knows it."""
+        memory, fields = self.memory, self.memory.fields
+        return Known(
+            memory.id,
+            memory.content,
+            np.frombuffer(memory.vector, np.float32),
+            memory.agent_id,
+            fields.kind.value,
+            fields.state_kind.value,
+            fields.private,
+            said_beside(fields),
+            fields.session_id,
+            self.live,
+            order,
+        )
 
 
-Keys = st.integers(0, 40)
+State = Mapping[str, Seen]
+
+
+def said_beside(fields: Fields) -> dict[str, Any]:
+    """Payload and typed key: equal texts say the same only if these are equal too."""
+    return {"payload": fields.payload, "key": fields.key}
+
+
+def bare(memory: Memory) -> Memory:
+    """A memory without links, access figures, vector and row number: as an answer has it."""
+    return replace(memory, links=(), last_access_us=None, access_count=0, vector=b"", row=0)
+
+
+def links_of(memory: Memory) -> frozenset[tuple[str, str, float, str]]:
+    return frozenset(
+        (one.target_id, one.type.value, one.confidence, one.note) for one in memory.links
+    )
+
+
+def pairs_of(state: State) -> dict[Pair, tuple[float, str]]:
+    """Each link by its ends, once from either side."""
+    return {
+        (memory_id, target, type_): (confidence, note)
+        for memory_id, seen in state.items()
+        for target, type_, confidence, note in seen.links
+    }
+
+
+def other_way(pair: Pair) -> Pair:
+    source, target, type_ = pair
+    return target, source, LinkType(type_).inverse.value
+
+
+@dataclass
+class Done:
+    """An operation: who did it, what it changed; `undoes` is the revision that it took back."""
+
+    kind: str
+    agent: str
+    time_us: int
+    rows: frozenset[str] = frozenset()
+    pairs: set[Pair] = field(default_factory=set)
+    episode: str = ""
+    settings: bool = False
+    force: bool = False
+    undoes: int = 0
 
 
 class EngineMachine(RuleBasedStateMachine):
@@ -101,47 +181,194 @@ class EngineMachine(RuleBasedStateMachine):
         self.store = Store(self.directory)
         self.policy = "standard"
         self.revision = 0
-        self.memories: dict[str, Held] = {}
-        self.replies: dict[str, tuple[str, Command, Applied]] = {}
-        self.operation = 0
-        self.order = 0
+        self.past: list[State] = [{}]
+        self.done: list[Done] = [Done("", "", 0)]
+        self.last_touch: dict[Pair, int] = {}
+        self.replies: dict[str, tuple[Command, Applied]] = {}
+        self.purged: dict[str, Seen] = {}
+        self.marks = 0
 
     def teardown(self) -> None:
         self.store.close()
+        self.check_files()
         shutil.rmtree(self.directory)
 
     # -- The model's own means
 
-    def some(self, key: int, live: bool = True) -> Held:
-        found = [one for one in self.memories.values() if one.live or not live]
-        assume(found)
-        return found[key % len(found)]
+    @property
+    def now(self) -> State:
+        return self.past[-1]
 
-    def visible(self, one: Held, agent: str) -> bool:
-        return not one.private or one.agent == agent
+    def choose(
+        self,
+        key: int,
+        agent: str,
+        wise: bool,
+        allowed: Callable[[Seen], bool] = lambda one: one.live,
+    ) -> Seen:
+        """Any memory; a wise choice is one that the agent sees and that is allowed, if any is."""
+        ones = list(self.now.values())
+        if wise:
+            seen = (one for one in ones if one.may_be_seen_by(agent))
+            ones = [one for one in seen if allowed(one)] or ones
+        return ones[key % len(ones)]
+
+    def mark(self) -> str:
+        """A word that no other memory has: by it the bytes of a purged one are looked for."""
+        self.marks += 1
+        return f"mark-{self.marks:04}-of-this-memory"
+
+    def observe(self) -> State:
+        """Everything that lies in the file, but tombstones."""
+        connection = open_reader(self.store.file())
+        try:
+            rows = Rows(connection)
+            memories = [one for one in rows.all_memories() if one.status is not Status.PURGED]
+            links = rows.links([one.row for one in memories])
+        finally:
+            connection.close()
+        found = {}
+        for memory in memories:
+            held = links_of(replace(memory, links=tuple(link for _, link in links[memory.row])))
+            seen, before = Seen(memory, held), self.now.get(memory.id)
+            found[memory.id] = before if before == seen else seen
+        return found
 
     def apply(self, command: Command, changes: bool) -> Any:
         """The command's result; the revision moves by one if something changed."""
-        self.operation += 1
-        operation_id = f"op-{self.operation}"
+        return self.applied(command, changes).results[0]
+
+    def applied(self, command: Command, changes: bool | None = None) -> Applied:
+        """The same with its revision; `None`: the answer alone says whether it changes."""
         self.store.clock.advance(1000)
+        operation_id = f"op-{len(self.replies)}-{self.revision}"
         answer = self.store.apply(command, operation_id=operation_id)
+        if changes is None:
+            changes = answer.revision > self.revision
         self.revision += changes
         assert answer.revision == self.revision
         assert not answer.replayed
-        self.replies[operation_id] = (operation_id, command, answer)
-        return answer.results[0]
+        self.replies[operation_id] = command, answer
+        if changes:
+            self.keep(command)
+        return answer
 
-    def refuses(self, command: Command, kind: type[errors.TotonoeError]) -> None:
-        with pytest.raises(kind):
+    def keep(self, command: Command) -> None:
+        """Keeps what is there after an operation, and what of it the operation touched."""
+        before, after = self.now, self.observe()
+        self.past.append(after)
+        old, new = pairs_of(before), pairs_of(after)
+        changed = {pair for pair in old.keys() | new.keys() if old.get(pair) != new.get(pair)}
+        if isinstance(command, LinkMemories):
+            pair = (command.source_id, command.target_id, command.type.value)
+            changed |= {pair, other_way(pair)}
+        rows = frozenset(
+            one for one, seen in after.items() if seen.memory.revision == self.revision
+        )
+        force = bool(getattr(command, "force", False))
+        now_us = self.store.clock.now_us
+        done = Done(type(command).__name__, command.agent_id, now_us, rows, changed, force=force)
+        done.settings = done.kind == "ChangeSettings"
+        self.done.append(done)
+        self.last_touch |= dict.fromkeys(changed, self.revision)
+
+    def refuses(self, command: Command, *kinds: type[errors.TotonoeError]) -> None:
+        with pytest.raises(kinds):
             self.store.apply(command)
 
-    def known(self, without: str = "") -> list[Known]:
-        return [one for one in self.memories.values() if one.id != without]
+    def orders(self) -> dict[str, int]:
+        """Which of equally near ones was written first is as the engine has it, by slot."""
+        index = self.store.engine._collections.opened("default").result(WAIT_S)._state.index
+        return {memory_id: index.slot_by_id.get(memory_id) for memory_id in self.now}
 
-    def join(self, source: str, target: str, type_: LinkType, confidence: float) -> None:
-        self.memories[source].links[target, type_.value] = confidence
-        self.memories[target].links[source, type_.inverse.value] = confidence
+    def decide(
+        self,
+        agent: str,
+        new: Memory,
+        force: bool = False,
+        replaced: Iterable[str] = (),
+        state: State | None = None,
+    ) -> Decision:
+        """What the guard must say to a memory."""
+        orders, gone = self.orders(), {new.id, *replaced}
+        known = [
+            one.known(orders[memory_id])
+            for memory_id, one in (self.now if state is None else state).items()
+            if memory_id not in gone
+        ]
+        asked = replace(Seen(new, frozenset()).known(0), agent=agent)
+        found = decide(known, asked, PRESETS[self.policy], force)
+        if new.fields.key is not None and found.method != "exact":
+            # Under a key nothing but the same text is a duplicate: it is a new value.
+            return replace(found, method="none", duplicate="", similarity=0.0)
+        return found
+
+    def holders(self, agent: str, key: TypedKey | None) -> list[str]:
+        """Live memories with a typed key, as far as the agent sees."""
+        return [
+            memory_id
+            for memory_id, one in self.now.items()
+            if key and one.live and one.memory.fields.key == key and one.may_be_seen_by(agent)
+        ]
+
+    def taken(self, external_id: str, without: str = "") -> bool:
+        """Whether a memory that is not dead has an external id."""
+        return bool(external_id) and any(
+            one.memory.fields.external_id == external_id and not one.dead
+            for memory_id, one in self.now.items()
+            if memory_id != without
+        )
+
+    def save(self, command: Any, replaced: tuple[str, ...] = ()) -> None:
+        """A Remember, and all that it must answer and leave."""
+        agent, fields = command.agent_id, command.fields
+        new = Memory(
+            0, "", command.content, b"", command.vector, agent, fields, 0, 0, Status.ACTIVE, "", 0
+        )
+        expected = self.decide(agent, new, command.force, replaced)
+        would = self.store.check(command)
+        assert would.would_save is not bool(expected.duplicate)
+        if self.taken(fields.external_id) and not expected.duplicate:
+            self.refuses(command, errors.AlreadyExists)
+            return
+        before, holders = self.now, self.holders(agent, fields.key)
+        holders = [one for one in holders if one not in replaced]
+        found = self.apply(command, changes=not expected.duplicate)
+        assert found.guard.method.value == expected.method
+        if expected.duplicate:
+            assert found.memory_id == expected.duplicate
+            return
+        assert found.saved
+        assert found.memory_id not in {*before, *self.purged}, "ids are never used twice"
+        seen = self.now[found.memory_id]
+        assert seen.memory.fields == fields
+        assert (seen.memory.content, seen.memory.vector) == (command.content, command.vector)
+        assert seen.links == links_of(replace(seen.memory, links=found.links))
+        assert len(found.links) <= 5
+        assert all(before[one.target_id].may_be_seen_by(agent) for one in found.links)
+        superseded = found.superseded_ids
+        assert superseded[: len(replaced)] == replaced
+        assert len(superseded) == len(replaced) + bool(holders)
+        assert set(superseded[len(replaced) :]) <= set(holders)
+        for one in superseded:
+            memory = self.now[one].memory
+            assert (memory.status, memory.superseded_by) == (Status.SUPERSEDED, found.memory_id)
+        self.check_untouched(before, {*superseded, found.memory_id}, {found.memory_id})
+
+    def check_untouched(self, before: State, changed: set[str], linked: set[str]) -> None:
+        """Nothing is different but what changed, and links that lead to what was linked."""
+        assert before.keys() - changed <= self.now.keys()
+        for memory_id in before.keys() - changed:
+            one, other = before[memory_id], self.now[memory_id]
+            assert one.memory == other.memory
+            assert {each for each in one.links ^ other.links if each[0] not in linked} == set()
+
+    def check_files(self) -> None:
+        """Of what was purged no byte is left in a closed directory."""
+        words = [one.memory.fields.attributes["mark"].encode() for one in self.purged.values()]
+        for path in self.directory.rglob("*") if words else ():
+            data = path.read_bytes() if path.is_file() else b""
+            assert not [word for word in words if word in data], f"purged bytes in {path.name}"
 
     # -- Rules
 
@@ -149,17 +376,38 @@ class EngineMachine(RuleBasedStateMachine):
     def begin(self, preset: str) -> None:
         self.policy = preset
         self.apply(change(("guard.preset", preset)), changes=True)
+        for text, vector, kind, agent, private in FIRST:
+            self.save(
+                remember(
+                    text,
+                    agent=agent,
+                    vector=VECTORS[vector],
+                    force=True,
+                    kind=kind[0],
+                    state_kind=kind[1],
+                    private=private,
+                    attributes={"mark": self.mark()},
+                )
+            )
 
     @rule(
         text=st.sampled_from(TEXTS),
         vector=st.integers(0, len(VECTORS) - 1),
         kind=st.sampled_from(KINDS),
         agent=st.sampled_from(AGENTS),
-        private=st.booleans(),
-        force=st.sampled_from([False, False, False, True]),
-        session=st.sampled_from(["", "s"]),
-        external_id=st.sampled_from(["", "", "x1", "x2"]),
-        payload=st.sampled_from([{}, {}, {"at": "shelf"}]),
+        private=st.sampled_from([False, False, True]),
+        force=st.booleans(),
+        named=st.fixed_dictionaries(
+            {
+                "session_id": st.sampled_from(["", "s"]),
+                "external_id": st.sampled_from(["", "", "x1", "x2"]),
+                "payload": st.sampled_from([{}, {}, {"at": "shelf"}]),
+                "importance": st.sampled_from([1, 3, 5]),
+                "valid_to_us": st.sampled_from([None, NOON + 10 * DAY_US]),
+                "tags": st.sampled_from([(), ("dry",), ("wet", "dry")]),
+            }
+        ),
+        key=st.sampled_from([None, None, TypedKey("pump", "place"), TypedKey("pump", "state")]),
     )
     def remember(
         self,
@@ -169,200 +417,200 @@ class EngineMachine(RuleBasedStateMachine):
         agent: str,
         private: bool,
         force: bool,
-        session: str,
-        external_id: str,
-        payload: dict[str, Any],
+        named: dict[str, Any],
+        key: TypedKey | None,
     ) -> None:
-        command = remember(
-            text,
-            agent=agent,
-            vector=VECTORS[vector],
-            force=force,
-            kind=kind[0],
-            state_kind=kind[1],
-            private=private,
-            session_id=session,
-            external_id=external_id,
-            payload=payload,
+        self.save(
+            remember(
+                text,
+                agent=agent,
+                vector=VECTORS[vector],
+                force=force,
+                kind=kind[0],
+                state_kind=kind[1],
+                private=private,
+                key=key if kind[0] is Kind.STATE else None,
+                attributes={"mark": self.mark()},
+                **named,
+            )
         )
-        new = Held(
-            id="",
-            content=text,
-            vector=VECTORS[vector],
-            agent=agent,
-            kind=kind[0].value,
-            state_kind=kind[1].value,
-            private=private,
-            payload=payload,
-            session=session,
-            external_id=external_id,
-        )
-        expected = decide(self.known(), new, PRESETS[self.policy], force)
-        would = self.store.check(command)
-        assert would.would_save is not bool(expected.duplicate)
-        taken = {one.external_id for one in self.memories.values() if not one.dead} - {""}
-        if external_id in taken and not expected.duplicate:
-            self.refuses(command, errors.AlreadyExists)
-            return
-        found = self.apply(command, changes=not expected.duplicate)
-        assert found.guard.method.value == expected.method
-        if expected.duplicate:
-            assert found.memory_id == expected.duplicate
-            return
-        assert found.saved
-        assert found.memory_id not in self.memories, "ids are never used twice"
-        self.order += 1
-        new.id, new.order = found.memory_id, self.order
-        new.texts.add(text)
-        self.memories[new.id] = new
-        # Near-ties of these few vectors leave the choice of the sixteen open, not its rule.
-        for one in found.links:
-            assert self.visible(self.memories[one.target_id], agent)
-            self.join(new.id, one.target_id, one.type, one.confidence)
-        assert len(found.links) <= 5
 
-    @precondition(lambda self: self.memories)
     @rule(
-        key=Keys,
+        at=Keys,
+        wise=Wise,
         agent=st.sampled_from(AGENTS),
         text=st.sampled_from([None, *TEXTS]),
         vector=st.integers(0, len(VECTORS) - 1),
-        importance=st.sampled_from([None, 1, 5]),
-        stale=st.booleans(),
+        named=st.fixed_dictionaries(
+            {"importance": st.sampled_from([1, 2, 5])},
+            optional={
+                "private": st.booleans(),
+                "external_id": st.sampled_from(["", "x1", "x2"]),
+                "payload": st.sampled_from([{}, {"at": "shelf"}]),
+                "valid_to_us": st.sampled_from([None, NOON + 20 * DAY_US]),
+            },
+        ),
+        stale=Rarely,
         force=st.booleans(),
     )
     def update(
         self,
-        key: int,
+        at: int,
+        wise: bool,
         agent: str,
         text: str | None,
         vector: int,
-        importance: int | None,
+        named: dict[str, Any],
         stale: bool,
         force: bool,
     ) -> None:
-        assume(text is not None or importance is not None)
-        one = self.some(key, live=False)
-        named: dict[str, Any] = {}
+        one = self.choose(at, agent, wise)
+        if agent != one.memory.agent_id:
+            named.pop("private", None)
+        new = replace(one.memory, fields=replace(one.memory.fields, **named))
         if text is not None:
             named |= {"content": text, "vector": VECTORS[vector]}
-        if importance is not None:
-            named["importance"] = importance
-        command = update(one.id, agent=agent, force=force, **named)
-        if not self.visible(one, agent):
+            new = replace(new, content=text, vector=VECTORS[vector].tobytes())
+        command = update(one.memory.id, agent=agent, force=force, **named)
+        if not one.may_be_seen_by(agent):
             self.refuses(command, errors.NotFound)
             return
         if not one.live:
             self.refuses(command, errors.Precondition)
             return
         if stale:
-            late = update(one.id, agent=agent, expected_revision=self.revision + 1, **named)
-            self.refuses(late, errors.StaleRevision)
+            self.refuses(
+                replace(command, expected_revision=self.revision + 1), errors.StaleRevision
+            )
+        external_id = new.fields.external_id
+        if external_id != one.memory.fields.external_id and self.taken(external_id, new.id):
+            self.refuses(command, errors.AlreadyExists)
+            return
         duplicate = ""
-        if text is not None:
-            new = Held(**{**vars(one), "content": text, "vector": VECTORS[vector], "agent": agent})
-            duplicate = decide(self.known(one.id), new, PRESETS[self.policy], force).duplicate
+        if {"content", "payload", "private"} & named.keys():
+            duplicate = self.decide(agent, new, force).duplicate
+        before = self.now
         found = self.apply(command, changes=not duplicate)
         assert found.updated is not bool(duplicate)
         if duplicate:
             assert found.guard.duplicate.memory_id == duplicate
             return
-        if text is not None:
-            one.content, one.vector = text, VECTORS[vector]
-            one.texts.add(text)
-        # Every update is a new version: of equally near ones it now counts as the last.
-        self.order += 1
-        one.order = self.order
-        one.importance = importance or one.importance
+        seen = self.now[new.id]
+        assert seen.links == one.links
+        assert (seen.memory.content, seen.memory.vector) == (new.content, new.vector)
+        assert seen.memory.fields == new.fields
+        self.check_untouched(before, {new.id}, set())
 
-    @precondition(lambda self: self.memories)
-    @rule(keys=st.lists(Keys, min_size=1, max_size=3), agent=st.sampled_from(AGENTS))
-    def forget(self, keys: list[int], agent: str) -> None:
-        ids = list(dict.fromkeys(self.some(key, live=False).id for key in keys))
-        command = forget(*ids, agent=agent)
-        going = [
-            one
-            for one in (self.memories[memory_id] for memory_id in ids)
-            if not one.dead and self.visible(one, agent)
+    @rule(
+        keys=st.lists(Keys, min_size=1, max_size=3),
+        wise=Wise,
+        agent=st.sampled_from(AGENTS),
+        stale=Rarely,
+    )
+    def forget(self, keys: list[int], wise: bool, agent: str, stale: bool) -> None:
+        # One for the most part: there must be something left to do things with.
+        chosen = [
+            self.choose(key, agent, wise, lambda one: not one.dead)
+            for key in keys[-(keys[0] % 3) :]
         ]
+        ids = list(dict.fromkeys(one.memory.id for one in chosen))
+        command = forget(*ids, agent=agent)
+        before = self.now
+        going = [one for one in ids if not before[one].dead and before[one].may_be_seen_by(agent)]
         if len(ids) == 1 and not going:
             self.refuses(command, errors.NotFound)
             return
+        if stale and going:
+            late = replace(command, expected_revisions=((going[0], 10**6),))
+            self.refuses(late, errors.StaleRevision)
         pairs = {
-            frozenset([(one.id, target, type_), (target, one.id, LinkType(type_).inverse.value)])
+            frozenset([(one, target, type_), other_way((one, target, type_))])
             for one in going
-            for target, type_ in one.links
+            for target, type_, *_ in before[one].links
         }
         found = self.apply(command, changes=bool(going))
-        assert [memory.id for memory in found.memories] == [one.id for one in going]
-        assert set(found.missing_ids) == set(ids) - {one.id for one in going}
+        assert [memory.id for memory in found.memories] == going
+        assert set(found.missing_ids) == set(ids) - set(going)
         assert found.unlinked_count == len(pairs)
         for one in going:
-            one.live, one.status = False, "forgotten"
-            for target, type_ in list(one.links):
-                self.memories[target].links.pop((one.id, LinkType(type_).inverse.value), None)
-            one.links.clear()
+            assert self.now[one].dead
+            assert not self.now[one].links
+        self.check_untouched(before, set(going), set(going))
 
-    @precondition(lambda self: len(self.memories) > 1)
     @rule(
         source=Keys,
         to=Keys,
+        wise=Wise,
         type_=st.sampled_from(list(LinkType)),
         confidence=st.sampled_from([0.0, 0.5, 1.0]),
         agent=st.sampled_from(AGENTS),
     )
-    def link(self, source: int, to: int, type_: LinkType, confidence: float, agent: str) -> None:
-        one, other = self.some(source), self.some(to)
-        command = link(one.id, other.id, type_, agent=agent, confidence=confidence)
-        if not (self.visible(one, agent) and self.visible(other, agent)):
-            self.refuses(command, errors.NotFound)
-        elif one is other:
-            self.refuses(command, errors.InvalidArgument)
-        else:
-            found = self.apply(command, changes=True)
-            assert found.created is ((other.id, type_.value) not in one.links)
-            self.join(one.id, other.id, type_, confidence)
+    def link(
+        self,
+        source: int,
+        to: int,
+        wise: bool,
+        type_: LinkType,
+        confidence: float,
+        agent: str,
+    ) -> None:
+        one = self.choose(source, agent, wise)
+        other = self.choose(to, agent, wise, lambda each: each.live and each is not one)
+        mine, theirs = one.memory.id, other.memory.id
+        command = link(mine, theirs, type_, agent=agent, confidence=confidence)
+        wrong: list[type[errors.TotonoeError]] = []
+        if not (one.may_be_seen_by(agent) and other.may_be_seen_by(agent)):
+            wrong.append(errors.NotFound)
+        if not (one.live and other.live):
+            wrong.append(errors.Precondition)
+        if one is other:
+            wrong.append(errors.InvalidArgument)
+        if wrong:
+            self.refuses(command, *wrong)
+            return
+        before = self.now
+        found = self.apply(command, changes=True)
+        assert found.created is ((mine, theirs, type_.value) not in pairs_of(before))
+        assert pairs_of(self.now)[mine, theirs, type_.value] == (confidence, "")
+        self.check_untouched(before, set(), {mine, theirs})
 
-    @precondition(lambda self: len(self.memories) > 1)
-    @rule(source=Keys, to=Keys, all_types=st.booleans(), agent=st.sampled_from(AGENTS))
-    def unlink(self, source: int, to: int, all_types: bool, agent: str) -> None:
-        one = self.some(source)
-        targets = sorted({target_id for target_id, _ in one.links})
-        other = self.memories[targets[to % len(targets)]] if targets else self.some(to)
-        types = [type_ for target_id, type_ in one.links if target_id == other.id]
+    @rule(at=Keys, to=Keys, wise=Wise, all_types=st.booleans(), agent=st.sampled_from(AGENTS))
+    def unlink(self, at: int, to: int, wise: bool, all_types: bool, agent: str) -> None:
+        def linked(each: Seen) -> bool:
+            return any(self.now[target].may_be_seen_by(agent) for target, *_ in each.links)
+
+        one = self.choose(at, agent, wise, lambda each: each.live and linked(each))
+        if wise and not linked(one):
+            return
+        targets = {target for target, *_ in one.links}
+        other = self.choose(to, agent, wise, lambda each: each.memory.id in targets)
+        mine, theirs = one.memory.id, other.memory.id
+        types = sorted(type_ for target, type_, *_ in one.links if target == theirs)
         wanted = None if all_types or not types else LinkType(types[0])
-        command = unlink(one.id, other.id, wanted, agent=agent)
-        visible = self.visible(one, agent) and self.visible(other, agent)
-        if not visible or not types:
+        command = unlink(mine, theirs, wanted, agent=agent)
+        if not (one.may_be_seen_by(agent) and other.may_be_seen_by(agent) and types):
             self.refuses(command, errors.NotFound)
             return
+        before = self.now
         found = self.apply(command, changes=True)
-        gone = types if wanted is None else [wanted.value]
-        assert {one.type.value for one in found.removed} == set(gone)
-        for type_ in gone:
-            del one.links[other.id, type_]
-            other.links.pop((one.id, LinkType(type_).inverse.value), None)
+        gone = set(types) if wanted is None else {wanted.value}
+        assert {each.type.value for each in found.removed} == gone
+        left = {type_ for target, type_, *_ in self.now[mine].links if target == theirs}
+        assert left == set(types) - gone
+        self.check_untouched(before, set(), {mine, theirs})
 
-    @rule(preset=st.sampled_from(sorted(PRESETS)))
-    def change_settings(self, preset: str) -> None:
-        tokenizer = PRESETS[preset].tokenizer != PRESETS[self.policy].tokenizer
-        self.apply(change(("guard.preset", preset)), changes=True)
-        self.policy = preset
-        if tokenizer:
-            self.arrange_by_row()
-
-    def arrange_by_row(self) -> None:
-        """An index that is made again knows the newest versions only, by row."""
-        for place, one in enumerate(self.memories.values()):
-            one.order = place
-        self.order = len(self.memories)
+    @rule(preset=st.sampled_from(sorted(PRESETS)), now=Rarely)
+    def change_settings(self, preset: str, now: bool) -> None:
+        if now:
+            before = self.now
+            self.apply(change(("guard.preset", preset)), changes=True)
+            self.policy = preset
+            self.check_untouched(before, set(), set())
 
     @precondition(lambda self: self.replies)
     @rule(key=Keys)
     def replay(self, key: int) -> None:
-        operation_id, command, first = sorted(self.replies.values(), key=lambda one: one[0])[
-            key % len(self.replies)
-        ]
+        operation_id, (command, first) = list(self.replies.items())[key % len(self.replies)]
         again = self.store.apply(command, operation_id=operation_id)
         assert again.replayed
         assert (again.revision, again.results) == (first.revision, first.results)
@@ -373,97 +621,28 @@ class EngineMachine(RuleBasedStateMachine):
         found = self.store.recall(query)
         ids = [hit.memory.id for hit in found.hits]
         expected = {
-            one.id for one in self.memories.values() if one.live and self.visible(one, agent)
+            memory_id
+            for memory_id, one in self.now.items()
+            if one.live and one.may_be_seen_by(agent)
         }
         assert len(ids) == len(set(ids))
         assert set(ids) == expected
         assert found.revision == self.revision
 
-    @rule(crash=st.booleans())
-    def restart(self, crash: bool) -> None:
-        if crash:
-            # What a crash leaves: the files as they are, copied from under the engine.
-            other = Path(tempfile.mkdtemp(prefix="totonoe-machine-"))
-            shutil.copytree(self.directory, other, dirs_exist_ok=True)
-            clock = self.store.clock
-            self.store.close()
-            shutil.rmtree(self.directory)
-            self.directory = other
-            self.store = Store(other, clock=clock)
-        else:
-            self.store.reopen()
-        self.arrange_by_row()
-
-    # -- What always holds
-
-    @invariant()
-    def reads_agree_with_the_model(self) -> None:
-        for agent in AGENTS:
-            expected = {one.id: one for one in self.memories.values() if self.visible(one, agent)}
-            listed = self.store.list(agent)
-            assert {memory.id for memory in listed} == set(expected), "others' private is not seen"
-            assert len(listed) == len(expected)
-            for memory in listed:
-                one = expected[memory.id]
-                assert memory.content == one.content
-                assert memory.status.value == one.status
-                assert memory.superseded_by == one.superseded_by
-                assert memory.fields.importance == one.importance
-                assert memory.fields.external_id == one.external_id
-                links = {
-                    (each.target_id, each.type.value): each.confidence for each in memory.links
-                }
-                assert links == {
-                    key: value
-                    for key, value in one.links.items()
-                    if self.visible(self.memories[key[0]], agent)
-                }
-            if listed:
-                assert self.store.one(listed[0].id, agent) == listed[0]
-            live = self.store.list(agent, Filter())
-            assert [memory.id for memory in live] == [
-                memory.id for memory in listed if memory.status is Status.ACTIVE
-            ]
-
-    @invariant()
-    def links_are_held_by_both_ends(self) -> None:
-        for one in self.memories.values():
-            for (target, type_), confidence in one.links.items():
-                back = self.memories[target].links
-                assert back[one.id, LinkType(type_).inverse.value] == confidence
-
-    @invariant()
-    def links_lead_to_no_forgotten_memory(self) -> None:
-        for one in self.memories.values():
-            assert not any(self.memories[target].dead for target, _ in one.links)
-            assert not (one.dead and one.links)
-
-    @invariant()
-    def counts_agree(self) -> None:
-        figures = self.store.stats()
-        live = sum(one.live for one in self.memories.values())
-        assert figures.active_count == live
-        assert figures.total_count == len(self.memories)
-        forgotten = sum(one.status == "forgotten" for one in self.memories.values())
-        assert figures.forgotten_count == forgotten
-        assert figures.link_count == sum(len(one.links) for one in self.memories.values()) // 2
-        assert figures.revision == self.revision
-
-    @invariant()
-    def revisions_are_gapless_and_no_text_is_lost_before_its_purge(self) -> None:
-        if not self.memories:
+    @rule(crash=st.booleans(), now=Rarely)
+    def restart(self, crash: bool, now: bool) -> None:
+        if not now:
             return
-        connection = apsw.Connection(str(self.store.file()), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            revisions = [
-                row[0]
-                for row in connection.execute("SELECT revision FROM operation ORDER BY revision")
-            ]
-            texts = {row[0] for row in connection.execute("SELECT content FROM memory")}
-            images = connection.execute("SELECT before FROM image WHERE entity = 'memory'")
-            texts |= {json.loads(row[0])[3] for row in images}
-        finally:
-            connection.close()
-        assert revisions == list(range(1, self.revision + 1))
-        kept = set().union(*(one.texts for one in self.memories.values()))
-        assert kept <= texts
+        if not crash:
+            self.store.engine.close(WAIT_S)
+            self.check_files()
+            self.store = Store(self.directory, clock=self.store.clock)
+            return
+        # What a crash leaves: the files as they are, copied from under the engine.
+        other = Path(tempfile.mkdtemp(prefix="totonoe-machine-"))
+        shutil.copytree(self.directory, other, dirs_exist_ok=True)
+        clock = self.store.clock
+        self.store.close()
+        shutil.rmtree(self.directory)
+        self.directory = other
+        self.store = Store(other, clock=clock)

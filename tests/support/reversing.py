@@ -1,524 +1,470 @@
-"""The state machine with all that can be taken back, and with the past that it must show.
-
-After each operation everything is looked at and kept. What an Undo, an `as_of`, a history or a
-Watch must give is then read off these, without a word of how the engine does it.
-"""
+"""The state machine with all that can be taken back, and with what cannot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
-import pytest
-from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from support.engines import WAIT_S, forget, merge, remember, undo
-from support.machine import AGENTS, PRESETS, TEXTS, VECTORS, EngineMachine, Held, Keys
-from support.models import Known, decide
+from support.engines import WAIT_S, merge, remember, undo
+from support.machine import (
+    AGENTS,
+    TEXTS,
+    VECTORS,
+    Keys,
+    Pair,
+    Rarely,
+    Seen,
+    State,
+    Wise,
+    pairs_of,
+)
+from support.past_machine import PastMachine
 from totonoe_core import errors
-from totonoe_core.commands import Command, CreateEpisode, LinkMemories, Purge
-from totonoe_core.queries import AsOf, ChangeType, Filter, RecallQuery
-from totonoe_core.records import Episode, LinkType, Memory, Status
-
-Pair = tuple[str, str, str]
+from totonoe_core.commands import Command, Purge, Undo
+from totonoe_core.records import Kind, Memory, Status
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A memory as it was seen: `memory` without links and access figures."""
-
-    memory: Memory
-    links: frozenset[tuple[str, str, float, str]]
-
-    def may_be_seen_by(self, agent: str) -> bool:
-        return not self.memory.fields.private or self.memory.agent_id == agent
-
-    def alike(self, other: Seen) -> bool:
-        """The same but for the revision and time of the last change."""
-        later = replace(
-            other.memory, revision=self.memory.revision, updated_us=self.memory.updated_us
-        )
-        return self.memory == later and self.links == other.links
+def may_be_merged(one: Seen, agent: str) -> bool:
+    return one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
 
 
-State = Mapping[str, Seen]
-
-
-def bare(memory: Memory) -> Memory:
-    return replace(memory, links=(), last_access_us=None, access_count=0)
-
-
-def links_of(memory: Memory) -> frozenset[tuple[str, str, float, str]]:
-    return frozenset(
-        (one.target_id, one.type.value, one.confidence, one.note) for one in memory.links
-    )
-
-
-def pairs_of(state: State) -> dict[Pair, tuple[float, str]]:
-    """Each link by its end, once from either side."""
-    return {
-        (memory_id, target, type_): (confidence, note)
-        for memory_id, seen in state.items()
-        for target, type_, confidence, note in seen.links
-    }
-
-
-def other_way(pair: Pair) -> Pair:
-    source, target, type_ = pair
-    return target, source, LinkType(type_).inverse.value
-
-
-class ReversingMachine(EngineMachine):
-    """Merge, supersede, undo, purge, episodes; every revision can be looked at again."""
+class ReversingMachine(PastMachine):
+    """Merge, supersede, undo and purge on top of what the others do."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.past: list[State] = [{}]
-        self.times: list[int] = [0]
-        self.kinds: list[str] = [""]
-        self.touched: list[set[Pair]] = [set()]
-        self.last_touch: dict[Pair, int] = {}
-        self.purged: set[str] = set()
-        self.episodes: dict[str, Episode] = {}
-        self.episode_of_revision: dict[int, str] = {}
-
-    # -- The model's own means
-
-    def observe(self) -> dict[str, Seen]:
-        """Everything there is, put together from what each agent sees."""
-        found: dict[str, Seen] = {}
-        for agent in AGENTS:
-            for memory in self.store.list(agent):
-                links = links_of(memory)
-                if memory.id in found:
-                    links |= found[memory.id].links
-                found[memory.id] = Seen(bare(memory), links)
-        return found
-
-    def apply(self, command: Command, changes: bool) -> Any:
-        result = super().apply(command, changes)
-        if changes:
-            self.keep(command)
-        return result
-
-    def keep(self, command: Command) -> None:
-        """Keeps what is there after an operation, and what of it the operation touched."""
-        before, after = self.past[-1], self.observe()
-        self.past.append(after)
-        self.times.append(self.store.clock.now_us)
-        self.kinds.append(type(command).__name__)
-        old, new = pairs_of(before), pairs_of(after)
-        changed = {pair for pair in old.keys() | new.keys() if old.get(pair) != new.get(pair)}
-        if isinstance(command, LinkMemories):
-            pair = (command.source_id, command.target_id, command.type.value)
-            changed |= {pair, other_way(pair)}
-        self.touched.append(changed)
-        self.last_touch |= dict.fromkeys(changed, self.revision)
-
-    def take_over(self) -> None:
-        """Brings the model to what is there; whoever calls has checked that."""
-        for memory_id, seen in self.past[-1].items():
-            one = self.memories[memory_id]
-            memory = seen.memory
-            if (one.content, one.live) != (memory.content, memory.status is Status.ACTIVE):
-                self.order += 1
-                one.order = self.order
-            one.content, one.vector = memory.content, VECTORS_BY_BYTES[memory.vector]
-            one.status, one.superseded_by = memory.status.value, memory.superseded_by
-            one.live = memory.status is Status.ACTIVE
-            one.importance = memory.fields.importance
-            one.external_id = memory.fields.external_id
-            one.texts.add(memory.content)
-            one.links = {(target, type_): value for target, type_, value, _ in seen.links}
-        for memory_id in self.memories.keys() - self.past[-1].keys():
-            del self.memories[memory_id]
-        self.settle_order()
-
-    def settle_order(self) -> None:
-        """Which of equally near ones was written first is not what is tested here: as the
-        engine has it, by slot."""
-        index = self.store.engine._collections.opened("default").result(WAIT_S)._state.index
-        for memory_id, one in self.memories.items():
-            one.order = index.slot_by_id.get(memory_id)
-        self.order = index.arrays.end
-
-    def head(self, memory_id: str, agent: str) -> Held | None:
-        one = self.memories.get(memory_id)
-        if one is None or not self.visible(one, agent):
-            return None
-        while one.status == "superseded":
-            by = self.memories.get(one.superseded_by)
-            if by is None or not self.visible(by, agent):
-                break
-            one = by
-        return one
-
-    def seen_then(self, revision: int, agent: str) -> dict[str, Seen]:
-        """What an agent sees of a revision now: visible then and now, and not purged."""
-        now = self.past[-1]
-
-        def visible(memory_id: str) -> bool:
-            return (
-                memory_id in now
-                and now[memory_id].may_be_seen_by(agent)
-                and self.past[revision][memory_id].may_be_seen_by(agent)
-            )
-
-        found = {}
-        for memory_id, seen in self.past[revision].items():
-            if visible(memory_id):
-                links = frozenset(one for one in seen.links if visible(one[0]))
-                found[memory_id] = Seen(seen.memory, links)
-        return found
+        self.entered: Command | None = None
 
     # -- Rules
 
-    @precondition(lambda self: self.memories)
-    @rule(key=Keys, agent=st.sampled_from(AGENTS), text=st.sampled_from(TEXTS))
-    def remember_in_place_of(self, key: int, agent: str, text: str) -> None:
-        one = self.some(key)
+    @rule(
+        keys=st.lists(Keys, min_size=1, max_size=2),
+        wise=Wise,
+        agent=st.sampled_from(AGENTS),
+        text=st.sampled_from(TEXTS),
+        force=st.booleans(),
+    )
+    def remember_in_place_of(
+        self, keys: list[int], wise: bool, agent: str, text: str, force: bool
+    ) -> None:
+        chosen = [
+            self.choose(key, agent, wise, lambda one: may_be_merged(one, agent)) for key in keys
+        ]
+        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
         command = replace(
-            remember(text, agent=agent, vector=VECTORS[key % len(VECTORS)], force=True),
-            supersede_ids=(one.id,),
+            remember(
+                text,
+                agent=agent,
+                vector=VECTORS[keys[0] % len(VECTORS)],
+                force=force,
+                attributes={"mark": self.mark()},
+            ),
+            supersede_ids=ids,
         )
-        if not self.visible(one, agent):
-            self.refuses(command, errors.NotFound)
+        wrong: list[type[errors.TotonoeError]] = []
+        if not all(one.may_be_seen_by(agent) for one in chosen):
+            wrong.append(errors.NotFound)
+        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in chosen):
+            wrong.append(errors.Precondition)
+        if wrong:
+            self.refuses(command, *wrong)
             return
-        if one.kind != "state":
-            self.refuses(command, errors.Precondition)
-            return
-        found = self.apply(command, changes=True)
-        assert found.saved
-        assert found.superseded_ids == (one.id,)
-        new = Held(found.memory_id, text, VECTORS[key % len(VECTORS)], agent, texts={text})
-        self.memories[new.id] = new
-        seen = self.past[-1][one.id].memory
-        assert (seen.status, seen.superseded_by) == (Status.SUPERSEDED, new.id)
-        self.take_over()
+        self.save(command, ids)
 
-    @precondition(lambda self: len(self.memories) > 1)
     @rule(
         key=Keys,
         others=st.lists(Keys, min_size=1, max_size=2),
+        wise=Wise,
         agent=st.sampled_from(AGENTS),
-        text=st.sampled_from(["", "", *TEXTS]),
+        text=st.sampled_from(["", *TEXTS]),
         force=st.booleans(),
-        stale=st.booleans(),
+        stale=Rarely,
     )
     def merge(
-        self, key: int, others: list[int], agent: str, text: str, force: bool, stale: bool
+        self,
+        key: int,
+        others: list[int],
+        wise: bool,
+        agent: str,
+        text: str,
+        force: bool,
+        stale: bool,
     ) -> None:
-        keep, removed = self.some(key), [self.some(other) for other in others]
+        keep = self.choose(key, agent, wise, lambda one: may_be_merged(one, agent))
+        mine, fields = keep.memory.id, keep.memory.fields
+        together = [keep]
+        for other in others:
+            named = {one.memory.id for one in together}
+
+            def fits(one: Seen, named: set[str] = named) -> bool:
+                shared = one.memory.fields.private is fields.private
+                shared = shared and one.memory.fields.state_kind is fields.state_kind
+                return shared and may_be_merged(one, agent) and one.memory.id not in named
+
+            found = self.choose(other, agent, wise, fits)
+            if not wise or fits(found):
+                together.append(found)
+        if len(together) == 1:
+            return
+        ids = tuple(one.memory.id for one in together)
         vector = VECTORS[key % len(VECTORS)] if text else None
-        ids = [one.id for one in removed]
-        command = merge(keep.id, *ids, agent=agent, content=text, vector=vector, force=force)
-        together = [keep, *removed]
+        command = merge(*ids, agent=agent, content=text, vector=vector, force=force)
         wrong: list[type[errors.TotonoeError]] = []
-        if not all(self.visible(one, agent) for one in together):
+        if not all(one.may_be_seen_by(agent) for one in together):
             wrong.append(errors.NotFound)
-        if len({one.id for one in together}) < len(together):
-            wrong.append(errors.InvalidArgument)
-        if any(one.kind != "state" for one in together):
+        if not all(one.live and one.memory.fields.kind is Kind.STATE for one in together):
             wrong.append(errors.Precondition)
-        if len({one.private for one in together}) > 1:
+        shared = {(one.memory.fields.private, one.memory.fields.state_kind) for one in together}
+        if len(set(ids)) < len(ids) or len(shared) > 1:
             wrong.append(errors.InvalidArgument)
         if wrong:
-            with pytest.raises(tuple(wrong)):
-                self.store.apply(command)
+            self.refuses(command, *wrong)
             return
         if stale:
-            late = replace(command, expected_revisions=((ids[0], self.revision + 1),))
+            late = replace(command, expected_revisions=((ids[1], self.revision + 1),))
             self.refuses(late, errors.StaleRevision)
+        keys = [one.memory.fields.key for one in together if one.memory.fields.key]
+        typed_key = fields.key or (keys[0] if len(set(keys)) == 1 else None)
         duplicate = ""
-        if text and text != keep.content:
-            new = Held(**{**vars(keep), "content": text, "vector": vector, "agent": agent})
-            rest = [one for one in self.memories.values() if one not in together]
-            known: list[Known] = list(rest)
-            duplicate = decide(known, new, PRESETS[self.policy], force).duplicate
-        before = self.past[-1]
-        found = self.apply(command, changes=not duplicate)
-        assert found.merged is not bool(duplicate)
+        if text:
+            assert vector is not None
+            new = replace(
+                keep.memory,
+                content=text,
+                vector=vector.tobytes(),
+                fields=replace(fields, key=typed_key),
+            )
+            duplicate = self.decide(agent, new, force, ids).duplicate
+        before = self.now
+        answer = self.apply(command, changes=not duplicate)
+        assert answer.merged is not bool(duplicate)
         if duplicate:
-            assert found.guard.duplicate.memory_id == duplicate
+            assert answer.guard.duplicate.memory_id == duplicate
             return
-        now = self.past[-1]
-        kept = now[keep.id].memory
+        kept = self.now[mine].memory
+        memories = [one.memory for one in together]
         assert kept.status is Status.ACTIVE
-        assert kept.content == (text or keep.content)
-        assert kept.created_us == min(before[one.id].memory.created_us for one in together)
-        assert kept.fields.importance == max(one.importance for one in together)
+        assert kept.content == (text or keep.memory.content)
+        assert kept.vector == (keep.memory.vector if vector is None else vector.tobytes())
+        assert kept.created_us == min(one.created_us for one in memories)
+        ends = [one.fields.valid_to_us for one in memories]
+        tags = (tag for one in memories for tag in one.fields.tags)
+        assert kept.fields == replace(
+            fields,
+            importance=max(one.fields.importance for one in memories),
+            valid_to_us=None if None in ends else max(end for end in ends if end is not None),
+            tags=tuple(dict.fromkeys(tags)),
+            key=typed_key,
+        )
         wanted: dict[tuple[str, str], float] = {}
         for one in together:
-            for (target, type_), value in one.links.items():
-                if target not in {each.id for each in together}:
+            for target, type_, value, _ in one.links:
+                if target not in ids:
                     wanted[target, type_] = max(value, wanted.get((target, type_), 0.0))
-        links = {(target, type_): value for target, type_, value, _ in now[keep.id].links}
+        links = {(target, type_): value for target, type_, value, _ in self.now[mine].links}
         assert links == wanted
-        for one in removed:
-            seen = now[one.id]
-            assert (seen.memory.status, seen.memory.superseded_by) == (Status.SUPERSEDED, keep.id)
+        moved = set(ids)
+        for removed in ids[1:]:
+            seen = self.now[removed]
+            assert (seen.memory.status, seen.memory.superseded_by) == (Status.SUPERSEDED, mine)
             assert not seen.links
         for memory_id, seen in before.items():
-            if seen.memory.superseded_by in ids:
-                assert now[memory_id].memory.superseded_by == keep.id
-        self.take_over()
+            memory = seen.memory
+            if memory.superseded_by in ids[1:] and memory.status is Status.SUPERSEDED:
+                moved.add(memory_id)
+                passed_on = mine if seen.may_be_seen_by(agent) else memory.superseded_by
+                assert self.now[memory_id].memory.superseded_by == passed_on
+        self.check_untouched(before, moved, set(ids))
 
-    @precondition(lambda self: self.revision > 0)
-    @rule(
-        key=st.integers(0, 200),
-        agent=st.sampled_from(AGENTS),
-        partial=st.sampled_from([False, False, True]),
-        force=st.booleans(),
-    )
-    def undo(self, key: int, agent: str, partial: bool, force: bool) -> None:
-        # The newest are the likeliest to be as they were left.
-        revision = self.revision - key % min(self.revision, 12)
+    # -- Undo
+
+    def left_out(self, revision: int, agent: str) -> bool:
+        """Whether anything that an operation touched is hidden from an agent."""
+        done = self.done[revision]
+        ends = {end for pair in done.pairs for end in pair[:2]}
+        states = self.past[revision - 1], self.past[revision], self.now, self.purged
+        seen = [state[one] for one in {*done.rows, *ends} for state in states if one in state]
+        episode = self.episodes.get(done.episode) or self.gone_episodes.get(done.episode)
+        hidden = episode is not None and episode.private and episode.agent_id != agent
+        return hidden or not all(one.may_be_seen_by(agent) for one in seen)
+
+    def conflicts_of(self, revision: int, agent: str, force: bool) -> set[str]:
+        """What stands against taking an operation back whole, of which nothing is hidden."""
+        done, before, now = self.done[revision], self.past[revision - 1], self.now
+        found: set[str] = set()
+        coming: dict[str, Memory] = {}
+        for one in sorted(done.rows):
+            if one not in now:
+                found.add("purged")
+            elif now[one].memory.revision != revision:
+                found.add("changed")
+            elif one in before:
+                coming[one] = before[one].memory
+            else:
+                coming[one] = replace(now[one].memory, status=Status.FORGOTTEN)
+        if done.settings and self.settings_revision != revision:
+            found.add("changed")
+        if done.episode and self.episode_touch[done.episode] != revision:
+            found.add("changed")
+        for one, after in coming.items():
+            found |= self.refusal(one, after, coming, agent, force)
+        old = pairs_of(before)
+        for pair in done.pairs:
+            ends = pair[:2]
+            if any(end in coming and coming[end].status is Status.FORGOTTEN for end in ends):
+                continue
+            if any(end not in now for end in ends):
+                # Its images went with the purge: there is nothing to bring back.
+                continue
+            if self.last_touch[pair] != revision:
+                found.add("changed")
+            elif pair in old and any(now[end].dead and end not in done.rows for end in ends):
+                found.add("link_end_gone")
+        return found
+
+    def refusal(
+        self, one: str, after: Memory, coming: dict[str, Memory], agent: str, force: bool
+    ) -> set[str]:
+        """What stands against a memory that would be as it was."""
+        now = self.now[one]
+        dead = after.status is Status.FORGOTTEN
+        external_id = "" if dead else after.fields.external_id
+        held = "" if now.dead else now.memory.fields.external_id
+        if external_id and external_id != held:
+            for other, seen in self.now.items():
+                later = coming.get(other, seen.memory)
+                both = (seen.memory, later)
+                if other != one and all(
+                    each.fields.external_id == external_id and each.status is not Status.FORGOTTEN
+                    for each in both
+                ):
+                    return {"external_id_taken"}
+        said = [
+            (each.content, each.vector, each.fields.payload, each.fields.private)
+            for each in (now.memory, after)
+        ]
+        if after.status is not Status.ACTIVE or (now.live and said[0] == said[1]):
+            return set()
+        if set(self.holders(agent, after.fields.key)) - {*coming}:
+            return {"key_taken"}
+        return {"duplicate"} if self.decide(agent, after, force, coming).duplicate else set()
+
+    @rule(key=Keys, wise=Wise, agent=st.sampled_from(AGENTS), partial=Rarely, force=Rarely)
+    def undo_what_was_done_lately(
+        self, key: int, wise: bool, agent: str, partial: bool, force: bool
+    ) -> None:
+        lately = range(max(1, self.revision - 5), self.revision + 1)
+        self.take_back(self.target(lately, key, wise, agent, force), agent, partial, force)
+
+    @rule(key=Keys, wise=Wise, agent=st.sampled_from(AGENTS), partial=Rarely, force=Rarely)
+    def undo_anything(self, key: int, wise: bool, agent: str, partial: bool, force: bool) -> None:
+        ever = range(1, self.revision + 1)
+        self.take_back(self.target(ever, key, wise, agent, force), agent, partial, force)
+
+    @precondition(lambda self: any(one.undoes for one in self.done))
+    @rule(key=Keys, agent=st.sampled_from(AGENTS), partial=st.booleans(), force=st.booleans())
+    def undo_an_undo(self, key: int, agent: str, partial: bool, force: bool) -> None:
+        undone = [revision for revision, one in enumerate(self.done) if one.undoes]
+        # The last one for the most part.
+        self.take_back(undone[-1 - key % min(2, len(undone))], agent, partial, force)
+
+    def target(
+        self, revisions: Iterable[int], key: int, wise: bool, agent: str, force: bool
+    ) -> int:
+        """One of some revisions; a wise choice is one that can be taken back, if any can."""
+        revisions = list(revisions)
+        if wise:
+            # Settings and purges are there too, but not every time.
+            revisions = [
+                one for one in revisions if self.done[one].kind not in ("Purge", "ChangeSettings")
+            ] or revisions
+            start = key % len(revisions)
+            for one in (*revisions[start:], *revisions[:start])[:8]:
+                if not self.left_out(one, agent) and not self.conflicts_of(one, agent, force):
+                    return one
+        return revisions[key % len(revisions)]
+
+    def take_back(self, revision: int, agent: str, partial: bool, force: bool) -> None:
         command = undo(revision, agent=agent, partial=partial, force=force)
-        before, then, now = self.past[revision - 1], self.past[revision], self.past[-1]
-        rows = [one for one in then if then[one].memory.revision == revision]
-        ends = {end for pair in self.touched[revision] for end in pair[:2]}
-        involved = {*rows, *ends}
-        if self.kinds[revision] == "Purge":
-            with pytest.raises((errors.Precondition, errors.NotFound)):
-                self.store.apply(command)
+        done = self.done[revision]
+        if done.kind == "Purge":
+            self.refuses(command, errors.Precondition, errors.NotFound)
             return
-        states = [state[one] for one in involved for state in (before, then, now) if one in state]
-        if not all(seen.may_be_seen_by(agent) for seen in states):
-            with pytest.raises((errors.NotFound, errors.UndoRefused)):
-                self.store.apply(command)
+        if self.left_out(revision, agent):
+            self.take_back_what_is_seen(command)
             return
-        changed = [one for one in rows if one not in now or now[one].memory.revision != revision]
-        changed += [pair for pair in self.touched[revision] if self.last_touch[pair] != revision]
-        others = self.kinds[revision] in ("ChangeSettings", "CreateEpisode", "Undo")
-        try:
-            self.operation += 1
-            self.store.clock.advance(1000)
-            answer = self.store.apply(command, operation_id=f"op-{self.operation}")
-        except errors.UndoRefused:
-            assert changed or others or self.taken_meanwhile(before, rows)
-            assert not partial
+        conflicts = self.conflicts_of(revision, agent, force)
+        if conflicts - {"duplicate"} and not partial:
+            self.refuses(command, errors.UndoRefused)
             return
+        before = self.now
+        answer = self.applied(command)
         found = answer.results[0]
+        if conflicts:
+            told = {one.kind.value for one in found.conflicts}
+            assert conflicts <= told if partial else conflicts == told
+            assert partial or not found.undone
+        else:
+            assert not found.conflicts
+            assert found.undone or self.nothing_is_left(revision)
+        assert found.undone is (before is not self.now)
         if not found.undone:
-            assert found.conflicts
-            assert answer.revision == self.revision
-            assert partial or all(one.kind.value == "duplicate" for one in found.conflicts)
             return
-        self.revision += 1
-        assert answer.revision == self.revision
-        self.keep(command)
-        self.touched[-1] |= self.touched[revision]
-        self.last_touch |= dict.fromkeys(self.touched[revision], self.revision)
-        after = self.past[-1]
-        if not found.conflicts:
-            gone = {one for one in rows if one not in before}
-            for memory_id in rows:
-                if memory_id in gone:
-                    assert after[memory_id].memory.status is Status.FORGOTTEN
-                    assert not after[memory_id].links
-                    assert after[memory_id].memory.content == then[memory_id].memory.content
-                else:
-                    self.check_restored(before[memory_id], after[memory_id])
-            was, is_ = pairs_of(before), pairs_of(after)
-            for pair in self.touched[revision]:
-                if not gone & set(pair[:2]):
-                    assert is_.get(pair) == was.get(pair)
-            for memory_id in now.keys() - involved:
-                unlinked = {one for one in now[memory_id].links if one[0] not in gone}
-                assert after[memory_id].memory == now[memory_id].memory
-                assert after[memory_id].links == unlinked
-        self.take_over()
-        if self.kinds[revision] in ("ChangeSettings", "Undo"):
-            self.policy = self.preset()
-            self.settle_order()
-        self.read_episodes()
+        self.note_undo(revision, {one.episode_id for one in found.conflicts})
+        if not conflicts:
+            self.check_restored(revision, before)
 
-    def taken_meanwhile(self, before: State, rows: Iterable[str]) -> bool:
-        """Whether an external id that would come back is another memory's, or a link's end gone."""
-        taken = {one.external_id: one.id for one in self.memories.values() if not one.dead}
-        return any(
-            taken.get(before[one].memory.fields.external_id, one) != one
-            for one in rows
-            if one in before and before[one].memory.fields.external_id
-        ) or any(
-            target not in self.memories or self.memories[target].dead
-            for one in rows
-            if one in before
-            for target, *_ in before[one].links
+    def nothing_is_left(self, revision: int) -> bool:
+        """Whether all that an operation touched were links of what was purged since."""
+        done = self.done[revision]
+        return not done.rows and all(
+            any(end not in self.now for end in pair[:2]) for pair in done.pairs
         )
 
-    @staticmethod
-    def check_restored(before: Seen, after: Seen) -> None:
-        for name in ("content", "content_hash", "vector", "fields", "status", "superseded_by"):
-            assert getattr(after.memory, name) == getattr(before.memory, name), name
-        assert after.memory.created_us == before.memory.created_us
-
-    def preset(self) -> str:
-        info = self.store.engine.get_collection("default").result(WAIT_S)
-        return str(info.guard.preset.value)
-
-    @precondition(lambda self: self.memories)
-    @rule(key=Keys, agent=st.sampled_from(AGENTS))
-    def forget_what_was_shown(self, key: int, agent: str) -> None:
-        one = self.some(key)
-        assume(self.visible(one, agent))
-        late = replace(forget(one.id, agent=agent), expected_revisions=((one.id, 10**6),))
-        self.refuses(late, errors.StaleRevision)
-
-    @precondition(lambda self: len(self.memories) > 3)
-    @rule(key=Keys, agent=st.sampled_from(AGENTS), sure=st.integers(0, 3))
-    def purge(self, key: int, agent: str, sure: int) -> None:
-        assume(sure == 0)
-        one = self.some(key, live=False)
-        command = Purge(agent, (one.id,))
-        if not self.visible(one, agent):
-            self.refuses(command, errors.NotFound)
-            return
-        found = self.apply(command, changes=True)
-        assert found.purged_ids == (one.id,)
-        self.purged.add(one.id)
-        # What was answered then no longer quotes it.
-        self.replies.clear()
-        self.take_over()
-        assert one.id not in self.memories
-        for each in AGENTS:
-            with pytest.raises(errors.NotFound):
-                self.store.get(one.id, agent=each)
-
-    @precondition(lambda self: self.memories)
-    @rule(keys=st.lists(Keys, min_size=1, max_size=3), agent=st.sampled_from(AGENTS))
-    def create_episode(self, keys: list[int], agent: str) -> None:
-        ones = [self.some(key, live=False) for key in keys]
-        ids = tuple(dict.fromkeys(one.id for one in ones))
-        command = CreateEpisode(agent, "what happened", ids)
-        if not all(self.visible(one, agent) and not one.dead for one in ones):
-            self.refuses(command, errors.NotFound)
-            return
-        episode = self.apply(command, changes=True).episode
-        self.episodes[episode.id] = replace(episode, memory_ids=ids)
-        self.episode_of_revision[self.revision] = episode.id
-
-    def read_episodes(self) -> None:
-        """After an Undo: which episodes are there is for the engine to say, once."""
-        listed = self.store.engine.episodes("default", "anna", Filter().created, "", 1000, "")
-        there = {one.id for one in listed.result(WAIT_S).episodes}
-        assert there <= set(self.episode_of_revision.values())
-        for revision, episode_id in self.episode_of_revision.items():
-            if episode_id in there and episode_id not in self.episodes:
-                seen = self.store.engine.episode("default", "anna", episode_id, False)
-                self.episodes[episode_id] = seen.result(WAIT_S).episode
-                del revision
-        for episode_id in self.episodes.keys() - there:
-            del self.episodes[episode_id]
-
-    @rule(key=st.integers(0, 200), agent=st.sampled_from(AGENTS), by_time=st.booleans())
-    def look_back(self, key: int, agent: str, by_time: bool) -> None:
-        revision = key % (self.revision + 1)
-        as_of = AsOf(time_us=self.times[revision]) if by_time else AsOf(revision)
-        assume(not (by_time and revision == 0))
-        expected = self.seen_then(revision, agent)
-        statuses = Filter(statuses=tuple(Status))
-        page = self.store.engine.scan("default", agent, statuses, 1000, "", as_of=as_of)
-        listed = page.result(WAIT_S)
-        assert listed.as_of_revision == revision
-        assert {one.id: Seen(bare(one), links_of(one)) for one in listed.memories} == expected
-        order = [(one.created_us, one.id) for one in listed.memories]
-        assert order == sorted(order)
-        if expected:
-            some = sorted(expected)[key % len(expected)]
-            got = self.store.engine.get("default", agent, [some], as_of=as_of).result(WAIT_S)
-            assert Seen(bare(got.memories[0]), links_of(got.memories[0])) == expected[some]
-        query = RecallQuery(agent, "pump", VECTORS[0].tobytes(), k=1000, as_of=as_of)
-        hits = self.store.recall(query).hits
-        live = {one for one, seen in expected.items() if seen.memory.status is Status.ACTIVE}
-        assert {hit.memory.id for hit in hits} == live
-
-    @precondition(lambda self: self.memories)
-    @rule(key=Keys, agent=st.sampled_from(AGENTS))
-    def read_history(self, key: int, agent: str) -> None:
-        one = self.some(key, live=False)
-        asked = self.store.engine.history
-        if not self.visible(one, agent):
-            with pytest.raises(errors.NotFound):
-                asked("default", agent, one.id, 1000, "").result(WAIT_S)
-            return
-        versions = asked("default", agent, one.id, 1000, "").result(WAIT_S).versions
-        found = {each.operation.revision: each for each in versions}
-        revisions = [each.operation.revision for each in versions]
-        assert revisions == sorted(set(revisions), reverse=True)
-        for revision in range(1, self.revision + 1):
-            seen = self.past[revision].get(one.id)
-            if seen is None or seen.memory.revision != revision:
-                assert revision not in found or found[revision].memory is None
-            elif seen.may_be_seen_by(agent):
-                memory = found[revision].memory
-                assert memory is not None
-                assert bare(memory) == replace(seen.memory, vector=memory.vector)
+    def note_undo(self, revision: int, left: set[str]) -> None:
+        """What an Undo has touched, and what it brought back besides memories and links."""
+        done, undone = self.done[-1], self.done[revision]
+        done.undoes = revision
+        done.pairs |= {
+            pair
+            for pair in undone.pairs
+            if {*pair[:2]} <= self.now.keys() and self.back(pair, revision)
+        }
+        self.last_touch |= dict.fromkeys(done.pairs, self.revision)
+        done.settings = undone.settings
+        if undone.settings:
+            info = self.store.engine.get_collection("default").result(WAIT_S)
+            done.settings = info.settings_revision == self.revision
+            self.policy = str(info.guard.preset.value)
+        if undone.episode and undone.episode not in left:
+            one = undone.episode
+            there, gone = self.episodes, self.gone_episodes
+            if one in there:
+                gone[one] = there.pop(one)
             else:
-                assert revision not in found or found[revision].memory is None
+                there[one] = gone.pop(one)
+            self.touch_episode(one)
 
-    @rule(key=st.integers(0, 200), agent=st.sampled_from(AGENTS))
-    def follow(self, key: int, agent: str) -> None:
-        """Whoever watches from any revision on ends with what is there."""
-        revision = key % (self.revision + 1)
-        held = {
-            one: seen.memory
-            for one, seen in self.seen_then(revision, agent).items()
-            if seen.memory.status is not Status.FORGOTTEN
-        }
-        for _ in range(self.revision + 1):
-            told = self.store.engine.changes("default", agent, revision, None).result(WAIT_S)
-            for change in told.changes:
-                for each in change.memories:
-                    if each.type in (ChangeType.FORGOTTEN, ChangeType.PURGED):
-                        assert each.memory is None
-                        held.pop(each.memory_id, None)
-                    else:
-                        assert each.memory is not None
-                        held[each.memory_id] = bare(each.memory)
-            if told.revision == revision:
-                break
-            revision = told.revision
-        assert revision == self.revision
-        expected = {
-            one: seen.memory
-            for one, seen in self.past[-1].items()
-            if seen.may_be_seen_by(agent) and seen.memory.status is not Status.FORGOTTEN
-        }
-        assert {one: replace(memory, vector=b"") for one, memory in held.items()} == {
-            one: replace(memory, vector=b"") for one, memory in expected.items()
-        }
+    def back(self, pair: Pair, revision: int) -> bool:
+        """Whether an Undo of a revision wrote a link again, be it as it is."""
+        old = pairs_of(self.past[revision - 1])
+        return self.last_touch[pair] == revision and pair in old and pair in pairs_of(self.now)
+
+    def check_restored(self, revision: int, before: State) -> None:
+        """Undo restores content, vector, attributes, links, validity and status."""
+        was, undone = self.past[revision - 1], self.done[revision]
+        gone = undone.rows - was.keys()
+        for one in undone.rows:
+            after = self.now[one].memory
+            if one in gone:
+                assert after.status is Status.FORGOTTEN
+                assert not self.now[one].links
+                wanted = replace(before[one].memory, status=after.status)
+            else:
+                wanted = was[one].memory
+            assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
+        old, new = pairs_of(was), pairs_of(self.now)
+        for pair in undone.pairs:
+            if {*pair[:2]} <= self.now.keys() and not gone & set(pair[:2]):
+                assert new.get(pair) == old.get(pair)
+        ends = {end for pair in undone.pairs for end in pair[:2]}
+        self.check_untouched(before, set(undone.rows), {*gone, *ends})
+
+    def take_back_what_is_seen(self, command: Undo) -> None:
+        """An Undo of what is hidden in part leaves that as it is, but for pointers and links."""
+        before = self.now
+        hidden = [one for one, seen in before.items() if not seen.may_be_seen_by(command.agent_id)]
+        try:
+            found = self.applied(command).results[0]
+        except (errors.NotFound, errors.UndoRefused):
+            return
+        for one in hidden:
+            after = replace(self.now[one].memory, revision=0, updated_us=0)
+            same = replace(before[one].memory, revision=0, updated_us=0)
+            if after.superseded_by != same.superseded_by:
+                same = replace(same, superseded_by=after.superseded_by)
+            assert after == same
+        if found.undone:
+            self.note_undo(command.revision, {one.episode_id for one in found.conflicts})
+
+    @property
+    def settings_revision(self) -> int:
+        return max((at for at, one in enumerate(self.done) if one.settings), default=0)
+
+    # -- Purge
+
+    @rule(
+        keys=st.lists(Keys, min_size=1, max_size=2),
+        wise=Wise,
+        agent=st.sampled_from(AGENTS),
+        now=Rarely,
+        status=st.sampled_from(list(Status)),
+    )
+    def purge(self, keys: list[int], wise: bool, agent: str, now: bool, status: Status) -> None:
+        if not now or len(self.now) < 4:
+            return
+        chosen = [
+            self.choose(key, agent, wise, lambda one: one.memory.status is status) for key in keys
+        ]
+        ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
+        going = tuple(one for one in ids if self.now[one].may_be_seen_by(agent))
+        command = Purge(agent, ids)
+        if not going and len(ids) == 1:
+            self.refuses(command, errors.NotFound)
+            return
+        before = self.now
+        found = self.apply(command, changes=bool(going))
+        assert found.purged_ids == going
+        self.purged |= {one: before[one] for one in going}
+        assert not self.now.keys() & set(going)
+        if going:
+            # What was answered then no longer quotes it.
+            self.replies.clear()
+        for one, seen in self.now.items():
+            was = before[one]
+            if was.memory.superseded_by in going and was.memory.status is Status.SUPERSEDED:
+                # Around the purged, or at its id to an end.
+                assert seen.memory.superseded_by not in {"", one}
+            else:
+                assert seen.memory == was.memory
+            assert {link for link in was.links if link[0] not in going} == seen.links
+        for held in (self.episodes, self.gone_episodes):
+            for one, episode in held.items():
+                left = tuple(each for each in episode.memory_ids if each not in going)
+                held[one] = replace(episode, memory_ids=left)
 
     # -- What always holds
 
-    @invariant()
-    def superseded_memories_lead_to_an_end(self) -> None:
-        for one in self.memories.values():
-            steps, each = 0, one
-            while each.status == "superseded" and each.superseded_by in self.memories:
-                each = self.memories[each.superseded_by]
-                steps += 1
-                assert steps <= len(self.memories), "a chain that bites its tail"
-            assert (each.status == "superseded") <= (each.superseded_by not in self.memories)
+    def keep(self, command: Command) -> None:
+        super().keep(command)
+        self.entered = command
 
     @invariant()
-    def episodes_show_who_is_there(self) -> None:
+    def the_guard_lets_no_duplicate_in(self) -> None:
+        """Whatever says something new after an operation without force says it alone."""
+        command, self.entered = self.entered, None
+        if command is None or getattr(command, "force", False) or self.done[-1].settings:
+            return
+        before = self.past[-2]
+        new = {
+            one: seen
+            for one, seen in self.now.items()
+            if seen.live and (one not in before or _said(before[one]) != _said(seen))
+        }
+        for seen in new.values():
+            # What comes back together was there together.
+            assert not self.decide(command.agent_id, seen.memory, False, new).duplicate
+
+    @invariant()
+    def one_live_memory_holds_a_typed_key(self) -> None:
         for agent in AGENTS:
-            for episode in self.episodes.values():
-                read = self.store.engine.episode("default", agent, episode.id, False)
-                found = read.result(WAIT_S).episode
-                heads = [self.head(one, agent) for one in episode.memory_ids]
-                there = [one for one in heads if one is not None]
-                wanted = dict.fromkeys(one.id for one in there if not one.dead)
-                assert found.memory_ids == tuple(wanted)
-                assert found.gone_count == len({one.id for one in there if one.dead})
-
-    @invariant()
-    def purged_ids_stay_gone(self) -> None:
-        assert not self.purged & self.memories.keys()
+            for key in {one.memory.fields.key for one in self.now.values()} - {None}:
+                assert len(self.holders(agent, key)) <= 1
 
 
-VECTORS_BY_BYTES = {vector.tobytes(): vector for vector in VECTORS}
+def _said(seen: Seen) -> tuple[object, ...]:
+    memory = seen.memory
+    return seen.live, memory.content, memory.vector, memory.fields.payload

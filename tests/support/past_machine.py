@@ -1,0 +1,314 @@
+"""The state machine with episodes and with the past, and what always holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, precondition, rule
+
+from support.engines import WAIT_S
+from support.machine import (
+    AGENTS,
+    EngineMachine,
+    Keys,
+    Seen,
+    State,
+    Wise,
+    bare,
+    links_of,
+    other_way,
+    pairs_of,
+)
+from totonoe_core import errors
+from totonoe_core.commands import CreateEpisode, DeleteEpisode
+from totonoe_core.queries import AsOf, ChangeType, Filter, RecallQuery
+from totonoe_core.records import ANY_TIME, Episode, Status
+
+EVERY_STATUS = Filter(statuses=tuple(Status))
+
+
+def shown(seen: Seen) -> Seen:
+    return Seen(bare(seen.memory), seen.links)
+
+
+class PastMachine(EngineMachine):
+    """Episodes; every revision can be looked at again, listed, and followed from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.episodes: dict[str, Episode] = {}
+        self.gone_episodes: dict[str, Episode] = {}
+        self.episode_touch: dict[str, int] = {}
+
+    # -- The model's own means
+
+    def head(self, memory_id: str, agent: str) -> Seen | None:
+        """Where an id leads to, as far as an agent sees."""
+        one = self.now.get(memory_id)
+        if one is None or not one.may_be_seen_by(agent):
+            return None
+        while one.memory.status is Status.SUPERSEDED:
+            by = self.now.get(one.memory.superseded_by)
+            if by is None or not by.may_be_seen_by(agent):
+                break
+            one = by
+        return one
+
+    def seen_then(self, revision: int, agent: str) -> dict[str, Seen]:
+        """What an agent sees of a revision now: visible then and now, and not purged."""
+        then = self.past[revision]
+        visible = {
+            memory_id
+            for memory_id, seen in then.items()
+            if memory_id in self.now
+            and self.now[memory_id].may_be_seen_by(agent)
+            and seen.may_be_seen_by(agent)
+        }
+        return {
+            one: Seen(
+                bare(then[one].memory),
+                frozenset(link for link in then[one].links if link[0] in visible),
+            )
+            for one in sorted(visible)
+        }
+
+    # -- Rules
+
+    @rule(
+        keys=st.lists(Keys, min_size=1, max_size=3),
+        wise=Wise,
+        agent=st.sampled_from(AGENTS),
+        private=st.booleans(),
+    )
+    def create_episode(self, keys: list[int], wise: bool, agent: str, private: bool) -> None:
+        ones = [self.choose(key, agent, wise, lambda one: not one.dead) for key in keys]
+        ids = tuple(dict.fromkeys(one.memory.id for one in ones))
+        command = CreateEpisode(agent, "what happened", ids, private=private)
+        if not all(one.may_be_seen_by(agent) and not one.dead for one in ones):
+            self.refuses(command, errors.NotFound)
+            return
+        episode = self.apply(command, changes=True).episode
+        assert (episode.agent_id, episode.private) == (agent, private)
+        self.episodes[episode.id] = replace(episode, memory_ids=ids)
+        self.touch_episode(episode.id)
+
+    @precondition(lambda self: self.episodes)
+    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    def delete_episode(self, key: int, agent: str) -> None:
+        episode = list(self.episodes.values())[key % len(self.episodes)]
+        command = DeleteEpisode(agent, episode.id)
+        if episode.private and episode.agent_id != agent:
+            self.refuses(command, errors.NotFound)
+            return
+        self.apply(command, changes=True)
+        self.gone_episodes[episode.id] = self.episodes.pop(episode.id)
+        self.touch_episode(episode.id)
+
+    def touch_episode(self, episode_id: str) -> None:
+        self.done[-1].episode = episode_id
+        self.episode_touch[episode_id] = self.revision
+
+    @rule(key=Keys, agent=st.sampled_from(AGENTS), by_time=st.booleans())
+    def as_of_a_revision_or_time_equals_the_past(self, key: int, agent: str, by_time: bool) -> None:
+        revision = 1 + key % self.revision
+        as_of = AsOf(time_us=self.done[revision].time_us) if by_time else AsOf(revision)
+        expected = self.seen_then(revision, agent)
+        engine = self.store.engine
+        page = engine.scan("default", agent, EVERY_STATUS, 1000, "", as_of=as_of)
+        listed = page.result(WAIT_S)
+        assert listed.as_of_revision == revision
+        assert {one.id: Seen(bare(one), links_of(one)) for one in listed.memories} == expected
+        order = [(one.created_us, one.id) for one in listed.memories]
+        assert order == sorted(order)
+        if expected:
+            some = sorted(expected)[key % len(expected)]
+            got = engine.get("default", agent, [some], as_of=as_of).result(WAIT_S)
+            assert Seen(bare(got.memories[0]), links_of(got.memories[0])) == expected[some]
+        external_id = "x1" if key % 2 else "x2"
+        holders = {
+            one
+            for one, seen in expected.items()
+            if seen.memory.fields.external_id == external_id and not seen.dead
+        }
+        if holders:
+            got = engine.get("default", agent, ["ext:" + external_id], as_of=as_of).result(WAIT_S)
+            assert {one.id for one in got.memories} == holders
+        query = RecallQuery(agent, "pump", b"", k=1000, as_of=as_of)
+        hits = self.store.recall(query).hits
+        live = {one for one, seen in expected.items() if seen.live}
+        assert {hit.memory.id for hit in hits} <= live
+
+    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    def history_lists_every_version(self, key: int, agent: str) -> None:
+        one = self.choose(key, agent, wise=False).memory.id
+        asked = self.store.engine.history
+        if not self.now[one].may_be_seen_by(agent):
+            with pytest.raises(errors.NotFound):
+                asked("default", agent, one, 1000, "").result(WAIT_S)
+            return
+        versions = asked("default", agent, one, 1000, "").result(WAIT_S).versions
+        found = {each.operation.revision: each for each in versions}
+        revisions = [each.operation.revision for each in versions]
+        assert revisions == sorted(set(revisions), reverse=True)
+        for revision in range(1, self.revision + 1):
+            seen = self.past[revision].get(one)
+            if seen is not None and seen.memory.revision == revision and seen.may_be_seen_by(agent):
+                memory = found[revision].memory
+                assert memory is not None
+                assert bare(memory) == bare(seen.memory)
+                undoes = self.done[revision].undoes
+                assert found[revision].operation.undoes == undoes
+            else:
+                assert revision not in found or found[revision].memory is None
+
+    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    def a_watcher_from_any_revision_ends_with_what_is_there(self, key: int, agent: str) -> None:
+        revision = key % (self.revision + 1)
+        held: Mapping[str, Any] = self.seen_then(revision, agent)
+        memories = {one: seen.memory for one, seen in held.items() if not seen.dead}
+        links = {pair: value for pair, (value, _) in pairs_of(held).items()}
+        for _ in range(self.revision + 1):
+            told = self.store.engine.changes("default", agent, revision, None).result(WAIT_S)
+            for change in told.changes:
+                for each in change.memories:
+                    if each.type in (ChangeType.FORGOTTEN, ChangeType.PURGED):
+                        assert each.memory is None
+                        memories.pop(each.memory_id, None)
+                    else:
+                        assert each.memory is not None
+                        memories[each.memory_id] = bare(each.memory)
+                for link in change.links:
+                    pair = (link.source_id, link.link.target_id, link.link.type.value)
+                    for way in (pair, other_way(pair)):
+                        if link.removed:
+                            links.pop(way, None)
+                        else:
+                            links[way] = link.link.confidence
+            if told.revision == revision:
+                break
+            revision = told.revision
+        assert revision == self.revision
+        there = {
+            one: seen for one, seen in self.seen_then(self.revision, agent).items() if not seen.dead
+        }
+        assert memories == {one: seen.memory for one, seen in there.items()}
+        # Links end with their memories, also where that alone is told.
+        left = {pair: value for pair, value in links.items() if {*pair[:2]} <= there.keys()}
+        expected = {pair: value for pair, (value, _) in pairs_of(there).items()}
+        # What was linked while an end was hidden is not told when that comes into sight.
+        assert left.items() <= expected.items()
+
+    # -- What always holds
+
+    @invariant()
+    def reads_agree_with_the_model(self) -> None:
+        for agent in AGENTS:
+            expected = self.seen_then(self.revision, agent)
+            listed = self.store.list(agent)
+            assert len(listed) == len(expected)
+            assert {one.id: Seen(bare(one), links_of(one)) for one in listed} == expected
+            if listed:
+                assert self.store.one(listed[0].id, agent) == listed[0]
+            live = self.store.list(agent, Filter())
+            assert live == [memory for memory in listed if memory.status is Status.ACTIVE]
+
+    @invariant()
+    def links_are_held_by_both_ends(self) -> None:
+        pairs = pairs_of(self.now)
+        for pair, value in pairs.items():
+            assert pairs[other_way(pair)] == value
+
+    @invariant()
+    def no_link_leads_to_the_dead(self) -> None:
+        for source, target, _ in pairs_of(self.now):
+            assert not self.now[source].dead
+            assert not self.now[target].dead
+
+    @invariant()
+    def counts_agree(self) -> None:
+        figures = self.store.stats()
+        assert figures.active_count == sum(one.live for one in self.now.values())
+        assert figures.total_count == len(self.now)
+        assert figures.forgotten_count == sum(one.dead for one in self.now.values())
+        assert figures.link_count == len(pairs_of(self.now)) // 2
+        assert figures.revision == self.revision
+
+    @invariant()
+    def revisions_are_gapless_and_no_text_is_lost_before_its_purge(self) -> None:
+        if not self.revision:
+            return
+        connection = apsw.Connection(str(self.store.file()), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            told = connection.execute("SELECT revision FROM operation ORDER BY revision")
+            revisions = [row[0] for row in told]
+            texts = set(connection.execute("SELECT id, content FROM memory"))
+            images = connection.execute("SELECT before FROM image WHERE entity = 'memory'")
+            texts |= {(row[1], row[3]) for row in (json.loads(each[0]) for each in images)}
+        finally:
+            connection.close()
+        assert revisions == list(range(1, self.revision + 1))
+        if self.past[-1] is not self.checked:
+            kept = {(one, seen.memory.content) for one, seen in self.now.items()}
+            self.texts = {one for one in self.texts | kept if one[0] in self.now}
+            self.checked = self.past[-1]
+        assert self.texts <= texts
+
+    texts: frozenset[tuple[str, str]] | set[tuple[str, str]] = frozenset()
+    checked: State | None = None
+
+    @invariant()
+    def superseded_memories_lead_to_an_end(self) -> None:
+        for one in self.now.values():
+            steps, each = 0, one
+            while each.memory.status is Status.SUPERSEDED:
+                assert each.memory.superseded_by
+                by = self.now.get(each.memory.superseded_by)
+                if by is None:
+                    assert each.memory.superseded_by in self.purged
+                    break
+                each, steps = by, steps + 1
+                assert steps <= len(self.now), "a chain that bites its tail"
+            assert (
+                one.memory.status is Status.SUPERSEDED
+                or not one.live
+                or (not one.memory.superseded_by)
+            )
+
+    @invariant()
+    def episodes_show_who_is_there(self) -> None:
+        for agent in AGENTS:
+            page = self.store.engine.episodes("default", agent, ANY_TIME, "", 1000, "")
+            found = {one.id: one for one in page.result(WAIT_S).episodes}
+            visible = {
+                one.id: one
+                for one in self.episodes.values()
+                if not one.private or one.agent_id == agent
+            }
+            assert found.keys() == visible.keys()
+            for episode_id, episode in visible.items():
+                heads = [self.head(one, agent) for one in episode.memory_ids]
+                there = [one for one in heads if one is not None]
+                wanted = dict.fromkeys(one.memory.id for one in there if not one.dead)
+                assert found[episode_id].memory_ids == tuple(wanted)
+                gone = len({one.memory.id for one in there if one.dead})
+                assert found[episode_id].gone_count == gone
+                if self.episode_touch[episode_id] == self.revision:
+                    read = self.store.engine.episode("default", agent, episode_id, True)
+                    answer = read.result(WAIT_S)
+                    assert answer.episode == found[episode_id]
+                    assert [one.id for one in answer.memories] == list(wanted)
+
+    @invariant()
+    def purged_ids_stay_gone(self) -> None:
+        assert not self.purged.keys() & self.now.keys()
+        if self.purged:
+            gone = list(self.purged)[-1]
+            for agent in AGENTS:
+                with pytest.raises(errors.NotFound):
+                    self.store.get(gone, agent=agent)
