@@ -1,8 +1,9 @@
 """One operation of each kind on a prepared store, and children that die inside of it.
 
 python -m support.operations: reads jobs (JSON lines: directory, kind, statement) and says for each
-what became of it. Each job is a fork that opens the directory, kills itself with SIGKILL right
-before that SQL statement of the operation, or says that there was none left.
+what became of it: "answered" if it came to that, then how it ended. Each job is a fork that opens
+the directory, does the operation and closes, but kills itself with SIGKILL right before that
+statement: of SQL, or of what a purge writes and syncs beside it.
 """
 
 from __future__ import annotations
@@ -71,30 +72,32 @@ def seen(store: Store) -> Any:
 
 
 def carry_out(directory: Path, kind: str, named: dict[str, str], statement: int) -> None:
-    """Does the operation; dies before the numbered SQL statement of it, or when it is answered.
-
-    Statement -1: it lives and closes the store.
-    """
+    """Does the operation and closes; dies before the numbered statement (-1: none)."""
     store = Store(directory)
     assert store.revision
     connection = store.engine._collections.opened("default").result(WAIT_S)._state.file._connection
     numbers = itertools.count()
 
-    def trace(*_: Any) -> bool:
+    def count(*_: Any) -> bool:
         if next(numbers) == statement:
             os.kill(os.getpid(), signal.SIGKILL)
         return True
 
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *values: count() and call(*values)
+
     # The writer is idle: nobody uses the connection meanwhile.
-    connection.exec_trace = trace
-    with mock.patch.object(ids.secrets, "token_hex", lambda size: "f" * 2 * size):
+    connection.exec_trace = count
+    with (
+        mock.patch.object(ids.secrets, "token_hex", lambda size: "f" * 2 * size),
+        mock.patch.object(os, "pwrite", counted(os.pwrite)),
+        mock.patch.object(os, "fsync", counted(os.fsync)),
+    ):
         store.apply(OPERATIONS[kind](named), operation_id="op-of-the-test")
-    if statement < 0:
+        if statement >= 0:
+            # From here on it must be there, however this process ends.
+            os.write(1, b'"answered"\n')
         store.close()
-        return
-    # Answered: from here on it must be there, however this process ends.
-    os.write(1, b'"answered"\n')
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def serve() -> None:
