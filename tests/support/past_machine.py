@@ -9,21 +9,23 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import strategies as st
-from hypothesis.stateful import invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition
 
 from support.engines import WAIT_S
 from support.machine import (
     AGENTS,
+    BOTH,
+    KEYS,
+    WISE,
     EngineMachine,
-    Keys,
     Seen,
     State,
-    Wise,
     bare,
     links_of,
     other_way,
     pairs_of,
+    several,
+    thrown,
 )
 from totonoe_core import errors
 from totonoe_core.commands import CreateEpisode, DeleteEpisode
@@ -80,11 +82,11 @@ class PastMachine(EngineMachine):
 
     # -- Rules
 
-    @rule(
-        keys=st.lists(Keys, min_size=1, max_size=3),
-        wise=Wise,
-        agent=st.sampled_from(AGENTS),
-        private=st.booleans(),
+    @thrown(
+        keys=several(3),
+        wise=WISE,
+        agent=AGENTS,
+        private=BOTH,
     )
     def create_episode(self, keys: list[int], wise: bool, agent: str, private: bool) -> None:
         ones = [self.choose(key, agent, wise, lambda one: not one.dead) for key in keys]
@@ -99,7 +101,7 @@ class PastMachine(EngineMachine):
         self.touch_episode(episode.id)
 
     @precondition(lambda self: self.episodes)
-    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    @thrown(key=KEYS, agent=AGENTS)
     def delete_episode(self, key: int, agent: str) -> None:
         episode = list(self.episodes.values())[key % len(self.episodes)]
         command = DeleteEpisode(agent, episode.id)
@@ -114,7 +116,7 @@ class PastMachine(EngineMachine):
         self.done[-1].episode = episode_id
         self.episode_touch[episode_id] = self.revision
 
-    @rule(key=Keys, agent=st.sampled_from(AGENTS), by_time=st.booleans())
+    @thrown(key=KEYS, agent=AGENTS, by_time=BOTH)
     def as_of_a_revision_or_time_equals_the_past(self, key: int, agent: str, by_time: bool) -> None:
         revision = 1 + key % self.revision
         as_of = AsOf(time_us=self.done[revision].time_us) if by_time else AsOf(revision)
@@ -144,7 +146,7 @@ class PastMachine(EngineMachine):
         live = {one for one, seen in expected.items() if seen.live}
         assert {hit.memory.id for hit in hits} <= live
 
-    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    @thrown(key=KEYS, agent=AGENTS)
     def history_lists_every_version(self, key: int, agent: str) -> None:
         one = self.choose(key, agent, wise=False).memory.id
         asked = self.store.engine.history
@@ -167,7 +169,7 @@ class PastMachine(EngineMachine):
             else:
                 assert revision not in found or found[revision].memory is None
 
-    @rule(key=Keys, agent=st.sampled_from(AGENTS))
+    @thrown(key=KEYS, agent=AGENTS)
     def a_watcher_from_any_revision_ends_with_what_is_there(self, key: int, agent: str) -> None:
         revision = key % (self.revision + 1)
         held: Mapping[str, Any] = self.seen_then(revision, agent)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hypothesis import strategies as st
-from hypothesis.stateful import invariant, precondition, rule
+from hypothesis.stateful import invariant, precondition
 
 from support.engines import WAIT_S, merge, remember, undo
 from support.machine import (
     AGENTS,
+    BOTH,
+    KEYS,
+    RARELY,
     TEXTS,
     VECTORS,
-    Keys,
+    WISE,
     Pair,
-    Rarely,
     Seen,
     State,
-    Wise,
     pairs_of,
+    several,
+    thrown,
 )
 from support.past_machine import PastMachine
 from totonoe_core import errors
@@ -40,12 +42,12 @@ class ReversingMachine(PastMachine):
 
     # -- Rules
 
-    @rule(
-        keys=st.lists(Keys, min_size=1, max_size=2),
-        wise=Wise,
-        agent=st.sampled_from(AGENTS),
-        text=st.sampled_from(TEXTS),
-        force=st.booleans(),
+    @thrown(
+        keys=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        text=TEXTS,
+        force=BOTH,
     )
     def remember_in_place_of(
         self, keys: list[int], wise: bool, agent: str, text: str, force: bool
@@ -74,14 +76,14 @@ class ReversingMachine(PastMachine):
             return
         self.save(command, ids)
 
-    @rule(
-        key=Keys,
-        others=st.lists(Keys, min_size=1, max_size=2),
-        wise=Wise,
-        agent=st.sampled_from(AGENTS),
-        text=st.sampled_from(["", *TEXTS]),
-        force=st.booleans(),
-        stale=Rarely,
+    @thrown(
+        key=KEYS,
+        others=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        text=["", *TEXTS],
+        force=BOTH,
+        stale=RARELY,
     )
     def merge(
         self,
@@ -252,20 +254,20 @@ class ReversingMachine(PastMachine):
             return {"key_taken"}
         return {"duplicate"} if self.decide(agent, after, force, coming).duplicate else set()
 
-    @rule(key=Keys, wise=Wise, agent=st.sampled_from(AGENTS), partial=Rarely, force=Rarely)
+    @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
     def undo_what_was_done_lately(
         self, key: int, wise: bool, agent: str, partial: bool, force: bool
     ) -> None:
         lately = range(max(1, self.revision - 5), self.revision + 1)
         self.take_back(self.target(lately, key, wise, agent, force), agent, partial, force)
 
-    @rule(key=Keys, wise=Wise, agent=st.sampled_from(AGENTS), partial=Rarely, force=Rarely)
+    @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
     def undo_anything(self, key: int, wise: bool, agent: str, partial: bool, force: bool) -> None:
         ever = range(1, self.revision + 1)
         self.take_back(self.target(ever, key, wise, agent, force), agent, partial, force)
 
     @precondition(lambda self: any(one.undoes for one in self.done))
-    @rule(key=Keys, agent=st.sampled_from(AGENTS), partial=st.booleans(), force=st.booleans())
+    @thrown(key=KEYS, agent=AGENTS, partial=BOTH, force=BOTH)
     def undo_an_undo(self, key: int, agent: str, partial: bool, force: bool) -> None:
         undone = [revision for revision, one in enumerate(self.done) if one.undoes]
         # The last one for the most part.
@@ -396,12 +398,12 @@ class ReversingMachine(PastMachine):
 
     # -- Purge
 
-    @rule(
-        keys=st.lists(Keys, min_size=1, max_size=2),
-        wise=Wise,
-        agent=st.sampled_from(AGENTS),
-        now=Rarely,
-        status=st.sampled_from(list(Status)),
+    @thrown(
+        keys=several(2),
+        wise=WISE,
+        agent=AGENTS,
+        now=[False, False, True],
+        status=list(Status),
     )
     def purge(self, keys: list[int], wise: bool, agent: str, now: bool, status: Status) -> None:
         if not now or len(self.now) < 4:
@@ -459,10 +461,13 @@ class ReversingMachine(PastMachine):
             assert not self.decide(command.agent_id, seen.memory, False, new).duplicate
 
     @invariant()
-    def one_live_memory_holds_a_typed_key(self) -> None:
-        for agent in AGENTS:
-            for key in {one.memory.fields.key for one in self.now.values()} - {None}:
-                assert len(self.holders(agent, key)) <= 1
+    def one_public_live_memory_holds_a_typed_key(self) -> None:
+        held = [
+            one.memory.fields.key
+            for one in self.now.values()
+            if one.live and one.memory.fields.key and not one.memory.fields.private
+        ]
+        assert len(held) == len(set(held))
 
 
 def _said(seen: Seen) -> tuple[object, ...]:

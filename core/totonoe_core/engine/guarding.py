@@ -226,19 +226,20 @@ class Guarding:
         read = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
         return report, Neighbours(found.near, tuple(read), texts)
 
-    def holder(self, text: GuardedText) -> int:
-        """The slot of the live memory that holds the value of the text's key, or -1."""
+    def holders(self, text: GuardedText) -> tuple[int, ...]:
+        """Slots of the live memories that hold the value of the text's key.
+
+        More than one where another agent could not see the private one of two.
+        """
         key = text.fields.key
         if key is None:
-            return -1
+            return ()
         view = self._state.index.arrays.writer_view()
         slots = np.array(self._state.index.slots_with_key(key), np.int64)
         visible, _ = self._asked(view, text)
-        for slot in slots[visible.at(slots)].tolist():
-            row = int(view.value("row", slot))
-            if same_key(key, self._state.file.rows.memories([row])[row].fields.key):
-                return int(slot)
-        return -1
+        rows = {int(view.value("row", slot)): int(slot) for slot in slots[visible.at(slots)]}
+        found = self._state.file.rows.memories(list(rows))
+        return tuple(slot for row, slot in rows.items() if same_key(key, found[row].fields.key))
 
     def _judgement(
         self,

@@ -79,8 +79,8 @@ class Remembering:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
         report = replace(report, forgotten=forgotten)
-        holder = self._guarding.holder(text)
-        if holder >= 0:
+        holders = self._guarding.holders(text)
+        if holders:
             report = replace(report, verdict=Verdict.UPDATE)
         self._ledger.check_external_id(fields.external_id, row=0)
         self._state.fix_dimension(len(features.vector))
@@ -100,9 +100,7 @@ class Remembering:
             revision=operation.revision,
         )
         self._ledger.add(operation, memory, features)
-        if holder < 0:
-            holder = self._superseded_slot(neighbours, text.policy)
-        slots = named if holder < 0 else (*named, holder)
+        slots = (*named, *(holders or self._superseded_slot(neighbours, text.policy)))
         links = put_links(self._state, memory, neighbours, slots, operation.touched)
         before = [self._ledger.by_slot(slot) for slot in slots]
         for one in before:
@@ -116,15 +114,15 @@ class Remembering:
         )
 
     @staticmethod
-    def _superseded_slot(neighbours: Neighbours, policy: GuardPolicy) -> int:
-        """The nearest memory whose verdict says that its place is taken, or -1.
+    def _superseded_slot(neighbours: Neighbours, policy: GuardPolicy) -> tuple[int, ...]:
+        """The nearest memory whose verdict says that its place is taken.
 
         One at most: whoever holds several values of one kind wants to choose.
         """
         for one in neighbours.judged:
             if policy.action(one.judgement.verdict) is Action.SUPERSEDE:
-                return one.slot
-        return -1
+                return (one.slot,)
+        return ()
 
     def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
         before = self._ledger.live(command.memory_id, command.agent_id)
@@ -168,7 +166,12 @@ class Remembering:
             vector=features.vector.tobytes(),
             fields=fields,
         )
+        # In more sight than before it may meet others with its key.
+        holders = self._guarding.holders(text) if before.fields.private > fields.private else ()
+        gone = [self._ledger.by_slot(slot) for slot in holders]
         memory = self._ledger.replace(operation, before, memory, features)
+        for one in gone:
+            self._ledger.supersede(operation, one, memory.id)
         return Updated(
             updated=True, memory=self._ledger.shown(memory, command.agent_id), guard=report
         )

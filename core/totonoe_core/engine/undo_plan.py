@@ -177,7 +177,7 @@ class Planner:
             force=False,
             replaced=replaced,
         )
-        if self._guarding.holder(text) >= 0:
+        if self._guarding.holders(text):
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
         if features is None:
             return None
