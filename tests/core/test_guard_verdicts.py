@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember, vector_at, vector_of
+from support.engines import Store, opened, remember, undo, update, vector_at, vector_of
 from totonoe_core.commands import Remembered
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import Action
@@ -252,6 +252,26 @@ class TestTypedKeys:
         answer = store.do(remember("Tea", key=self.KEY, agent="ben"))
         assert answer.superseded_ids == ()
         assert store.one(first).status is Status.ACTIVE
+
+    def test_new_value_supersedes_a_private_and_a_public_one(self, store: Store) -> None:
+        own = store.save("Coffee", key=self.KEY, private=True)
+        theirs = store.save("Tea", key=self.KEY, agent="ben")
+        answer = store.do(remember("Milk", key=self.KEY))
+        assert set(answer.superseded_ids) == {own, theirs}
+        assert {store.one(one).superseded_by for one in (own, theirs)} == {answer.memory_id}
+
+    def test_private_value_that_turns_public_supersedes_the_public_one(self, store: Store) -> None:
+        own = store.save("Coffee", key=self.KEY, private=True)
+        theirs = store.save("Tea", key=self.KEY, agent="ben")
+        store.do(update(own, importance=5))
+        assert store.one(theirs).status is Status.ACTIVE
+        answer = store.apply(update(own, private=False))
+        old = store.one(theirs)
+        assert (old.status, old.superseded_by) == (Status.SUPERSEDED, own)
+        assert answer.results[0].memory.status is Status.ACTIVE
+        store.do(undo(answer.revision))
+        assert store.one(theirs).status is Status.ACTIVE
+        assert store.one(own).fields.private
 
     def test_operation_that_fails_leaves_the_key_with_the_old_value(self, store: Store) -> None:
         first = store.save("Coffee", key=self.KEY, external_id="taken")
