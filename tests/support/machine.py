@@ -79,7 +79,10 @@ FIRST = [
     ("valve cold", 1, FACT, "ben", False),
     ("motor old", 2, FACT, "anna", False),
     ("pump old", 5, FACT, "ben", False),
+    ("pump cold", 3, FACT, "anna", False),
+    ("valve old", 4, FACT, "ben", False),
     ("valve hot", 1, FACT, "anna", True),
+    ("motor cold", 2, FACT, "anna", True),
     ("motor hot", 2, EVENT, "ben", False),
 ]
 

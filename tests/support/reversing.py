@@ -370,10 +370,11 @@ class ReversingMachine(PastMachine):
             assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
         old, new = pairs_of(was), pairs_of(self.now)
         for pair in undone.pairs:
-            if {*pair[:2]} <= self.now.keys() and not gone & set(pair[:2]):
+            if not any(one not in self.now or self.now[one].dead for one in pair[:2]):
                 assert new.get(pair) == old.get(pair)
         ends = {end for pair in undone.pairs for end in pair[:2]}
-        self.check_untouched(before, set(undone.rows), {*gone, *ends})
+        dying = {one for one in undone.rows if self.now[one].dead}
+        self.check_untouched(before, set(undone.rows), {*dying, *ends})
 
     def take_back_what_is_seen(self, command: Undo) -> None:
         """An Undo of what is hidden in part leaves that as it is, but for pointers and links."""
