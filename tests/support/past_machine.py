@@ -12,12 +12,11 @@ import pytest
 from hypothesis.stateful import invariant, precondition
 
 from support.engines import WAIT_S
-from support.machine import (
+from support.machine_parts import (
     AGENTS,
     BOTH,
     KEYS,
     WISE,
-    EngineMachine,
     Seen,
     State,
     bare,
@@ -27,6 +26,7 @@ from support.machine import (
     several,
     thrown,
 )
+from support.machine_rules import CallingMachine
 from totonoe_core import errors
 from totonoe_core.commands import CreateEpisode, DeleteEpisode
 from totonoe_core.queries import AsOf, ChangeType, Filter, RecallQuery
@@ -39,7 +39,7 @@ def shown(seen: Seen) -> Seen:
     return Seen(bare(seen.memory), seen.links)
 
 
-class PastMachine(EngineMachine):
+class PastMachine(CallingMachine):
     """Episodes; every revision can be looked at again, listed, and followed from."""
 
     def __init__(self) -> None:

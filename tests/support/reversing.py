@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis.stateful import invariant, precondition
 
 from support.engines import WAIT_S, merge, remember, undo
-from support.machine import (
+from support.machine_parts import (
     AGENTS,
     BOTH,
     KEYS,
