@@ -151,6 +151,20 @@ class TestChanged:
 
 
 class TestLinks:
+    def test_gone_end_is_told_beside_the_duplicate_of_the_other(self, store: Store) -> None:
+        one, two = store.save("first"), store.save("second")
+        store.do(link(one, two))
+        store.do(forget(one))
+        gone = store.revision
+        store.do(forget(two))
+        store.save("first")
+        kinds = {conflict.kind for conflict in refused(store, gone)}
+        assert kinds == {ConflictKind.DUPLICATE, ConflictKind.LINK_END_GONE}
+        # Not told that force would do, which it would not.
+        assert [one.kind for one in refused(store, gone, force=True)] == [
+            ConflictKind.LINK_END_GONE
+        ]
+
     def test_link_to_what_is_forgotten_since_stays_away(self, store: Store) -> None:
         one, two, three = (store.save(text) for text in ("first", "second", "third"))
         store.do(link(one, two))

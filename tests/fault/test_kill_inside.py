@@ -19,6 +19,8 @@ import pytest
 from support.engines import opened
 from support.operations import OPERATIONS, SECRET, carry_out, prepared, seen
 from support.processes import ROOT
+from totonoe_core.store.reader import Rows
+from totonoe_core.store.schema import open_reader
 
 STATEMENTS_MAX = 500
 KILLED = -9
@@ -80,6 +82,16 @@ def look(directory: Path) -> Any:
         return seen(store)
 
 
+def left_to_clean(directory: Path) -> bool:
+    """Whether a closed collection says that bytes of a purge may still be there."""
+    (file,) = (directory / "collections").glob("*/memory.db")
+    connection = open_reader(file)
+    try:
+        return Rows(connection).setting("cleaning") is not None
+    finally:
+        connection.close()
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", sorted(OPERATIONS))
 def test_kill_inside_an_operation_leaves_all_or_nothing(
@@ -105,6 +117,7 @@ def test_kill_inside_an_operation_leaves_all_or_nothing(
             assert done_from is None, "what was done went away"
             assert not answered, "what was answered is lost"
         if kind == "purge" and found == after:
+            assert not left_to_clean(copy)
             held = [path for path in copy.rglob("*") if path.is_file()]
             assert not [path for path in held if SECRET.encode() in path.read_bytes()]
         shutil.rmtree(copy)

@@ -35,10 +35,6 @@ from totonoe_core.records import ANY_TIME, Episode, Memory, Status
 EVERY_STATUS = Filter(statuses=tuple(Status))
 
 
-def shown(seen: Seen) -> Seen:
-    return Seen(bare(seen.memory), seen.links)
-
-
 class PastMachine(CallingMachine):
     """Episodes; every revision can be looked at again, listed, and followed from."""
 
@@ -180,7 +176,16 @@ class PastMachine(CallingMachine):
     @thrown(key=KEYS, agent=AGENTS)
     def a_watcher_from_any_revision_ends_with_what_is_there(self, key: int, agent: str) -> None:
         revision = key % (self.revision + 1)
-        held: Mapping[str, Any] = self.seen_then(revision, agent)
+        # As it was told then, whatever was hidden or purged since.
+        then = self.past[revision]
+        held: Mapping[str, Any] = {
+            one: Seen(
+                bare(seen.memory),
+                frozenset(link for link in seen.links if then[link[0]].may_be_seen_by(agent)),
+            )
+            for one, seen in then.items()
+            if seen.may_be_seen_by(agent)
+        }
         memories = {one: seen.memory for one, seen in held.items() if not seen.dead}
         links = {pair: value for pair, (value, _) in pairs_of(held).items()}
         for _ in range(self.revision + 1):
