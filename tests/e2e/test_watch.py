@@ -14,7 +14,7 @@ import pytest
 
 import totonoe
 from support.daemons import DaemonProcess, command_process, wait_until
-from totonoe.errors import NotActive, StaleRevision
+from totonoe.errors import NotActive, NotFound, StaleRevision
 
 WATCHERS = ("planner", "stranger")
 WRITERS = ("planner", "coder")
@@ -70,7 +70,7 @@ def write(daemon: DaemonProcess, agent: str, ended: threading.Event) -> None:
                     client.link(one, two, confidence=random.random())
                 elif undoable:
                     client.undo(undoable.pop(), partial=True, force=True)
-            except (NotActive, StaleRevision):
+            except (NotActive, NotFound, StaleRevision):
                 # It is forgotten already, or was changed since: a rightful answer.
                 continue
 

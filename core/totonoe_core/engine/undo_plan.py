@@ -255,9 +255,10 @@ class Planner:
         dead = [row for row in (source, target) if self._status(row) in DEAD]
         if dead:
             # Of one that was to come back, its own conflict was told.
-            if not self._touched.intersection(dead):
-                other = target if dead[0] == source else source
-                self._link_conflict(ConflictKind.LINK_END_GONE, other, dead[0], 0)
+            gone = next((row for row in dead if row not in self._touched), None)
+            if gone is not None:
+                other = target if gone == source else source
+                self._link_conflict(ConflictKind.LINK_END_GONE, other, gone, 0)
             return False
         for row, other in ((source, target), (target, source)):
             held = self._ledger.rows.link_count(row) + counts[row]

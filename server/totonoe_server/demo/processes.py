@@ -146,9 +146,8 @@ class Crew:
             if reader.is_alive():
                 reader.join(STOP_LIMIT_S)
         for agent in self._agents:
-            for stream in (agent.stdin, agent.stdout):
-                if stream is not None:
-                    stream.close()
+            if agent.stdin is not None:
+                agent.stdin.close()
 
     def order(self, orders: Sequence[Message]) -> None:
         """Gives each agent its order, as nearly at once as pipes allow. Raises `DemoError`."""
@@ -186,8 +185,10 @@ class Crew:
 
     def _read(self, number: int, agent: subprocess.Popen[bytes]) -> None:
         assert agent.stdout is not None
-        for line in agent.stdout:
-            self._messages.put((number, json.loads(line)))
+        # Closed here: an interrupt can come before this thread has begun, which then still reads.
+        with agent.stdout:
+            for line in agent.stdout:
+                self._messages.put((number, json.loads(line)))
         self._messages.put((number, None))
 
     def _gone(self, number: int) -> DemoError:
