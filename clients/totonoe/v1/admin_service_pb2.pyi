@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateCollectionRequest(_message.Message):
-    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention")
+    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention", "blast")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -22,6 +22,7 @@ class CreateCollectionRequest(_message.Message):
     DECAY_FIELD_NUMBER: _ClassVar[int]
     CLIENT_VECTOR_DIMENSION_FIELD_NUMBER: _ClassVar[int]
     RETENTION_FIELD_NUMBER: _ClassVar[int]
+    BLAST_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     agent_id: str
     name: str
@@ -31,7 +32,8 @@ class CreateCollectionRequest(_message.Message):
     decay: _types_pb2.DecayPolicy
     client_vector_dimension: int
     retention: _types_pb2.RetentionPolicy
-    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ..., retention: _Optional[_Union[_types_pb2.RetentionPolicy, _Mapping]] = ...) -> None: ...
+    blast: _types_pb2.BlastPolicy
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ..., retention: _Optional[_Union[_types_pb2.RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[_types_pb2.BlastPolicy, _Mapping]] = ...) -> None: ...
 
 class CreateCollectionResponse(_message.Message):
     __slots__ = ("collection", "replayed", "operation_id", "revision")

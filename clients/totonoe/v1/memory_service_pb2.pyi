@@ -1,4 +1,5 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import operations_pb2 as _operations_pb2
 from totonoe.v1 import types_pb2 as _types_pb2

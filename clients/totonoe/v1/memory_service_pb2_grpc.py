@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from totonoe.v1 import cleanup_pb2 as totonoe_dot_v1_dot_cleanup__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
 from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
@@ -142,6 +143,21 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/DeleteEpisode',
                 request_serializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.FromString,
+                _registered_method=True)
+        self.EndSession = channel.unary_unary(
+                '/totonoe.v1.MemoryService/EndSession',
+                request_serializer=totonoe_dot_v1_dot_cleanup__pb2.EndSessionRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_cleanup__pb2.EndSessionResponse.FromString,
+                _registered_method=True)
+        self.CleanUpDuplicates = channel.unary_unary(
+                '/totonoe.v1.MemoryService/CleanUpDuplicates',
+                request_serializer=totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesResponse.FromString,
+                _registered_method=True)
+        self.Decay = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Decay',
+                request_serializer=totonoe_dot_v1_dot_cleanup__pb2.DecayRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_cleanup__pb2.DecayResponse.FromString,
                 _registered_method=True)
 
 
@@ -302,6 +318,30 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EndSession(self, request, context):
+        """Puts one memory in the place of those that a session said several times over, and tells what
+        has faded. Memories that update or contradict each other stay apart.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CleanUpDuplicates(self, request, context):
+        """Finds live memories that are equal in text, state kind, payload and key; told only, unless
+        `apply` is set. RESOURCE_EXHAUSTED (BLAST_RADIUS) for more than the collection allows a day.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Decay(self, request, context):
+        """Tells what has faded and, with `close_below`, closes what lies below it. RESOURCE_EXHAUSTED
+        (BLAST_RADIUS) for more than the collection allows a day.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -404,6 +444,21 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.DeleteEpisode,
                     request_deserializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.SerializeToString,
+            ),
+            'EndSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.EndSession,
+                    request_deserializer=totonoe_dot_v1_dot_cleanup__pb2.EndSessionRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_cleanup__pb2.EndSessionResponse.SerializeToString,
+            ),
+            'CleanUpDuplicates': grpc.unary_unary_rpc_method_handler(
+                    servicer.CleanUpDuplicates,
+                    request_deserializer=totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesResponse.SerializeToString,
+            ),
+            'Decay': grpc.unary_unary_rpc_method_handler(
+                    servicer.Decay,
+                    request_deserializer=totonoe_dot_v1_dot_cleanup__pb2.DecayRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_cleanup__pb2.DecayResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -953,6 +1008,87 @@ class MemoryService:
             '/totonoe.v1.MemoryService/DeleteEpisode',
             totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeRequest.SerializeToString,
             totonoe_dot_v1_dot_graph__pb2.DeleteEpisodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EndSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/EndSession',
+            totonoe_dot_v1_dot_cleanup__pb2.EndSessionRequest.SerializeToString,
+            totonoe_dot_v1_dot_cleanup__pb2.EndSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CleanUpDuplicates(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/CleanUpDuplicates',
+            totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesRequest.SerializeToString,
+            totonoe_dot_v1_dot_cleanup__pb2.CleanUpDuplicatesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Decay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Decay',
+            totonoe_dot_v1_dot_cleanup__pb2.DecayRequest.SerializeToString,
+            totonoe_dot_v1_dot_cleanup__pb2.DecayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -550,20 +550,42 @@ class DiversityPolicy(_message.Message):
     def __init__(self, enabled: _Optional[bool] = ..., mmr_lambda: _Optional[float] = ..., kind_share_max: _Optional[float] = ..., state_kind_share_max: _Optional[float] = ..., life_stage_share_max: _Optional[float] = ..., thread_share_max: _Optional[float] = ...) -> None: ...
 
 class DecayPolicy(_message.Message):
-    __slots__ = ("rate_per_day", "min_interval_days", "floor")
+    __slots__ = ("rate_per_day", "min_interval_days", "floor", "fact_rate_per_day", "relation_rate_per_day", "task_rate_per_day", "summary_rate_per_day", "long_mood_rate_per_day", "event_rate_per_day", "affect_rate_per_day")
     RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     MIN_INTERVAL_DAYS_FIELD_NUMBER: _ClassVar[int]
     FLOOR_FIELD_NUMBER: _ClassVar[int]
+    FACT_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    RELATION_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    TASK_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    LONG_MOOD_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    EVENT_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    AFFECT_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
     rate_per_day: float
     min_interval_days: float
     floor: float
-    def __init__(self, rate_per_day: _Optional[float] = ..., min_interval_days: _Optional[float] = ..., floor: _Optional[float] = ...) -> None: ...
+    fact_rate_per_day: float
+    relation_rate_per_day: float
+    task_rate_per_day: float
+    summary_rate_per_day: float
+    long_mood_rate_per_day: float
+    event_rate_per_day: float
+    affect_rate_per_day: float
+    def __init__(self, rate_per_day: _Optional[float] = ..., min_interval_days: _Optional[float] = ..., floor: _Optional[float] = ..., fact_rate_per_day: _Optional[float] = ..., relation_rate_per_day: _Optional[float] = ..., task_rate_per_day: _Optional[float] = ..., summary_rate_per_day: _Optional[float] = ..., long_mood_rate_per_day: _Optional[float] = ..., event_rate_per_day: _Optional[float] = ..., affect_rate_per_day: _Optional[float] = ...) -> None: ...
 
 class RetentionPolicy(_message.Message):
     __slots__ = ("purge_forgotten_days",)
     PURGE_FORGOTTEN_DAYS_FIELD_NUMBER: _ClassVar[int]
     purge_forgotten_days: float
     def __init__(self, purge_forgotten_days: _Optional[float] = ...) -> None: ...
+
+class BlastPolicy(_message.Message):
+    __slots__ = ("rows_min", "percent")
+    ROWS_MIN_FIELD_NUMBER: _ClassVar[int]
+    PERCENT_FIELD_NUMBER: _ClassVar[int]
+    rows_min: int
+    percent: float
+    def __init__(self, rows_min: _Optional[int] = ..., percent: _Optional[float] = ...) -> None: ...
 
 class EmbeddingModel(_message.Message):
     __slots__ = ("name", "version", "weights_sha256", "dimension")
@@ -578,7 +600,7 @@ class EmbeddingModel(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
 
 class Collection(_message.Message):
-    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention")
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention", "blast")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     GUARD_FIELD_NUMBER: _ClassVar[int]
@@ -590,6 +612,7 @@ class Collection(_message.Message):
     SETTINGS_REVISION_FIELD_NUMBER: _ClassVar[int]
     CALIBRATION_FIELD_NUMBER: _ClassVar[int]
     RETENTION_FIELD_NUMBER: _ClassVar[int]
+    BLAST_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     guard: GuardPolicy
@@ -601,7 +624,8 @@ class Collection(_message.Message):
     settings_revision: int
     calibration: Calibration
     retention: RetentionPolicy
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ...) -> None: ...
+    blast: BlastPolicy
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[BlastPolicy, _Mapping]] = ...) -> None: ...
 
 class Calibration(_message.Message):
     __slots__ = ("model", "false_merge_budget", "false_merge_rate", "duplicate_recall", "pair_count", "created_time")
