@@ -9,6 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from totonoe_core.cleanup import (
+    CleanedUp,
+    CleanUpDuplicates,
+    Decay,
+    Decayed,
+    EndSession,
+    SessionEnded,
+)
 from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
@@ -214,6 +222,9 @@ Command = (
     | DeleteEpisode
     | ChangeSettings
     | Calibrate
+    | EndSession
+    | CleanUpDuplicates
+    | Decay
 )
 
 _KINDS = {
@@ -434,6 +445,9 @@ Result = (
     | EpisodeDeleted
     | SettingsChanged
     | Calibrated
+    | SessionEnded
+    | CleanedUp
+    | Decayed
 )
 
 

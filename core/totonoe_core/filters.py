@@ -70,5 +70,7 @@ def _overlaps(begin: int | None, end: int | None, asked: TimeRange) -> bool:
 
 def _confidence(memory: Memory, decay: DecayPolicy, now_us: int) -> float:
     since_us = memory.created_us if memory.last_access_us is None else memory.last_access_us
-    base = np.array([memory.fields.confidence])
-    return float(effective_confidence(base, np.array([since_us], np.int64), decay, now_us)[0])
+    fields = memory.fields
+    base, since = np.array([fields.confidence]), np.array([since_us], np.int64)
+    rates = np.array([decay.rate_of(fields.kind, fields.state_kind)])
+    return float(effective_confidence(base, since, decay, now_us, rates)[0])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
+from totonoe_core.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
 from totonoe_core.commands import (
     Calibrate,
     ChangeSettings,
@@ -40,6 +41,10 @@ SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"
     "vector",
 }
 """What an update mask may name."""
+
+
+SIMILARITY_ABOVE_MAX = 1.0 - 1e-9
+"""A threshold that something can still lie above."""
 
 
 def text(value: str, field: str, limit_bytes: int = limits.CONTENT_BYTES_MAX) -> None:
@@ -333,8 +338,34 @@ def command(value: Command, now_us: int) -> None:
             count(len(value.changes), "update_mask", 64, 1)
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
             number(value.expected_revision, "expected_revision", 0, 2**62)
+        case EndSession():
+            _end_session(value)
+        case CleanUpDuplicates():
+            number(value.limit, "limit", 1, limits.DOUBLES_PER_RUN_MAX)
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case Decay():
+            if value.close_below is not None:
+                number(value.close_below, "close_below", 0.0, 1.0)
+            number(value.limit, "limit", 1, limits.DECAY_CLOSED_MAX)
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
+
+
+def _end_session(value: EndSession) -> None:
+    name, allowed = (
+        ("session_id", "session") if value.by is GroupBy.SESSION else ("agent_id", "agent")
+    )
+    if not getattr(value, name):
+        raise InvalidArgument("MISSING_FIELD", field=name, got="nothing", allowed=f"a {allowed}")
+    optional_text(value.session_id, "session_id", limits.NAME_BYTES_MAX)
+    if value.by is GroupBy.AGENT and value.session_id:
+        raise InvalidArgument(
+            "OUT_OF_RANGE", field="session_id", got="a session", allowed="none, by agent"
+        )
+    if value.threshold is not None:
+        number(value.threshold, "threshold", 0.0, SIMILARITY_ABOVE_MAX)
+    optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
 
 
 def neighbors(value: NeighborsQuery) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from support.engines import DAY_US, NOON
-from totonoe_core.decay import effective_confidence
+from totonoe_core.decay import Columns, effective_confidence, report
 from totonoe_core.guard.policy import DecayPolicy
+from totonoe_core.records import Kind, StateKind
 
 
 def expected(base: float, days: float, policy: DecayPolicy) -> float:
@@ -58,3 +59,86 @@ def test_fading_asked_often_is_fading_asked_once() -> None:
 
 def test_threshold_of_the_source_is_reached_after_109_days() -> None:
     assert fade(0.9, 109) > 0.3 > fade(0.9, 110)
+
+
+def columns(base: list[float], ages_days: list[float], last_days: list[float | None]) -> Columns:
+    """Memories so many days old, last accessed so many days ago."""
+    count = len(base)
+    accessed = np.array([one is not None for one in last_days])
+    last = [0 if one is None else NOON - round(one * DAY_US) for one in last_days]
+    return Columns(
+        base=np.array(base),
+        created_us=np.array([NOON - round(one * DAY_US) for one in ages_days], np.int64),
+        last_access_us=np.array(last, np.int64),
+        accessed=accessed,
+        protected=np.array(base) >= 0.95,
+        rates=np.full(count, 0.01),
+    )
+
+
+def test_a_report_counts_what_a_loop_over_memories_counts() -> None:
+    seeded = np.random.default_rng(4)
+    policy = DecayPolicy()
+    base = seeded.uniform(0, 1, 300).tolist()
+    ages = seeded.uniform(0, 400, 300).tolist()
+    never = seeded.uniform(0, 1, 300)
+    last = [None if one < 0.3 else age * one for one, age in zip(never.tolist(), ages, strict=True)]
+    found = report(columns(base, ages, last), policy, NOON, 0.3)
+    days = [age if one is None else one for age, one in zip(ages, last, strict=True)]
+    effective = [expected(one, day, policy) for one, day in zip(base, days, strict=True)]
+    assert found.live_count == 300
+    assert found.band_counts == tuple(
+        sum(at / 10 <= one < at / 10 + 0.1 or (at == 9 and one == 1.0) for one in effective)
+        for at in range(10)
+    )
+    assert found.faded_count == sum(one < own for one, own in zip(effective, base, strict=True))
+    floors = [one <= policy.floor and one < own for one, own in zip(effective, base, strict=True)]
+    assert found.at_floor_count == sum(floors) > 0
+    assert found.below_count == sum(one < 0.3 for one in effective)
+    assert found.protected_count == sum(one >= 0.95 for one in base)
+    assert found.recalled_count == sum(one is not None and one <= 7 for one in last) > 0
+    for ahead, count in found.survival:
+        later = [expected(one, day + ahead, policy) for one, day in zip(base, days, strict=True)]
+        assert count == sum(one >= 0.3 for one in later)
+    assert [ahead for ahead, _ in found.survival] == [7, 30, 90, 180, 365]
+
+
+def test_a_year_of_runs_each_hour_each_day_or_once_gives_the_same() -> None:
+    """What 002 compounds: its 0.9 is below 0.3 on the 15th day with daily runs."""
+    base, since = np.linspace(0.0, 1.0, 21), np.full(21, NOON, np.int64)
+
+    def closed(step_hours: int) -> list[int]:
+        """The first hour, in whole days, at which each was found below 0.3."""
+        found = np.full(21, -1)
+        for hour in range(step_hours, 365 * 24 + 1, step_hours):
+            now_us = NOON + hour * DAY_US // 24
+            effective = effective_confidence(base, since, DecayPolicy(), now_us)
+            found[(found < 0) & (effective < 0.3)] = hour
+        return found.tolist()
+
+    hourly, daily, once = closed(1), closed(24), closed(365 * 24)
+    assert [one >= 0 for one in hourly] == [one >= 0 for one in daily] == [one >= 0 for one in once]
+    # A daily run sees the same a day late at most: nothing fades faster for being looked at.
+    assert all(0 <= late - early < 24 for early, late in zip(hourly, daily, strict=True))
+    assert hourly[18] == 2624  # 0.9: 109.3 days
+
+
+def test_what_is_recalled_weekly_keeps_its_confidence() -> None:
+    policy, base = DecayPolicy(), np.array([0.9])
+    for week in range(52):
+        since = np.array([NOON + week * 7 * DAY_US], np.int64)
+        at_recall = effective_confidence(base, since, policy, int(since[0]))
+        before_next = effective_confidence(base, since, policy, int(since[0]) + 7 * DAY_US)
+        assert at_recall[0] == 0.9
+        assert before_next[0] == pytest.approx(0.9 * 0.99**7)
+
+
+def test_kinds_fade_at_rates_of_their_own() -> None:
+    policy = DecayPolicy(task_rate_per_day=0.5, event_rate_per_day=0.0)
+    assert policy.rate_of(Kind.STATE, StateKind.TASK) == 0.5
+    assert policy.rate_of(Kind.STATE, StateKind.FACT) == 0.01
+    assert policy.rate_of(Kind.EVENT, StateKind.NONE) == 0.0
+    assert policy.rate_of(Kind.AFFECT, StateKind.NONE) == 0.01
+    since = np.full(2, NOON - 10 * DAY_US, np.int64)
+    found = effective_confidence(np.full(2, 0.8), since, policy, NOON, np.array([0.01, 0.0]))
+    assert found.tolist() == [pytest.approx(0.8 * 0.99**10), 0.8]

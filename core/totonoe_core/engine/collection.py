@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import heap, limits, validate
+from totonoe_core.cleanup import Planned
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
@@ -99,7 +100,7 @@ class Collection:
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.waiters = Waiters(searchers, self._state.revision)
         self._readers = ReaderPool(path, READERS)
-        self.reads = Reads(self._state, self._readers, searchers, clock)
+        self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self._consider_indexing(self._state)
 
     @property
@@ -183,6 +184,11 @@ class Collection:
                 for position, command in enumerate(job.commands)
                 if isinstance(command, Calibrate) and command.fitted is None
             ]
+            wanting += [
+                (job, self._planned(job, position, command))
+                for position, command in enumerate(job.commands)
+                if isinstance(command, Planned) and command.plan is None
+            ]
             texts = {
                 position: command.content
                 for position, command in enumerate(job.commands)
@@ -231,6 +237,17 @@ class Collection:
             return ready(None)
 
         return then(attempt(lambda: self._fitted(command)), keep)
+
+    def _planned(self, job: Job, position: int, command: Planned) -> Future[None]:
+        """Gives a job's clean-up its plan."""
+
+        def keep(planned: Planned) -> Future[None]:
+            commands = list(job.commands)
+            commands[position] = planned
+            job.commands = tuple(commands)
+            return ready(None)
+
+        return then(attempt(lambda: self.reads.planned(command)), keep)
 
     def _fitted(self, command: Calibrate) -> Future[Fitted]:
         model = self._state.published.model

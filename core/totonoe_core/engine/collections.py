@@ -25,6 +25,8 @@ from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota,
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     PRESETS,
+    STANDARD_BLAST,
+    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -174,6 +176,7 @@ class Collections:
                 DecayPolicy(),
                 self._client_vector_dimension if self._embedding is None else 0,
                 NO_RETENTION,
+                STANDARD_BLAST,
             )
             self._create(info, _DEFAULT_OPERATION, "", b"")
 
@@ -189,6 +192,7 @@ class Collections:
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy,
+        blast: BlastPolicy,
         digest: bytes,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes a collection, on an opener's thread: it may wait for the embedder."""
@@ -199,7 +203,14 @@ class Collections:
             if kept is not None:
                 return plain.loads(CollectionInfo, kept), operation_id, True
             info = self._new_info(
-                name, description, guard, diversity, decay, client_vector_dimension, retention
+                name,
+                description,
+                guard,
+                diversity,
+                decay,
+                client_vector_dimension,
+                retention,
+                blast,
             )
             settings.check(info)
             return self._create(info, operation_id, agent_id, digest)
@@ -215,6 +226,7 @@ class Collections:
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy,
+        blast: BlastPolicy,
     ) -> CollectionInfo:
         model = client_vectors(client_vector_dimension)
         if self._embedding is not None and client_vector_dimension == 0:
@@ -231,6 +243,7 @@ class Collections:
             revision=0,
             settings_revision=0,
             retention=retention,
+            blast=blast,
         )
 
     def _create(

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.cleanup import CleanUpDuplicates, Decay, EndSession, Planned
 from totonoe_core.commands import (
     Calibrate,
     Calibrated,
@@ -30,7 +31,7 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
-from totonoe_core.engine import episodes, linking
+from totonoe_core.engine import doubles, ending, episodes, fading, linking
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
@@ -103,6 +104,19 @@ class Decider:
                 return self._change_settings(operation, command)
             case Calibrate():
                 return self._calibrate(operation, command)
+            case EndSession() | CleanUpDuplicates() | Decay():
+                return self._clean_up(operation, command)
+
+    def _clean_up(self, operation: Operation, command: Planned) -> Result:
+        if command.plan is None:
+            raise NeedsVector
+        match command:
+            case EndSession():
+                return ending.apply(self._ledger, operation, command)
+            case CleanUpDuplicates():
+                return doubles.apply(self._ledger, operation, command)
+            case Decay():
+                return fading.apply(self._ledger, operation, command)
 
     # -- Settings
 

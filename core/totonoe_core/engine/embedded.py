@@ -11,6 +11,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
+from totonoe_core.cleanup import (
+    CleanedUp,
+    CleanUpDuplicates,
+    Decay,
+    Decayed,
+    EndSession,
+    SessionEnded,
+)
 from totonoe_core.clock import Clock, system_clock
 from totonoe_core.commands import (
     Applied,
@@ -37,6 +45,8 @@ from totonoe_core.errors import (
 )
 from totonoe_core.guard.policy import (
     NO_RETENTION,
+    STANDARD_BLAST,
+    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -180,6 +190,22 @@ class EmbeddedEngine:
         """See `Engine.preview_calibration`."""
         return self._with(collection, lambda found: found.preview_calibration(command))
 
+    def preview_end_session(
+        self, collection: str, command: EndSession
+    ) -> Future[tuple[int, SessionEnded]]:
+        """See `Engine.preview_end_session`."""
+        return self._with(collection, lambda found: found.reads.preview_end_session(command))
+
+    def preview_clean_up(
+        self, collection: str, command: CleanUpDuplicates
+    ) -> Future[tuple[int, CleanedUp]]:
+        """See `Engine.preview_clean_up`."""
+        return self._with(collection, lambda found: found.reads.preview_clean_up(command))
+
+    def preview_decay(self, collection: str, command: Decay) -> Future[tuple[int, Decayed]]:
+        """See `Engine.preview_decay`."""
+        return self._with(collection, lambda found: found.reads.preview_decay(command))
+
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
         """See `Engine.search`."""
         return self._with(collection, lambda found: found.search(query))
@@ -296,6 +322,7 @@ class EmbeddedEngine:
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy = NO_RETENTION,
+        blast: BlastPolicy = STANDARD_BLAST,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """See `Engine.create_collection`."""
         validate.collection_name(name)
@@ -306,7 +333,16 @@ class EmbeddedEngine:
             0,
             limits.VECTOR_DIMENSION_MAX,
         )
-        asked = (name, description, guard, diversity, decay, client_vector_dimension, retention)
+        asked = (
+            name,
+            description,
+            guard,
+            diversity,
+            decay,
+            client_vector_dimension,
+            retention,
+            blast,
+        )
         digest = _digest("create", asked)
         return self._collections.create(
             name,
@@ -318,6 +354,7 @@ class EmbeddedEngine:
             decay=decay,
             client_vector_dimension=client_vector_dimension,
             retention=retention,
+            blast=blast,
             digest=digest,
         )
 

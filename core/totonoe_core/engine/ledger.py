@@ -28,7 +28,8 @@ from totonoe_core.store.reader import Rows
 
 
 class NeedsVector(Exception):  # noqa: N818 - not an error: the job comes back with vectors
-    """A command can only be decided with the vector of its text, or of the probe set."""
+    """A command can only be decided with the vector of its text, or of the probe set, or with a
+    plan: with what is worked out away from the writer's thread."""
 
 
 @dataclass(slots=True)
@@ -136,6 +137,17 @@ class Ledger:
         """Puts another one, by its id, in the place of a memory."""
         after = replace(before, status=Status.SUPERSEDED, superseded_by=by)
         return self.replace(operation, before, after)
+
+    def close(self, operation: Operation, before: Memory) -> Memory:
+        """Ends the validity of a memory now, unless it ended before."""
+        fields, now_us = before.fields, operation.now_us
+        end_us = now_us if fields.valid_to_us is None else min(fields.valid_to_us, now_us)
+        if fields.valid_from_us is not None and fields.valid_from_us >= end_us:
+            # It never began: a range must not end before it begins.
+            end_us = fields.valid_from_us + 1
+        after = replace(before, status=Status.CLOSED, fields=replace(fields, valid_to_us=end_us))
+        # A column holds the end: it takes a new slot.
+        return self.replace(operation, before, after, self.features_of(before))
 
     def join_access(self, memory: Memory, others: Sequence[Memory]) -> None:
         """Gives a memory's new version the accesses of others as well.

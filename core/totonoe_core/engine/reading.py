@@ -78,7 +78,10 @@ def recalled(
     """The answer of a Recall with the memories that are shown of those that were ranked."""
     base = np.array([memory.fields.confidence for memory in shown])
     since = np.array([_since(memory) for memory in shown], np.int64)
-    effective = effective_confidence(base, since, decay, now_us)
+    rates = np.array(
+        [decay.rate_of(memory.fields.kind, memory.fields.state_kind) for memory in shown]
+    )
+    effective = effective_confidence(base, since, decay, now_us, rates)
     hits = tuple(
         Hit(
             memory=memory,

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from typing import TypeVar
 
 from totonoe_core import validate
+from totonoe_core.cleanup import (
+    CleanedUp,
+    CleanUpDuplicates,
+    Decay,
+    Decayed,
+    EndSession,
+    Planned,
+    SessionEnded,
+)
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Forgotten
-from totonoe_core.engine import changes, episodes, forgetting, history, neighbors, past, reading
+from totonoe_core.engine import (
+    changes,
+    doubles,
+    ending,
+    episodes,
+    fading,
+    forgetting,
+    history,
+    neighbors,
+    past,
+    reading,
+)
 from totonoe_core.engine.futures import submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.queries import (
@@ -36,12 +58,18 @@ class Reads:
     """What can be read of a collection without its writer. Safe from any thread."""
 
     def __init__(
-        self, state: CollectionState, readers: ReaderPool, searchers: Executor, clock: Clock
+        self,
+        state: CollectionState,
+        readers: ReaderPool,
+        searchers: Executor,
+        clock: Clock,
+        stop: threading.Event,
     ) -> None:
         self._state = state
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
+        self._stop = stop
 
     def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
         def step() -> T:
@@ -87,6 +115,43 @@ class Reads:
         return self._with_rows(
             lambda rows: forgetting.meeting(self._state, rows, agent_id, where, self._clock())
         )
+
+    def planned(self, command: Planned) -> Future[Planned]:
+        """A clean-up with its plan."""
+
+        def work(rows: Rows) -> Planned:
+            state, now_us = self._state, self._clock()
+            match command:
+                case EndSession():
+                    made = ending.plan(state, rows, command, now_us, self._stop)
+                    return replace(command, plan=made)
+                case CleanUpDuplicates():
+                    return replace(command, plan=doubles.plan(state, rows, command, now_us))
+                case Decay():
+                    return replace(command, plan=fading.plan(state, rows, command, now_us))
+
+        return self._with_rows(work)
+
+    def preview_end_session(self, command: EndSession) -> Future[tuple[int, SessionEnded]]:
+        """What an EndSession would answer."""
+        validate.command(command, self._clock())
+        return self._told(
+            lambda rows: ending.plan(self._state, rows, command, self._clock(), self._stop).ended
+        )
+
+    def preview_clean_up(self, command: CleanUpDuplicates) -> Future[tuple[int, CleanedUp]]:
+        """What a CleanUpDuplicates would answer."""
+        validate.command(command, self._clock())
+        return self._told(lambda rows: doubles.preview(self._state, rows, command, self._clock()))
+
+    def preview_decay(self, command: Decay) -> Future[tuple[int, Decayed]]:
+        """What a Decay would answer."""
+        validate.command(command, self._clock())
+        return self._told(lambda rows: fading.preview(self._state, rows, command, self._clock()))
+
+    def _told(self, work: Callable[[Rows], T]) -> Future[tuple[int, T]]:
+        """An answer with the revision that it is at least of."""
+        return self._with_rows(lambda rows: (self._state.published.revision, work(rows)))
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         """Follows links."""

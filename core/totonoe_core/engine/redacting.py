@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from totonoe_core import plain
+from totonoe_core.cleanup import Faded, Group, Replaced
 from totonoe_core.commands import (
     Applied,
     Linked,
@@ -76,6 +77,10 @@ class Redaction:
                 return _unquoted(value)
             case ForgottenMatch(memory_id=memory_id) if memory_id in self._ids:
                 return dataclasses.replace(value, snippet="")
+            case Replaced() | Faded() if value.memory_id in self._ids:
+                return dataclasses.replace(value, snippet="")
+            case Group(kept_id=memory_id) if memory_id in self._ids:
+                return self._parts(dataclasses.replace(value, snippet=""))
             case LostDetail(memory_id=memory_id) if memory_id in self._ids:
                 return dataclasses.replace(value, text="")
             case Link(target_id=memory_id) if memory_id in self._ids:

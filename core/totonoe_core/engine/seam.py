@@ -12,6 +12,14 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
+from totonoe_core.cleanup import (
+    CleanedUp,
+    CleanUpDuplicates,
+    Decay,
+    Decayed,
+    EndSession,
+    SessionEnded,
+)
 from totonoe_core.commands import (
     Applied,
     Calibrate,
@@ -28,6 +36,8 @@ from totonoe_core.commands import (
 )
 from totonoe_core.guard.policy import (
     NO_RETENTION,
+    STANDARD_BLAST,
+    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -116,6 +126,28 @@ class Engine(Protocol):
         self, collection: str, command: Calibrate
     ) -> Future[tuple[int, Calibrated]]:
         """Revision, and what `apply` of this Calibrate would answer; changes nothing."""
+        ...
+
+    def preview_end_session(
+        self, collection: str, command: EndSession
+    ) -> Future[tuple[int, SessionEnded]]:
+        """Revision, and what `apply` of this EndSession would answer; changes nothing."""
+        ...
+
+    def preview_clean_up(
+        self, collection: str, command: CleanUpDuplicates
+    ) -> Future[tuple[int, CleanedUp]]:
+        """Revision, and what `apply` of this CleanUpDuplicates would answer; changes nothing.
+
+        Where that would be refused, `blast.over` says so.
+        """
+        ...
+
+    def preview_decay(self, collection: str, command: Decay) -> Future[tuple[int, Decayed]]:
+        """Revision, and what `apply` of this Decay would answer; changes nothing.
+
+        Where that would be refused, `blast.over` says so.
+        """
         ...
 
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
@@ -221,6 +253,7 @@ class Engine(Protocol):
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy = NO_RETENTION,
+        blast: BlastPolicy = STANDARD_BLAST,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes an empty collection; answers it, the operation id and `replayed`."""
         ...

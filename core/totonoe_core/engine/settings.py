@@ -32,6 +32,7 @@ _GUARD_NUMBERS = {"similar_above": (-1.0, 1.0), "link_distance_below": (0.0, 2.0
 _BLAST = {"rows_min": (0, limits.MEMORIES_PER_COLLECTION_MAX), "percent": (0.0, 100.0)}
 _RETENTION = {"purge_forgotten_days": (0.0, 36500.0)}
 _DECAY = {"rate_per_day": (0.0, 1.0), "min_interval_days": (0.0, 36500.0), "floor": (0.0, 1.0)}
+_DECAY_RATES = [name for name in DecayPolicy.__dataclass_fields__ if name not in _DECAY]
 
 
 def check(info: CollectionInfo) -> None:
@@ -47,6 +48,10 @@ def check(info: CollectionInfo) -> None:
             validate.number(value, f"diversity.{item.name}", 0.0, 1.0)
     for name, (low, high) in _DECAY.items():
         validate.number(getattr(info.decay, name), f"decay.{name}", low, high)
+    for name in _DECAY_RATES:
+        rate = getattr(info.decay, name)
+        if rate is not None:
+            validate.number(rate, f"decay.{name}", 0.0, 1.0)
     for name, (low, high) in _RETENTION.items():
         validate.number(getattr(info.retention, name), f"retention.{name}", low, high)
     for name, (low, high) in _BLAST.items():

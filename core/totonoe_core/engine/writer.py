@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
+from totonoe_core.cleanup import Planned
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
 from totonoe_core.engine.caches import forget_cached
@@ -81,12 +82,12 @@ Item = Group | Call | None
 class Writer:
     """The writer thread of one collection.
 
-    `embed(group)` must give the jobs their missing vectors (and a Calibrate what it finds out) and
-    submit the group again, or fail them; `maintain(state)` is told now and then that there may be
-    something to bring up to date; `published(state, purged)` that there are new revisions, before
-    they are answered. All are called on the writer's thread and must not wait. `judging` is asked
-    about what is borderline. `forget_cached` empties every cache that may hold words of what was
-    purged.
+    `embed(group)` must give the jobs their missing vectors (and plans, and a Calibrate what it
+    finds out) and submit the group again, or fail them; `maintain(state)` is told now and then
+    that there may be something to bring up to date; `published(state, purged)` that there are new
+    revisions, before they are answered. All are called on the writer's thread and must not wait.
+    `judging` is asked about what is borderline. `forget_cached` empties every cache that may hold
+    words of what was purged.
     """
 
     def __init__(
@@ -417,10 +418,16 @@ def _size(item: Item) -> int:
 
 def _digest(commands: tuple[Command, ...]) -> bytes:
     # What the engine worked out is not what was asked.
-    asked = tuple(
-        replace(one, fitted=None) if isinstance(one, Calibrate) else one for one in commands
-    )
+    asked = tuple(map(_asked, commands))
     return blake2b(plain.dumps(asked).encode(), digest_size=16).digest()
+
+
+def _asked(command: Command) -> Command:
+    if isinstance(command, Calibrate):
+        return replace(command, fitted=None)
+    if isinstance(command, Planned):
+        return replace(command, plan=None)
+    return command
 
 
 def _overloaded() -> Unavailable:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from totonoe_core.records import Verdict
+from totonoe_core.records import Kind, StateKind, Verdict
 
 
 class Preset(StrEnum):
@@ -115,11 +115,28 @@ class DiversityPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecayPolicy:
-    """How confidence fades while a memory is not recalled (002, "Time Decay")."""
+    """How confidence fades while a memory is not recalled (002, "Time Decay").
+
+    A rate that is named for a state kind, or for a kind of log, takes the place of `rate_per_day`
+    there; `None`: it does not.
+    """
 
     rate_per_day: float = 0.01
     min_interval_days: float = 1.0
     floor: float = 0.05
+    fact_rate_per_day: float | None = None
+    relation_rate_per_day: float | None = None
+    task_rate_per_day: float | None = None
+    summary_rate_per_day: float | None = None
+    long_mood_rate_per_day: float | None = None
+    event_rate_per_day: float | None = None
+    affect_rate_per_day: float | None = None
+
+    def rate_of(self, kind: Kind, state_kind: StateKind) -> float:
+        """Loss a day of a memory, 0..1."""
+        name = state_kind.value or kind.value
+        own: float | None = getattr(self, f"{name}_rate_per_day", None)
+        return self.rate_per_day if own is None else own
 
 
 @dataclass(frozen=True, slots=True)

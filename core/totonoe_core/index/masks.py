@@ -84,7 +84,9 @@ def matching(
     if where.min_importance > 0:
         mask &= view.column("importance") >= where.min_importance
     if where.min_confidence > 0.0:
-        mask &= effective_confidence(*decay_columns(view), decay, now_us) >= where.min_confidence
+        rates = decay_rates(view, decay)
+        effective = effective_confidence(*decay_columns(view), decay, now_us, rates)
+        mask &= effective >= where.min_confidence
     terms = label_terms(where.tags, where.entities, where.attributes)
     if terms:
         slots = index.labels.slots_with_all(terms)
@@ -99,6 +101,19 @@ def decay_columns(view: View) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     last_access = view.column("last_access")
     since = np.where(last_access == NO_TIME, view.column("created"), last_access)
     return view.column("confidence"), since
+
+
+_RATED = tuple((kind, state) for kind in KINDS for state in STATE_KINDS)
+
+
+def decay_rates(view: View, decay: DecayPolicy) -> NDArray[np.float64] | None:
+    """Loss a day of each slot: float64[view.count]; `None`: all have the same."""
+    rates = np.array([decay.rate_of(kind, state) for kind, state in _RATED])
+    if (rates == decay.rate_per_day).all():
+        return None
+    kinds = view.column("kind").astype(np.int64)
+    of_slots: NDArray[np.float64] = rates[kinds * len(STATE_KINDS) + view.column("state_kind")]
+    return of_slots
 
 
 def _codes(names: Names, wanted: tuple[str, ...]) -> list[int]:

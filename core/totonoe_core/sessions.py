@@ -1,0 +1,40 @@
+"""Which memories of a session are said by one of them. Pure: numbers in, groups out.
+
+A group may hold only what is similar two by two (002, "Greedy Clustering"). That goes for what
+a memory took the place of at the end of an earlier session too: it stands for them. So a second
+run finds nothing that the first has left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from totonoe_core.joins.grouping import complete_link
+
+
+def groups_of(
+    head_of: Sequence[int], head_count: int, pairs: Mapping[tuple[int, int], float]
+) -> list[tuple[int, ...]]:
+    """Groups of heads, each by its rank.
+
+    Parameters
+    ----------
+    head_of : sequence of int
+        For each item the head that stands for it. Items 0 .. head_count - 1 are the heads, the
+        most wanted first, and stand for themselves.
+    pairs : mapping of (int, int) to float
+        Items that may be together, the smaller number first, and how similar they are. Pairs
+        under one head are left out.
+    """
+    sizes = Counter(head_of)
+    met: Counter[tuple[int, int]] = Counter()
+    for a, b in pairs:
+        met[tuple(sorted((head_of[a], head_of[b])))] += 1  # type: ignore[index]
+    whole = [pair for pair, count in met.items() if count == sizes[pair[0]] * sizes[pair[1]]]
+    return complete_link(whole, range(head_count))
+
+
+def pair_sum(group: Sequence[int], pairs: Mapping[tuple[int, int], float]) -> float:
+    """The similarities of all pairs of a group, added up in the order of its members."""
+    return sum(pairs[min(a, b), max(a, b)] for at, a in enumerate(group) for b in group[at + 1 :])
