@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from totonoe.admin_models import (
+        BlastPolicy,
         Calibrated,
         Calibration,
         ClassFigures,
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
         Stats,
     )
     from totonoe.aio import AsyncClient
+    from totonoe.cleanup_models import (
+        BlastRadius,
+        CleanedUp,
+        Decayed,
+        DecayReport,
+        FadedMemory,
+        MemoryGroup,
+        ReplacedMemory,
+        SessionEnded,
+    )
     from totonoe.client import Client
     from totonoe.drafts import Draft
     from totonoe.enums import (
@@ -41,8 +52,10 @@ if TYPE_CHECKING:
         ChangeType,
         DiversityEffect,
         Finding,
+        GroupBy,
         Kind,
         LinkType,
+        Measure,
         Method,
         Preset,
         RecallMode,
@@ -104,12 +117,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "AsyncClient",
+    "BlastPolicy",
+    "BlastRadius",
     "Calibrated",
     "Calibration",
     "Change",
     "ChangeType",
     "Checked",
     "ClassFigures",
+    "CleanedUp",
     "Client",
     "CollectionChange",
     "CollectionDeleted",
@@ -119,6 +135,8 @@ __all__ = [
     "Comparison",
     "CurvePoint",
     "DecayPolicy",
+    "DecayReport",
+    "Decayed",
     "DiversityEffect",
     "DiversityPolicy",
     "Draft",
@@ -130,10 +148,12 @@ __all__ = [
     "EpisodePage",
     "EpisodeRead",
     "Evidence",
+    "FadedMemory",
     "Finding",
     "Forgotten",
     "ForgottenMatch",
     "Found",
+    "GroupBy",
     "GuardPolicy",
     "HistoryPage",
     "Hit",
@@ -146,8 +166,10 @@ __all__ = [
     "LinkType",
     "Linked",
     "LostDetail",
+    "Measure",
     "Memory",
     "MemoryChange",
+    "MemoryGroup",
     "Merged",
     "Method",
     "Neighbor",
@@ -161,8 +183,10 @@ __all__ = [
     "RecallMode",
     "Recalled",
     "Remembered",
+    "ReplacedMemory",
     "RetentionPolicy",
     "RetryPolicy",
+    "SessionEnded",
     "Similar",
     "StateKind",
     "Stats",
@@ -184,16 +208,20 @@ __all__ = [
 
 _ROOMS = {
     "admin_models": (
-        "Calibrated Calibration ClassFigures CollectionChange CollectionDeleted CollectionInfo "
-        "CollectionPage CollectionStats Comparison CurvePoint DecayPolicy DiversityPolicy "
-        "EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
+        "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
+        "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
+        "DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
     ),
     "aio": "AsyncClient",
+    "cleanup_models": (
+        "BlastRadius CleanedUp DecayReport Decayed FadedMemory MemoryGroup ReplacedMemory "
+        "SessionEnded"
+    ),
     "client": "Client",
     "drafts": "Draft",
     "enums": (
-        "Action ChangeType DiversityEffect Finding Kind LinkType Method Preset RecallMode "
-        "StateKind Status Tokenizer UndoConflictKind Verdict"
+        "Action ChangeType DiversityEffect Finding GroupBy Kind LinkType Measure Method Preset "
+        "RecallMode StateKind Status Tokenizer UndoConflictKind Verdict"
     ),
     "errors": "TotonoeError",
     "graph_models": (

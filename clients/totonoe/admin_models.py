@@ -52,11 +52,22 @@ class DiversityPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecayPolicy:
-    """How confidence fades while a memory is not recalled. `None`: not said."""
+    """How confidence fades while a memory is not recalled. `None`: not said.
+
+    A rate that is named for a state kind, or for a kind of log, takes the place of `rate_per_day`
+    there.
+    """
 
     rate_per_day: float | None = None
     min_interval_days: float | None = None
     floor: float | None = None
+    fact_rate_per_day: float | None = None
+    relation_rate_per_day: float | None = None
+    task_rate_per_day: float | None = None
+    summary_rate_per_day: float | None = None
+    long_mood_rate_per_day: float | None = None
+    event_rate_per_day: float | None = None
+    affect_rate_per_day: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,17 @@ class RetentionPolicy:
     """
 
     purge_forgotten_days: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlastPolicy:
+    """How much clean-up by rule may take a run and a day. `None`: not said.
+
+    The larger of `rows_min` memories (default 20) and `percent` of the live ones (default 1).
+    """
+
+    rows_min: int | None = None
+    percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +167,7 @@ class CollectionInfo:
     settings_revision: int
     calibration: Calibration | None
     retention: RetentionPolicy
+    blast: BlastPolicy
 
 
 @dataclass(frozen=True, slots=True)

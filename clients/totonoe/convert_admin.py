@@ -31,10 +31,21 @@ _POLICY_ENUMS: dict[str, EnumCodec[Any]] = {
     "on_refinement": ACTION,
 }
 
-Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy | models.RetentionPolicy
+Policy = (
+    models.GuardPolicy
+    | models.DiversityPolicy
+    | models.DecayPolicy
+    | models.RetentionPolicy
+    | models.BlastPolicy
+)
 M = TypeVar("M", bound=Message)
 D = TypeVar(
-    "D", models.GuardPolicy, models.DiversityPolicy, models.DecayPolicy, models.RetentionPolicy
+    "D",
+    models.GuardPolicy,
+    models.DiversityPolicy,
+    models.DecayPolicy,
+    models.RetentionPolicy,
+    models.BlastPolicy,
 )
 
 
@@ -71,6 +82,7 @@ def encode_settings(
     diversity: models.DiversityPolicy | None,
     decay: models.DecayPolicy | None,
     retention: models.RetentionPolicy | None,
+    blast: models.BlastPolicy | None,
     unset: Iterable[str],
 ) -> tuple[types_pb2.Collection, list[str]]:
     """New settings of a collection and their mask.
@@ -85,6 +97,7 @@ def encode_settings(
         "diversity": diversity,
         "decay": decay,
         "retention": retention,
+        "blast": blast,
     }
     for prefix, policy in policies.items():
         # `preset` is the first field of its policy, and the daemon goes by this order.
@@ -97,6 +110,7 @@ def encode_settings(
         diversity=encode_policy(types_pb2.DiversityPolicy, diversity),
         decay=encode_policy(types_pb2.DecayPolicy, decay),
         retention=encode_policy(types_pb2.RetentionPolicy, retention),
+        blast=encode_policy(types_pb2.BlastPolicy, blast),
     )
     return settings, paths
 
@@ -130,6 +144,7 @@ def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
             _decode_calibration(message.calibration) if message.HasField("calibration") else None
         ),
         retention=_decode_policy(models.RetentionPolicy, message.retention),
+        blast=_decode_policy(models.BlastPolicy, message.blast),
     )
 
 

@@ -180,3 +180,20 @@ class ChangeType(StrEnum):
     RESTORED = "restored"
     PURGED = "purged"
     UNKNOWN = "unknown"
+
+
+class GroupBy(StrEnum):
+    """Which memories the end of a session is about."""
+
+    SESSION = "session"
+    AGENT = "agent"
+    UNKNOWN = "unknown"
+
+
+class Measure(StrEnum):
+    """What makes two memories one at the end of a session."""
+
+    JACCARD = "jaccard"
+    COSINE = "cosine"
+    VERDICT = "verdict"
+    UNKNOWN = "unknown"

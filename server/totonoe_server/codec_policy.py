@@ -21,6 +21,7 @@ _PARTS = {
     "diversity": tuple(item.name for item in fields(policy.DiversityPolicy)),
     "decay": tuple(item.name for item in fields(policy.DecayPolicy)),
     "retention": tuple(item.name for item in fields(policy.RetentionPolicy)),
+    "blast": tuple(item.name for item in fields(policy.BlastPolicy)),
 }
 """Parts of a collection's settings and their fields, as records and wire both name them."""
 _PATHS = frozenset(
@@ -36,7 +37,9 @@ _ENUMS: dict[str, EnumTable[Any]] = {
     "on_refinement": ACTIONS,
 }
 
-_P = TypeVar("_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy)
+_P = TypeVar(
+    "_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy, policy.BlastPolicy
+)
 
 
 def guard_from_wire(holder: Message) -> policy.GuardPolicy:
@@ -159,13 +162,18 @@ def diversity_to_wire(value: policy.DiversityPolicy) -> types_pb2.DiversityPolic
 
 
 def decay_to_wire(value: policy.DecayPolicy) -> types_pb2.DecayPolicy:
-    """All fields, defaults too."""
+    """All fields, defaults too, but for rates that kinds do not have of their own."""
     return types_pb2.DecayPolicy(**{name: getattr(value, name) for name in _PARTS["decay"]})
 
 
 def retention_to_wire(value: policy.RetentionPolicy) -> types_pb2.RetentionPolicy:
     """All fields, defaults too."""
     return types_pb2.RetentionPolicy(**{name: getattr(value, name) for name in _PARTS["retention"]})
+
+
+def blast_to_wire(value: policy.BlastPolicy) -> types_pb2.BlastPolicy:
+    """All fields, defaults too."""
+    return types_pb2.BlastPolicy(**{name: getattr(value, name) for name in _PARTS["blast"]})
 
 
 def model_to_wire(value: ModelIdentity | None) -> types_pb2.EmbeddingModel | None:
@@ -189,6 +197,7 @@ def collection_to_wire(value: CollectionInfo) -> types_pb2.Collection:
         diversity=diversity_to_wire(value.diversity),
         decay=decay_to_wire(value.decay),
         retention=retention_to_wire(value.retention),
+        blast=blast_to_wire(value.blast),
         model=model_to_wire(value.model),
         created_time=time_to_wire(value.created_us),
         revision=value.revision,

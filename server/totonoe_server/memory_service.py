@@ -16,6 +16,7 @@ from totonoe_core.records import LinkType
 from totonoe_server import codec_answers as answers
 from totonoe_server.bulk import Bulk
 from totonoe_server.calls import UNMEASURED_MEMORIES_MAX, Context, fits_an_answer
+from totonoe_server.cleanup_service import CleanupCalls
 from totonoe_server.codec import LINK_TYPES, as_of_from_wire, collection_name
 from totonoe_server.codec_memory import (
     filter_from_wire,
@@ -32,7 +33,9 @@ from totonoe_server.watching import Watching
 LINK_CONFIDENCE_DEFAULT = 0.5
 
 
-class MemoryService(GraphCalls, HistoryCalls, memory_service_pb2_grpc.MemoryServiceServicer):
+class MemoryService(
+    GraphCalls, HistoryCalls, CleanupCalls, memory_service_pb2_grpc.MemoryServiceServicer
+):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine) -> None:

@@ -218,7 +218,7 @@ def test_a_kind_of_its_own_rate_is_filtered_recalled_and_closed_by_it(store: Sto
     store.clock.advance(5 * DAY_US)
     asked = Filter(min_confidence=0.5)
     assert [memory.content for memory in store.list(where=asked)] == ["fence lore"]
-    hits = store.recall(RecallQuery("anna", text="fence", k=2)).hits
+    hits = store.recall(RecallQuery("anna", text="fence", k=2, touch=False)).hits
     shown = {hit.memory.id: hit.effective_confidence for hit in hits}
     assert shown[task] == pytest.approx(0.05)
     (closed,) = store.do(Decay("anna", close_below=0.5)).closed

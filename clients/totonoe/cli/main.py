@@ -9,6 +9,7 @@ import typer
 
 from totonoe.cli import (
     admin_commands,
+    cleanup_commands,
     forget_commands,
     graph_commands,
     history_commands,
@@ -49,6 +50,7 @@ def make_app() -> typer.Typer:
     forget_commands.register(app)
     graph_commands.register(app)
     history_commands.register(app)
+    cleanup_commands.register(app)
     admin_commands.register(app)
     importing.register(app)
     watch_commands.register(app)

@@ -12,7 +12,13 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from totonoe.admin_models import DecayPolicy, DiversityPolicy, GuardPolicy, RetentionPolicy
+from totonoe.admin_models import (
+    BlastPolicy,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    RetentionPolicy,
+)
 from totonoe.models import TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
@@ -271,6 +277,7 @@ _PARTS: Mapping[str, type] = {
     "diversity": DiversityPolicy,
     "decay": DecayPolicy,
     "retention": RetentionPolicy,
+    "blast": BlastPolicy,
 }
 
 
@@ -301,9 +308,10 @@ def _value(path: str, text: str, hint: Any) -> bool | float | str:
         if text not in ("true", "false"):
             raise ValueError(f"--set {path}: got {text!r}, allowed: true or false")
         return text == "true"
-    if hint == float | None:
+    if hint in (float | None, int | None):
         try:
-            return float(text)
+            return float(text) if hint == float | None else int(text)
         except ValueError:
-            raise ValueError(f"--set {path}: got {text!r}, allowed: a number") from None
+            whole = "" if hint == float | None else "whole "
+            raise ValueError(f"--set {path}: got {text!r}, allowed: a {whole}number") from None
     return text
