@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         MemoryGroup,
         ReplacedMemory,
         SessionEnded,
+        Survival,
     )
     from totonoe.client import Client
     from totonoe.drafts import Draft
@@ -191,6 +192,7 @@ __all__ = [
     "StateKind",
     "Stats",
     "Status",
+    "Survival",
     "TimeRange",
     "Tokenizer",
     "TotonoeError",
@@ -215,7 +217,7 @@ _ROOMS = {
     "aio": "AsyncClient",
     "cleanup_models": (
         "BlastRadius CleanedUp DecayReport Decayed FadedMemory MemoryGroup ReplacedMemory "
-        "SessionEnded"
+        "SessionEnded Survival"
     ),
     "client": "Client",
     "drafts": "Draft",

@@ -41,6 +41,14 @@ class MemoryGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Survival:
+    """How many memories would have the threshold or more after so many days without any recall."""
+
+    days: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class DecayReport:
     """What has faded of the live memories that the caller may see: counts.
 
@@ -56,8 +64,8 @@ class DecayReport:
         Those that no rule closes.
     recalled_count : int
         Those recalled in the last 7 days.
-    survival : tuple of (int, int)
-        After so many days without any recall, how many would have the threshold or more.
+    survival : tuple of Survival
+        After 7, 30, 90, 180 and 365 days.
     """
 
     live_count: int
@@ -68,7 +76,7 @@ class DecayReport:
     below_count: int
     protected_count: int
     recalled_count: int
-    survival: tuple[tuple[int, int], ...]
+    survival: tuple[Survival, ...]
 
 
 @dataclass(frozen=True, slots=True)

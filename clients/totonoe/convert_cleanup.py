@@ -32,7 +32,7 @@ def _decode_report(message: cleanup_pb2.DecayReport) -> models.DecayReport:
         below_count=message.below_count,
         protected_count=message.protected_count,
         recalled_count=message.recalled_count,
-        survival=tuple((one.days, one.count) for one in message.survival),
+        survival=tuple(models.Survival(one.days, one.count) for one in message.survival),
     )
 
 

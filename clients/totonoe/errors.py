@@ -127,7 +127,10 @@ class ReadOnly(FailedPrecondition):
 
 
 class QuotaExceeded(TotonoeError):
-    """A stated limit of the store is reached, or a message is over 16 MiB."""
+    """A stated limit of the store is reached, or a message is over 16 MiB.
+
+    Reason `BLAST_RADIUS`: a clean-up would take more memories than the collection allows a day.
+    """
 
 
 class Unavailable(TotonoeError):

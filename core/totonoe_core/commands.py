@@ -6,7 +6,7 @@ all. Commands are compared decoded: two requests with equal commands are the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from totonoe_core.cleanup import (
@@ -238,6 +238,15 @@ def kind_of(command: Command) -> str:
     """Kind of the operation that a command makes: the name of the call in the contract."""
     name = type(command).__name__
     return _KINDS.get(name, name)
+
+
+def asked(command: Command) -> Command:
+    """A command as it was asked: without what the engine worked out for it."""
+    if isinstance(command, Calibrate):
+        return replace(command, fitted=None)
+    if isinstance(command, EndSession | CleanUpDuplicates | Decay):
+        return replace(command, plan=None)
+    return command
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ SESSION_PAIRS_READ_MAX = 5000  # similar pairs whose texts it compares, the near
 DOUBLES_PER_RUN_MAX = 200  # exact doubles that one CleanUpDuplicates supersedes
 DOUBLES_READ_MAX = 20_000  # memories with doubles that it reads; the next run goes on
 DECAY_CLOSED_MAX = 1000  # faded memories that one Decay closes
+UNDO_BESIDE_MAX = 256  # memories that stood beside those an Undo brings back, and say the same
 DECAY_READ_MAX = 20_000  # faded memories that it reads to find them
 OPERATIONS_SCANNED_MAX = 10_000  # for one page of ListOperations; the token goes on
 CHANGES_PER_READ_MAX = 64  # operations

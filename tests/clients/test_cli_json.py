@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from support.scripted import scripted
 from totonoe.cli.main import app
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import cleanup_pb2 as cleanup_pb
 from totonoe.v1 import graph_pb2 as graph_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as operations_pb
@@ -154,6 +155,26 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         graph_pb.DeleteEpisodeResponse(),
         {"episode", "revision", "replayed", "operation_id"},
     ),
+    "end-session": (
+        ["end-session", "s"],
+        "EndSession",
+        cleanup_pb.EndSessionResponse(),
+        {"merged_groups", "superseded_count", "compression_ratio", "avg_similarity", "groups",
+         "consolidatable_count", "left_out_count", "unread_pair_count", "decay", "dry_run",
+         "revision", "replayed", "operation_id"},
+    ),
+    "clean-up": (
+        ["clean-up"],
+        "CleanUpDuplicates",
+        cleanup_pb.CleanUpDuplicatesResponse(),
+        {"duplicates", "more_count", "blast", "applied", "revision", "replayed", "operation_id"},
+    ),
+    "decay": (
+        ["decay"],
+        "Decay",
+        cleanup_pb.DecayResponse(),
+        {"report", "closed", "blast", "dry_run", "revision", "replayed", "operation_id"},
+    ),
     "link": (
         ["link", "a", "b"],
         "Link",
@@ -191,7 +212,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration", "retention"},
+         "settings_revision", "calibration", "retention", "blast"},
     ),
     "collections create": (
         ["collections", "create", "a"],

@@ -364,7 +364,12 @@ def collection(info: CollectionInfo) -> None:
     rows = []
     for name, value in plain(info).items():
         if isinstance(value, dict):
-            rows += [(f"{name}.{part}", _setting(item)) for part, item in value.items()]
+            rows += [
+                (f"{name}.{part}", _setting(item))
+                for part, item in value.items()
+                # A rate that a kind does not have of its own is not off: it is that of all.
+                if name != "decay" or item is not None
+            ]
         else:
             rows.append((name, _setting(value)))
     table(("setting", "value"), rows, wide="value")

@@ -85,7 +85,7 @@ def _report(report: DecayReport) -> None:
     for at, count in enumerate(report.band_counts):
         bar = "#" * round(_BAR_CHARS * count / most) if most else ""
         line(f"  {at / 10:.1f} {count:>8} {bar}".rstrip())
-    days = ", ".join(f"{count} after {days} days" for days, count in report.survival)
+    days = ", ".join(f"{one.count} after {one.days} days" for one in report.survival)
     line(f"With {report.threshold:g} or more if nothing were recalled: {days}.")
 
 

@@ -36,6 +36,7 @@ from totonoe_core.commands import (
     Undo,
     Undone,
     Update,
+    asked,
 )
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import calibrating, past, reading
@@ -180,14 +181,9 @@ class Collection:
         wanting: list[tuple[Job, Future[None]]] = []
         for job in group.jobs:
             wanting += [
-                (job, self._fit(job, position, command))
+                (job, self._work_out(job, position, command))
                 for position, command in enumerate(job.commands)
-                if isinstance(command, Calibrate) and command.fitted is None
-            ]
-            wanting += [
-                (job, self._planned(job, position, command))
-                for position, command in enumerate(job.commands)
-                if isinstance(command, Planned) and command.plan is None
+                if isinstance(command, Calibrate | Planned) and asked(command) == command
             ]
             texts = {
                 position: command.content
@@ -227,27 +223,21 @@ class Collection:
 
         return then(attempt(lambda: self._embedder().submit(list(texts.values()))), keep)
 
-    def _fit(self, job: Job, position: int, command: Calibrate) -> Future[None]:
-        """Gives a job's Calibrate what it finds out."""
+    def _work_out(self, job: Job, position: int, command: Calibrate | Planned) -> Future[None]:
+        """Gives a job's command what is found out before it can be decided."""
 
-        def keep(found: Fitted) -> Future[None]:
-            commands = list(job.commands)
-            commands[position] = replace(command, fitted=found)
-            job.commands = tuple(commands)
+        def keep(found: Command) -> Future[None]:
+            job.commands = (*job.commands[:position], found, *job.commands[position + 1 :])
             return ready(None)
 
-        return then(attempt(lambda: self._fitted(command)), keep)
+        def work() -> Future[Command]:
+            if isinstance(command, Calibrate):
+                return then(
+                    self._fitted(command), lambda fitted: ready(replace(command, fitted=fitted))
+                )
+            return then(self.reads.planned(command), ready)
 
-    def _planned(self, job: Job, position: int, command: Planned) -> Future[None]:
-        """Gives a job's clean-up its plan."""
-
-        def keep(planned: Planned) -> Future[None]:
-            commands = list(job.commands)
-            commands[position] = planned
-            job.commands = tuple(commands)
-            return ready(None)
-
-        return then(attempt(lambda: self.reads.planned(command)), keep)
+        return then(attempt(work), keep)
 
     def _fitted(self, command: Calibrate) -> Future[Fitted]:
         model = self._state.published.model

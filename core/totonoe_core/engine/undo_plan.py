@@ -18,7 +18,7 @@ from totonoe_core.engine.ledger import DEAD, Ledger
 from totonoe_core.engine.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
-from totonoe_core.records import Episode, Kind, Link, Memory, Status
+from totonoe_core.records import Duplicate, Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.history import OperationRow
 
@@ -86,6 +86,8 @@ class Planner:
         self._may_ask = may_ask
         self._touched = frozenset(reach.rows)
         self._plan = Plan(ends=dict(reach.now))
+        # Slots of what stood beside what comes back.
+        self._beside: list[int] = []
 
     def plan(self) -> Plan:
         """The changes and the conflicts."""
@@ -181,14 +183,34 @@ class Planner:
             return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)
         if features is None:
             return None
+        while True:
+            duplicate = self._duplicate(
+                features, replace(text, replaced=(*replaced, *self._beside))
+            )
+            if duplicate is None:
+                return None
+            other = self._ledger.find(duplicate.memory_id, self._command.agent_id)
+            if other is None or not self._stood_beside(now, other):
+                return UndoConflict(ConflictKind.DUPLICATE, memory_id=now.id, duplicate=duplicate)
+            self._beside.append(self._ledger.slot_of(other))
+
+    def _duplicate(self, features: Features, text: GuardedText) -> Duplicate | None:
+        """What refuses a memory that is to come back."""
         report = self._guarding.by_text(text, self._now_us)
         if report is None:
             report, _ = self._guarding.by_all(
                 text, features, self._now_us, self._may_ask, neighbours=False
             )
-        if report.duplicate is None:
-            return None
-        return UndoConflict(ConflictKind.DUPLICATE, memory_id=now.id, duplicate=report.duplicate)
+        return report.duplicate
+
+    def _stood_beside(self, now: Memory, other: Memory) -> bool:
+        """Whether both were live before the operation: then both may be again.
+
+        One that is as it was then; or what took the place, if the operation found it there.
+        """
+        if len(self._beside) >= limits.UNDO_BESIDE_MAX or other.row in self._touched:
+            return False
+        return other.revision < self._revision or other.id == now.superseded_by
 
     def _external_id_taken(self, now: Memory, after: Memory) -> bool:
         wanted = held_external_id(after)

@@ -15,7 +15,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
-from totonoe_core.cleanup import Planned
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
+from totonoe_core.commands import Applied, Command, Purge, Purged, asked, kind_of
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -417,17 +416,7 @@ def _size(item: Item) -> int:
 
 
 def _digest(commands: tuple[Command, ...]) -> bytes:
-    # What the engine worked out is not what was asked.
-    asked = tuple(map(_asked, commands))
-    return blake2b(plain.dumps(asked).encode(), digest_size=16).digest()
-
-
-def _asked(command: Command) -> Command:
-    if isinstance(command, Calibrate):
-        return replace(command, fitted=None)
-    if isinstance(command, Planned):
-        return replace(command, plan=None)
-    return command
+    return blake2b(plain.dumps(tuple(map(asked, commands))).encode(), digest_size=16).digest()
 
 
 def _overloaded() -> Unavailable:
