@@ -1,7 +1,7 @@
 """One open collection: its writer, its readers, its upkeep, and the way of each call.
 
 apply    check, then the writer's queue; texts without vectors go by the embedder, and a
-         calibration by embedder and readers' pool
+         calibration by embedder and readers' pool; a clean-up is planned in the readers' pool
 check    on the writer's thread, so that it sees what Remember would see (`checking`)
 search   in the readers' pool, on what is published
 """
@@ -230,14 +230,12 @@ class Collection:
             job.commands = (*job.commands[:position], found, *job.commands[position + 1 :])
             return ready(None)
 
-        def work() -> Future[Command]:
-            if isinstance(command, Calibrate):
-                return then(
-                    self._fitted(command), lambda fitted: ready(replace(command, fitted=fitted))
-                )
-            return then(self.reads.planned(command), ready)
-
-        return then(attempt(work), keep)
+        if isinstance(command, Calibrate):
+            return then(
+                attempt(lambda: self._fitted(command)),
+                lambda fitted: keep(replace(command, fitted=fitted)),
+            )
+        return then(attempt(lambda: self.reads.planned(command)), keep)
 
     def _fitted(self, command: Calibrate) -> Future[Fitted]:
         model = self._state.published.model
@@ -296,24 +294,19 @@ class Collection:
 
     def preview_forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
         """What Forget would answer now."""
-        validate.command(command, self._clock())
-        return self._on_writer(
-            lambda: (self._state.revision, Decider(self._state).forgetting.preview(command))
-        )
+        return self._previewed(command, lambda decider: decider.forgetting.preview(command))
 
     def preview_undo(self, command: Undo) -> Future[tuple[int, Undone]]:
         """What Undo would take back now."""
-        validate.command(command, self._clock())
-        return self._on_writer(
-            lambda: (self._state.revision, Decider(self._state).undoing.preview(command))
-        )
+        return self._previewed(command, lambda decider: decider.undoing.preview(command))
 
     def preview_purge(self, command: Purge) -> Future[tuple[int, Purged]]:
         """What Purge would take now."""
+        return self._previewed(command, lambda decider: decider.purging.preview(command))
+
+    def _previewed(self, command: Command, work: Callable[[Decider], T]) -> Future[tuple[int, T]]:
         validate.command(command, self._clock())
-        return self._on_writer(
-            lambda: (self._state.revision, Decider(self._state).purging.preview(command))
-        )
+        return self._on_writer(lambda: (self._state.revision, work(Decider(self._state))))
 
     def preview_calibration(self, command: Calibrate) -> Future[tuple[int, Calibrated]]:
         """What Calibrate would answer now. Nothing of it is done on the writer's thread."""

@@ -364,14 +364,13 @@ class Writer:
                 revision = operation.revision if operation.touched else state.revision
                 answer = Applied(operation_id, revision, results)
                 if operation.touched:
+                    reasons = (getattr(one, "reason", "") for one in job.commands)
                     state.file.put_operation(
                         operation.revision,
                         operation_id,
                         job.agent_id,
                         kind_of(job.commands[0]),
-                        next(
-                            filter(None, (getattr(one, "reason", "") for one in job.commands)), ""
-                        ),
+                        next(filter(None, reasons), ""),
                         operation.touched,
                         operation.now_us,
                         operation.undoes,
