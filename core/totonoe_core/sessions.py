@@ -30,7 +30,8 @@ def groups_of(
     sizes = Counter(head_of)
     met: Counter[tuple[int, int]] = Counter()
     for a, b in pairs:
-        met[tuple(sorted((head_of[a], head_of[b])))] += 1  # type: ignore[index]
+        one, other = head_of[a], head_of[b]
+        met[min(one, other), max(one, other)] += 1
     whole = [pair for pair, count in met.items() if count == sizes[pair[0]] * sizes[pair[1]]]
     return complete_link(whole, range(head_count))
 

@@ -153,6 +153,7 @@ def test_undo_brings_exact_doubles_back(store: Store) -> None:
     assert (operation.kind, operation.reason) == ("CleanUpDuplicates", "exact duplicates")
     assert store.do(undo(operation.revision)).undone
     assert contents(store) == before
+    assert len(store.do(COMMAND).duplicates) == 2
 
 
 def test_what_changed_since_the_plan_stays(store: Store) -> None:

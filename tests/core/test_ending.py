@@ -296,6 +296,7 @@ def test_undo_brings_everything_back(store: Store) -> None:
     assert store.do(undo(operation.revision)).undone
     assert contents(store) == before
     assert set(statuses(store, ids)) == {Status.ACTIVE}
+    assert end(store).superseded_count == 3
 
 
 def test_a_dry_run_tells_and_changes_nothing(store: Store) -> None:

@@ -25,6 +25,7 @@ from support.engines import (
 )
 from support.judges import ScriptedJudge, service
 from totonoe_core import errors, limits
+from totonoe_core.cleanup import CleanUpDuplicates
 from totonoe_core.commands import (
     ConflictKind,
     CreateEpisode,
@@ -338,6 +339,36 @@ class TestGuard:
             assert {pair.one for pair in judge.pairs} | {pair.other for pair in judge.pairs} >= {
                 *texts
             }
+
+    def test_what_stood_beside_before_is_no_conflict(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        saved = store.save("the same")
+        doubles = [store.save("the same", force=True) for _ in range(2)]
+        store.do(forget(saved))
+        target = store.revision
+        assert previewed(store, target).undone
+        # Above the limit it takes force, as before.
+        monkeypatch.setattr(limits, "UNDO_BESIDE_MAX", 1)
+        assert [one.kind for one in previewed(store, target).conflicts] == [ConflictKind.DUPLICATE]
+        monkeypatch.undo()
+        # What was changed since may have been meant to take its place.
+        store.do(update(doubles[1], importance=5))
+        (conflict,) = previewed(store, target).conflicts
+        assert conflict.duplicate is not None
+        assert conflict.duplicate.memory_id == doubles[1]
+        store.do(forget(doubles[1]))
+        assert store.do(undo(target)).undone
+        assert store.one(saved).status is Status.ACTIVE
+
+    def test_what_took_the_place_may_have_changed_since(self, store: Store) -> None:
+        saved, kept = store.save("the same"), store.save("the same", force=True)
+        assert store.do(CleanUpDuplicates("anna")).duplicates
+        target = store.revision
+        gone, stays = (saved, kept) if store.one(kept).status is Status.ACTIVE else (kept, saved)
+        store.do(update(stays, importance=5))
+        assert store.do(undo(target)).undone
+        assert store.one(gone).status is Status.ACTIVE
 
 
 class TestPrivacy:

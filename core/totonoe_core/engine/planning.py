@@ -15,7 +15,7 @@ from totonoe_core.engine.ledger import Ledger
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS, STATUSES, View
-from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.collection_index import CollectionIndex, text_hash
 from totonoe_core.keeping import PROTECTED_CATEGORIES, PROTECTED_FROM
 from totonoe_core.records import Kind, Memory, StateKind, Status
 from totonoe_core.store.reader import Rows
@@ -60,17 +60,16 @@ def columns_at(
 def read(
     rows: Rows, view: View, slots: NDArray[np.int64], *, status: Status = Status.ACTIVE
 ) -> list[tuple[int, Memory]]:
-    """(slot, memory) of slots, in their order, without those that changed since the view."""
+    """(slot, memory) of slots, in their order, without those that say something else since."""
     numbers = view.take("row", slots).tolist()
-    updated = view.take("updated", slots).tolist()
+    texts = view.take("text_hash", slots).tolist()
     found = rows.memories(numbers)
     return [
         (slot, memory)
-        for slot, row, updated_us in zip(slots.tolist(), numbers, updated, strict=True)
+        for slot, row, text in zip(slots.tolist(), numbers, texts, strict=True)
         if (memory := found.get(row)) is not None
         and memory.status is status
-        # A change of status alone keeps the slot and its time.
-        and (memory.updated_us == updated_us or status is not Status.ACTIVE)
+        and text_hash(memory.content_hash) == text
     ]
 
 
