@@ -387,12 +387,16 @@ def test_changes_of_the_whole_guard_are_its_preset_and_what_is_set():
     assert got == [("guard.preset", "ego"), ("guard.link_distance_below", 0.0)]
 
 
+KINDS_WITH_RATES = ("fact", "relation", "task", "summary", "long_mood", "event", "affect")
+
+
 def test_changes_of_the_whole_of_another_part_reset_what_is_absent():
     got = changes(["decay"], decay={"floor": 0.5})
     assert got == [
         ("decay.rate_per_day", None),
         ("decay.min_interval_days", None),
         ("decay.floor", 0.5),
+        *((f"decay.{name}_rate_per_day", None) for name in KINDS_WITH_RATES),
     ]
 
 
