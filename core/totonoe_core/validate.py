@@ -21,11 +21,13 @@ from totonoe_core.commands import (
     Command,
     CreateEpisode,
     DeleteEpisode,
+    Dismiss,
     Forget,
     LinkMemories,
     Merge,
     Purge,
     Remember,
+    Undismiss,
     Undo,
     UnlinkMemories,
     Update,
@@ -322,6 +324,10 @@ def command(value: Command, now_us: int) -> None:
             )
         case DeleteEpisode():
             episode_id(value.episode_id, "id")
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case Dismiss() | Undismiss():
+            memory_id(value.id_a, "id_a")
+            memory_id(value.id_b, "id_b")
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case LinkMemories() | UnlinkMemories():
             memory_id(value.source_id, "source_id")
