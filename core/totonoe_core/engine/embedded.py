@@ -65,6 +65,7 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
 
@@ -183,6 +184,10 @@ class EmbeddedEngine:
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
         """See `Engine.search`."""
         return self._with(collection, lambda found: found.search(query))
+
+    def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
+        """See `Engine.why_not`."""
+        return self._with(collection, lambda found: found.why_not(memory_id, query))
 
     def get(
         self,

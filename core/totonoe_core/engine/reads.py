@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from totonoe_core import validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Forgotten
-from totonoe_core.engine import changes, episodes, forgetting, history, neighbors, past, reading
+from totonoe_core.engine import (
+    changes,
+    episodes,
+    explaining,
+    forgetting,
+    history,
+    neighbors,
+    past,
+    reading,
+)
 from totonoe_core.engine.futures import submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.queries import (
@@ -25,9 +38,11 @@ from totonoe_core.queries import (
     OperationFilter,
     OperationPage,
     Page,
+    RecallQuery,
 )
 from totonoe_core.records import TimeRange
 from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
 
@@ -36,12 +51,18 @@ class Reads:
     """What can be read of a collection without its writer. Safe from any thread."""
 
     def __init__(
-        self, state: CollectionState, readers: ReaderPool, searchers: Executor, clock: Clock
+        self,
+        state: CollectionState,
+        readers: ReaderPool,
+        searchers: Executor,
+        clock: Clock,
+        stop: threading.Event,
     ) -> None:
         self._state = state
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
+        self._stop = stop
 
     def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
         def step() -> T:
@@ -87,6 +108,25 @@ class Reads:
         return self._with_rows(
             lambda rows: forgetting.meeting(self._state, rows, agent_id, where, self._clock())
         )
+
+    def why_not(
+        self,
+        memory_id: str,
+        query: RecallQuery,
+        vector: NDArray[np.float32] | None,
+        degraded: str,
+    ) -> Future[WhyNot]:
+        """How a memory stands in a search; `degraded` is why there is no vector."""
+
+        def work(rows: Rows) -> WhyNot:
+            if vector is not None:
+                # The first vector may have been stored since the query was checked.
+                self._state.check_dimension(len(vector))
+            return explaining.explain(
+                self._state, rows, memory_id, query, vector, degraded, self._clock()
+            )
+
+        return self._with_rows(work)
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         """Follows links."""

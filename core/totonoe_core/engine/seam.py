@@ -54,6 +54,7 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.why_not import WhyNot
 
 
 class Engine(Protocol):
@@ -120,6 +121,14 @@ class Engine(Protocol):
 
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
         """Finds memories by meaning and by words."""
+        ...
+
+    def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
+        """Why a memory does not come in a search, or at which place it comes.
+
+        What is not there, or hidden from the caller, is an answer (NOT_THERE). `touch` and
+        `as_of` of the query are left out of account.
+        """
         ...
 
     def get(
