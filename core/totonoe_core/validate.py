@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
+from totonoe_core.audit import AuditQuery
 from totonoe_core.commands import (
     Calibrate,
     ChangeSettings,
@@ -354,6 +355,13 @@ def neighbors(value: NeighborsQuery) -> None:
     count(len(value.types), "types", limits.FILTER_VALUES_MAX)
     number(value.min_confidence, "min_confidence", 0.0, 1.0)
     number(value.hop_decay, "hop_decay", 0.01, 1.0)
+
+
+def audit(value: AuditQuery) -> None:
+    """What an Audit is to tell."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    number(value.days, "days", 1, limits.AUDIT_DAYS_MAX)
+    number(value.confidence_below, "confidence_below", 0.0, 1.0)
 
 
 def operations(value: OperationFilter) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.clock import Clock, system_clock
 from totonoe_core.commands import (
     Applied,
@@ -279,6 +280,10 @@ class EmbeddedEngine:
     def await_change(self, collection: str, after_revision: int) -> Future[int]:
         """See `Engine.await_change`."""
         return self._with(collection, lambda found: found.waiters.wait(after_revision))
+
+    def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
+        """See `Engine.audit`."""
+        return self._with(collection, lambda found: found.reads.audit(query))
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""

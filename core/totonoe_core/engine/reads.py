@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import validate
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Forgotten
 from totonoe_core.engine import (
+    auditing,
     changes,
     episodes,
     explaining,
@@ -23,7 +25,7 @@ from totonoe_core.engine import (
     past,
     reading,
 )
-from totonoe_core.engine.futures import submit
+from totonoe_core.engine.futures import stoppable, submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.queries import (
     AsOf,
@@ -127,6 +129,16 @@ class Reads:
             )
 
         return self._with_rows(work)
+
+    def audit(self, query: AuditQuery) -> Future[AuditReport]:
+        """How healthy the collection is; stops when its future is cancelled."""
+        validate.audit(query)
+
+        def work(stop: threading.Event) -> AuditReport:
+            with self._readers.rows() as rows:
+                return auditing.report(self._state, rows, query, self._clock(), stop)
+
+        return stoppable(self._searchers, self._stop, work)
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         """Follows links."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.commands import (
     Applied,
     Calibrate,
@@ -263,6 +264,13 @@ class Engine(Protocol):
 
     def compare(self, text_a: str, text_b: str) -> Future[Comparison]:
         """Compares two texts as the guard would, without a store."""
+        ...
+
+    def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
+        """How healthy a collection is, as far as the caller sees it. Takes seconds.
+
+        Cancelling the future ends it.
+        """
         ...
 
     def stats(self, collection: str) -> Future[EngineStats]:

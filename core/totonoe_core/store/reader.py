@@ -14,6 +14,7 @@ from totonoe_core import limits
 from totonoe_core.errors import Corruption, Unavailable
 from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
+from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
 from totonoe_core.store.schema import open_reader
 
@@ -27,6 +28,7 @@ class Rows:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self.history = History(connection)
+        self.figures = Figures(connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
