@@ -34,6 +34,16 @@ if TYPE_CHECKING:
         Stats,
     )
     from totonoe.aio import AsyncClient
+    from totonoe.audit_models import (
+        AgentWrites,
+        ArmStanding,
+        Audit,
+        Dismissed,
+        NearPair,
+        Undismissed,
+        UnmetCondition,
+        WhyNot,
+    )
     from totonoe.client import Client
     from totonoe.drafts import Draft
     from totonoe.enums import (
@@ -51,6 +61,7 @@ if TYPE_CHECKING:
         Tokenizer,
         UndoConflictKind,
         Verdict,
+        WhyNotOutcome,
     )
     from totonoe.errors import TotonoeError
     from totonoe.graph_models import (
@@ -103,7 +114,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "AgentWrites",
+    "ArmStanding",
     "AsyncClient",
+    "Audit",
     "Calibrated",
     "Calibration",
     "Change",
@@ -119,6 +133,7 @@ __all__ = [
     "Comparison",
     "CurvePoint",
     "DecayPolicy",
+    "Dismissed",
     "DiversityEffect",
     "DiversityPolicy",
     "Draft",
@@ -150,6 +165,7 @@ __all__ = [
     "MemoryChange",
     "Merged",
     "Method",
+    "NearPair",
     "Neighbor",
     "Neighborhood",
     "Operation",
@@ -171,14 +187,18 @@ __all__ = [
     "Tokenizer",
     "TotonoeError",
     "TypedKey",
+    "Undismissed",
     "UndoConflict",
     "UndoConflictKind",
     "Undone",
     "Unlinked",
+    "UnmetCondition",
     "Updated",
     "Verdict",
     "Version",
     "WatchEvent",
+    "WhyNot",
+    "WhyNotOutcome",
     "__version__",
 ]
 
@@ -189,11 +209,14 @@ _ROOMS = {
         "EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
     ),
     "aio": "AsyncClient",
+    "audit_models": (
+        "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
+    ),
     "client": "Client",
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding Kind LinkType Method Preset RecallMode "
-        "StateKind Status Tokenizer UndoConflictKind Verdict"
+        "StateKind Status Tokenizer UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

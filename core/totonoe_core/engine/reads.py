@@ -27,6 +27,7 @@ from totonoe_core.engine import (
 )
 from totonoe_core.engine.futures import stoppable, submit
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import (
     AsOf,
     Changes,
@@ -119,6 +120,10 @@ class Reads:
         degraded: str,
     ) -> Future[WhyNot]:
         """How a memory stands in a search; `degraded` is why there is no vector."""
+        if query.as_of is not None:
+            raise InvalidArgument(
+                "OUT_OF_RANGE", field="recall.as_of", got="a moment of the past", allowed="none"
+            )
 
         def work(rows: Rows) -> WhyNot:
             if vector is not None:

@@ -127,8 +127,8 @@ class Engine(Protocol):
     def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
         """Why a memory does not come in a search, or at which place it comes.
 
-        What is not there, or hidden from the caller, is an answer (NOT_THERE). `touch` and
-        `as_of` of the query are left out of account.
+        What is not there, or hidden from the caller, is an answer (NOT_THERE). `touch` of the query
+        is left out of account, and a query of the past is `InvalidArgument`.
         """
         ...
 
