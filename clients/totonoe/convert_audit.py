@@ -46,8 +46,8 @@ def decode_why_not(answer: memory_service_pb2.WhyNotResponse) -> models.WhyNot:
         superseded_by=answer.superseded_by,
         confidence=answer.confidence,
         effective_confidence=answer.effective_confidence,
-        vector=_arm(answer, "vector"),
-        lexical=_arm(answer, "lexical"),
+        vector=_arm(answer.vector) if answer.HasField("vector") else None,
+        lexical=_arm(answer.lexical) if answer.HasField("lexical") else None,
         missing_words=tuple(answer.missing_words),
         fused_rank=answer.fused_rank,
         candidate_count=answer.candidate_count,
@@ -61,10 +61,7 @@ def decode_why_not(answer: memory_service_pb2.WhyNotResponse) -> models.WhyNot:
     )
 
 
-def _arm(answer: memory_service_pb2.WhyNotResponse, name: str) -> models.ArmStanding | None:
-    if name not in {field.name for field, _ in answer.ListFields()}:
-        return None
-    one: memory_service_pb2.ArmStanding = getattr(answer, name)
+def _arm(one: memory_service_pb2.ArmStanding) -> models.ArmStanding:
     return models.ArmStanding(one.similarity, one.rank, one.depth, one.candidate)
 
 

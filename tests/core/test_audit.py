@@ -390,11 +390,14 @@ def test_an_audit_ends_when_the_engine_closes(
 
     monkeypatch.setattr(audit, "near_duplicates", held)
     store = Store(tmp_path)
-    future = store.engine.audit(store.collection, AuditQuery("anna"))
+    first, second = (store.engine.audit(store.collection, AuditQuery("anna")) for _ in range(2))
     assert begun.wait(WAIT_S)
+    assert store.recall(RecallQuery("anna", "x", mode=RecallMode.LEXICAL)).hits == ()
     store.close()
-    with pytest.raises(errors.Unavailable):
-        future.result(WAIT_S)
+    for future in (first, second):
+        with pytest.raises(errors.Unavailable) as caught:
+            future.result(WAIT_S)
+        assert caught.value.reason == "SHUTTING_DOWN"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import typer
 
 from totonoe.cli import (
     admin_commands,
+    audit_commands,
     forget_commands,
     graph_commands,
     history_commands,
@@ -50,6 +51,7 @@ def make_app() -> typer.Typer:
     graph_commands.register(app)
     history_commands.register(app)
     admin_commands.register(app)
+    audit_commands.register(app)
     importing.register(app)
     watch_commands.register(app)
     workspace_commands.register(app)

@@ -1,7 +1,7 @@
 """Audit on a collection: reads what the measures need, and puts the report together.
 
-In the readers' pool, on a view and a reader's connection; between two steps it looks whether
-anybody still waits for it.
+On a thread of its own, a view and a reader's connection; between two steps it looks whether anybody
+still waits for it.
 """
 
 from __future__ import annotations

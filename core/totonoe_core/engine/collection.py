@@ -119,7 +119,7 @@ class Collection:
         self.stop()
         self.waiters.close()
         self._writer.close(timeout_s)
-        self._readers.close()
+        self.reads.close()
 
     def _forget_cached(self) -> None:
         """Empties every cache that may hold words, vectors or opinions of what was purged."""

@@ -95,7 +95,9 @@ def stoppable(
     out: Future[A] = Future()
     stopping = Stop(stop)
     out.add_done_callback(lambda done: stopping.set() if done.cancelled() else None)
-    submit(executor, lambda: settle(out, lambda: work(stopping)))
+    started = submit(executor, lambda: settle(out, lambda: work(stopping)))
+    # A pool that closes drops what waits in it.
+    started.add_done_callback(lambda one: fail(out, shutting_down()) if one.cancelled() else None)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -66,6 +66,13 @@ class Reads:
         self._searchers = searchers
         self._clock = clock
         self._stop = stop
+        # Of its own, so that audits, which take seconds, hold up each other and no search.
+        self._audits = ThreadPoolExecutor(1, "audit")
+
+    def close(self) -> None:
+        """Ends audits and closes the connections."""
+        self._audits.shutdown(cancel_futures=True)
+        self._readers.close()
 
     def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
         def step() -> T:
@@ -143,7 +150,7 @@ class Reads:
             with self._readers.rows() as rows:
                 return auditing.report(self._state, rows, query, self._clock(), stop)
 
-        return stoppable(self._searchers, self._stop, work)
+        return stoppable(self._audits, self._stop, work)
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         """Follows links."""
