@@ -20,7 +20,10 @@ NEAR_DISTANCE_BELOW = 0.10
 """Cosine distance below which 000 proposes a merge."""
 ECHO_WINDOW_S = 24 * 3600
 DAY_US = 86_400_000_000
-_FIRST_BLOCK = 256
+_FIRST_BLOCK = 64
+_GROWTH = 8
+"""Each block costs a projection of all slots, and a block of copies of one text a pair for each of
+them and each slot: the first is small, the others grow quickly."""
 _SEED = 6
 
 
@@ -171,7 +174,7 @@ def near_duplicates(
     while len(rest) and not stop.is_set():
         block, rest = rest[:size], rest[size:]
         block = block[~near[block]]
-        size *= 2
+        size *= _GROWTH
         if not len(block):
             continue
         changed = block.tolist()
