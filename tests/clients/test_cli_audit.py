@@ -79,10 +79,14 @@ FIRST_LINES = [
         "It comes: place 3 of 10. It is near mem_9 (cosine 0.900), which came before it "
         "(--no-diversity).",
     ),
-    (standing("EXCLUDED"), "The filter leaves it out. Without that it would not come."),
+    (standing("EXCLUDED"), "The filter leaves it out; else it would not come."),
     (
         standing("EXCLUDED", place=2),
-        "The filter leaves it out. Without that it would come at place 2.",
+        "The filter leaves it out; else it would come at place 2.",
+    ),
+    (
+        standing("EXCLUDED", place=2, unmet=[pb.UnmetCondition(name="statuses")]),
+        "Its status leaves it out; else it would come at place 2.",
     ),
     (standing("NO_MATCH"), "Nothing of the query is in it."),
     (
@@ -122,6 +126,7 @@ def test_why_not_shows_conditions_arms_and_words(run: Run) -> None:
         "EXCLUDED",
         superseded_by="mem_2",
         confidence=0.8,
+        effective_confidence=0.31,
         unmet=[
             pb.UnmetCondition(name="statuses", asked="active", held="superseded"),
             pb.UnmetCondition(name="tags", asked="a", held=""),

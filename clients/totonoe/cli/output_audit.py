@@ -39,7 +39,7 @@ def why_not(answer: WhyNot) -> None:
         line(f"- {one.name}: asked for {one.asked or 'nothing'}, it has {one.held or 'nothing'}")
         if one.name == "statuses" and answer.superseded_by:
             line(f"  In its place: {answer.superseded_by}")
-        if one.name == "min_confidence":
+        if one.name == "min_confidence" and answer.effective_confidence < answer.confidence:
             line(f"  It was given {answer.confidence:.2f}; the rest faded since its last recall.")
     if answer.degraded_because:
         line(f"Note: {answer.degraded_because}")
@@ -75,7 +75,8 @@ def _outcome(answer: WhyNot) -> str:
             would = (
                 f"it would come at place {answer.place}" if answer.place else "it would not come"
             )
-            return f"The filter leaves it out. Without that {would}."
+            by_status = [one.name for one in answer.unmet] == ["statuses"]
+            return f"{'Its status' if by_status else 'The filter'} leaves it out; else {would}."
         case WhyNotOutcome.NO_MATCH:
             return "Nothing of the query is in it."
         case WhyNotOutcome.OUT_OF_REACH:
