@@ -192,3 +192,45 @@ def test_a_damaged_row_is_not_believed(store: Store) -> None:
     with pytest.raises(errors.Corruption):
         counting(store, (1, 2))
     store.engine = store._opened()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_any_order_of_calls_what_counts_is_what_a_dict_holds(store: Store, seed: int) -> None:
+    generator = random.Random(seed)
+    ids = [store.save(f"text {number}") for number in range(5)]
+    texts = {row: f"text {row - 1}" for row in range(1, 6)}
+    said: dict[tuple[int, int], tuple[str, str]] = {}
+    before: dict[int, tuple[dict[int, str], dict[tuple[int, int], tuple[str, str]]]] = {}
+    every = [(a, b) for a in range(1, 6) for b in range(a + 1, 6)]
+    for step in range(50):
+        a, b = generator.choice(every)
+        pair, revision = (ids[a - 1], ids[b - 1]), store.revision
+        was = dict(texts), dict(said)
+        match generator.choice(["dismiss", "dismiss", "undismiss", "update", "undo", "reopen"]):
+            case "dismiss":
+                changed = said.get((a, b)) != (texts[a], texts[b])
+                assert store.do(dismiss(*generator.sample(pair, 2))).changed is changed
+                said[a, b] = texts[a], texts[b]
+            case "undismiss":
+                assert store.do(undismiss(*pair)).changed is ((a, b) in said)
+                said.pop((a, b), None)
+            case "update":
+                # Of a few texts for each, so that some come back.
+                texts[a] = f"text {a - 1}" if generator.random() < 0.5 else f"other {a}"
+                store.do(update(ids[a - 1], content=texts[a], force=True))
+            case "undo" if revision in before:
+                assert store.do(undo(revision)).undone
+                texts, said = (dict(part) for part in before[revision])
+            case "reopen" if step % 5 == 0:
+                store.reopen()
+        if store.revision > revision:
+            before[store.revision] = was
+        expected = {(a, b) for (a, b), of in said.items() if of == (texts[a], texts[b])}
+        assert counting(store, *every) == expected
+
+
+def test_watchers_go_on_past_it_and_hear_of_no_change(store: Store) -> None:
+    one, two = store.save("one"), store.save("two")
+    store.do(dismiss(one, two))
+    found = store.engine.changes(store.collection, "anna", 2, None).result(WAIT_S)
+    assert (found.revision, found.changes) == (3, ())
