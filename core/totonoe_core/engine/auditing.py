@@ -18,6 +18,7 @@ from totonoe_core.audit import DAY_US, ECHO_WINDOW_S, AgentWrites, AuditQuery, A
 from totonoe_core.commands import Applied, Remembered
 from totonoe_core.engine.futures import shutting_down
 from totonoe_core.engine.operations import operation_infos
+from totonoe_core.engine.sight import may_see
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import NO_TIME, View
@@ -126,7 +127,7 @@ class _Audit:
         return {
             row: memory.id
             for row, memory in self._rows.memories(wanted).items()
-            if not memory.fields.private or memory.agent_id == agent_id
+            if may_see(memory, agent_id)
         }
 
     def _rows_of(self, mask: masks.Mask) -> NDArray[np.int64]:
