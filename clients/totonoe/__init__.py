@@ -35,6 +35,16 @@ if TYPE_CHECKING:
         Stats,
     )
     from totonoe.aio import AsyncClient
+    from totonoe.audit_models import (
+        AgentWrites,
+        ArmStanding,
+        Audit,
+        Dismissed,
+        NearPair,
+        Undismissed,
+        UnmetCondition,
+        WhyNot,
+    )
     from totonoe.cleanup_models import (
         BlastRadius,
         CleanedUp,
@@ -65,6 +75,7 @@ if TYPE_CHECKING:
         Tokenizer,
         UndoConflictKind,
         Verdict,
+        WhyNotOutcome,
     )
     from totonoe.errors import TotonoeError
     from totonoe.graph_models import (
@@ -117,7 +128,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action",
+    "AgentWrites",
+    "ArmStanding",
     "AsyncClient",
+    "Audit",
     "BlastPolicy",
     "BlastRadius",
     "Calibrated",
@@ -138,6 +152,7 @@ __all__ = [
     "DecayPolicy",
     "DecayReport",
     "Decayed",
+    "Dismissed",
     "DiversityEffect",
     "DiversityPolicy",
     "Draft",
@@ -173,6 +188,7 @@ __all__ = [
     "MemoryGroup",
     "Merged",
     "Method",
+    "NearPair",
     "Neighbor",
     "Neighborhood",
     "Operation",
@@ -197,14 +213,18 @@ __all__ = [
     "Tokenizer",
     "TotonoeError",
     "TypedKey",
+    "Undismissed",
     "UndoConflict",
     "UndoConflictKind",
     "Undone",
     "Unlinked",
+    "UnmetCondition",
     "Updated",
     "Verdict",
     "Version",
     "WatchEvent",
+    "WhyNot",
+    "WhyNotOutcome",
     "__version__",
 ]
 
@@ -219,11 +239,14 @@ _ROOMS = {
         "BlastRadius CleanedUp DecayReport Decayed FadedMemory MemoryGroup ReplacedMemory "
         "SessionEnded Survival"
     ),
+    "audit_models": (
+        "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
+    ),
     "client": "Client",
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy Kind LinkType Measure Method Preset "
-        "RecallMode StateKind Status Tokenizer UndoConflictKind Verdict"
+        "RecallMode StateKind Status Tokenizer UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

@@ -20,6 +20,7 @@ import grpc.aio
 
 from totonoe import admin_models, convert, models, status, watching
 from totonoe.aio_admin import AsyncAdminCalls
+from totonoe.aio_audit import AsyncAuditCalls
 from totonoe.aio_cleanup import AsyncCleanupCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
@@ -46,7 +47,9 @@ from totonoe.watching import Course
 R = TypeVar("R")
 
 
-class AsyncClient(AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls, AsyncCleanupCalls):
+class AsyncClient(
+    AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls, AsyncCleanupCalls, AsyncAuditCalls
+):
     """A connection to one daemon, made on the first call, for one event loop.
 
     Calls, arguments and errors are those of `totonoe.Client`. A call that is cancelled

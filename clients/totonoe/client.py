@@ -14,6 +14,7 @@ from totonoe import admin_models, convert, models, status
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
+from totonoe.client_audit import AuditCalls
 from totonoe.client_cleanup import CleanupCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
@@ -37,7 +38,7 @@ from totonoe.watching import Course, Watch
 R = TypeVar("R")
 
 
-class Client(AdminCalls, GraphCalls, HistoryCalls, CleanupCalls):
+class Client(AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;

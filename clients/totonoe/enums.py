@@ -196,4 +196,17 @@ class Measure(StrEnum):
     JACCARD = "jaccard"
     COSINE = "cosine"
     VERDICT = "verdict"
+
+
+class WhyNotOutcome(StrEnum):
+    """What becomes of a memory in a recall."""
+
+    CAME = "came"
+    NOT_THERE = "not_there"
+    EXCLUDED = "excluded"
+    NO_MATCH = "no_match"
+    OUT_OF_REACH = "out_of_reach"
+    MISSED = "missed"
+    BEYOND_K = "beyond_k"
+    CROWDED_OUT = "crowded_out"
     UNKNOWN = "unknown"

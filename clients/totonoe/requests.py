@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
-from totonoe import admin_models, convert, convert_admin, models, scalars
+from totonoe import admin_models, audit_models, convert, convert_admin, models, scalars
 from totonoe.drafts import (
     CheckFields,
     Draft,
@@ -27,6 +27,7 @@ from totonoe.errors import NotFound
 from totonoe.prepared import MEMORY_SERVICE as _MEMORY
 from totonoe.prepared import Prepared, new_operation_id
 from totonoe.requests_admin import AdminRequests
+from totonoe.requests_audit import AuditRequests
 from totonoe.requests_cleanup import CleanupRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
@@ -54,7 +55,7 @@ def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
     return None if value is None else convert.ACTION.encode(value, field)
 
 
-class Requests(AdminRequests, HistoryRequests, GraphRequests, CleanupRequests):
+class Requests(AdminRequests, HistoryRequests, GraphRequests, CleanupRequests, AuditRequests):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 
     def remember_item(self, draft: Draft) -> memory_pb.RememberRequest:
@@ -118,7 +119,43 @@ class Requests(AdminRequests, HistoryRequests, GraphRequests, CleanupRequests):
         conditions: FilterFields,
     ) -> Prepared[models.Recalled]:
         """Recall."""
-        request = memory_pb.RecallRequest(
+        request = self._recall(text, vector, k, mode, diversity, collection, conditions)
+        request.include_vectors, request.no_touch = include_vectors, no_touch
+        moment = convert.encode_as_of(as_of)
+        if moment is not None:
+            request.as_of.CopyFrom(moment)
+        return Prepared(
+            _MEMORY + "Recall", request, memory_pb.RecallResponse, convert.decode_recalled
+        )
+
+    def why_not_recalled(
+        self,
+        memory_id: str,
+        text: str,
+        vector: Vector,
+        k: int,
+        mode: RecallMode | str | None,
+        diversity: admin_models.DiversityPolicy | None,
+        collection: str | None,
+        conditions: FilterFields,
+    ) -> Prepared[audit_models.WhyNot]:
+        """WhyNot, with what Recall would be asked."""
+        return self.why_not(
+            memory_id, self._recall(text, vector, k, mode, diversity, collection, conditions)
+        )
+
+    def _recall(
+        self,
+        text: str,
+        vector: Vector,
+        k: int,
+        mode: RecallMode | str | None,
+        diversity: admin_models.DiversityPolicy | None,
+        collection: str | None,
+        conditions: FilterFields,
+    ) -> memory_pb.RecallRequest:
+        """What is looked for, and how."""
+        return memory_pb.RecallRequest(
             collection=self._where(collection),
             agent_id=self._agent_id,
             text=text,
@@ -127,12 +164,6 @@ class Requests(AdminRequests, HistoryRequests, GraphRequests, CleanupRequests):
             filter=convert.encode_filter(conditions),
             mode=None if mode is None else convert.RECALL_MODE.encode(mode, "mode"),
             diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
-            include_vectors=include_vectors,
-            no_touch=no_touch,
-            as_of=convert.encode_as_of(as_of),
-        )
-        return Prepared(
-            _MEMORY + "Recall", request, memory_pb.RecallResponse, convert.decode_recalled
         )
 
     def get(

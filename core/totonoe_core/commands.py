@@ -180,6 +180,26 @@ class UnlinkMemories:
 
 
 @dataclass(frozen=True, slots=True)
+class Dismiss:
+    """Two live memories are no duplicates, while their texts are what they are."""
+
+    agent_id: str
+    id_a: str
+    id_b: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undismiss:
+    """Two memories may be duplicates again."""
+
+    agent_id: str
+    id_a: str
+    id_b: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSettings:
     """Change description or policies of the collection itself.
 
@@ -220,6 +240,8 @@ Command = (
     | Purge
     | CreateEpisode
     | DeleteEpisode
+    | Dismiss
+    | Undismiss
     | ChangeSettings
     | Calibrate
     | EndSession
@@ -410,6 +432,22 @@ class Unlinked:
 
 
 @dataclass(frozen=True, slots=True)
+class Dismissed:
+    """Answer to `Dismiss`. Not `changed`: it was so already."""
+
+    changed: bool
+    memory_ids: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Undismissed:
+    """Answer to `Undismiss`. Not `changed`: nobody had dismissed them."""
+
+    changed: bool
+    memory_ids: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsChanged:
     """Answer to `ChangeSettings`."""
 
@@ -452,6 +490,8 @@ Result = (
     | Purged
     | EpisodeMade
     | EpisodeDeleted
+    | Dismissed
+    | Undismissed
     | SettingsChanged
     | Calibrated
     | SessionEnded

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from totonoe_core.decay import effective_confidence
@@ -12,6 +15,18 @@ from totonoe_core.guard.policy import DecayPolicy
 from totonoe_core.index.lexical import label_terms
 from totonoe_core.queries import Filter
 from totonoe_core.records import ANY_TIME, Memory, Status, TimeRange
+
+
+class Unmet(NamedTuple):
+    """A condition of a `Filter`, by the name of its field, that a memory does not meet.
+
+    `asked` and `held` are as the filter and the memory have them; of conditions that must all be
+    there (tags, entities, attributes) `asked` is what is missing.
+    """
+
+    condition: str
+    asked: Any
+    held: Any
 
 
 def matches(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> bool:
@@ -25,40 +40,58 @@ def matches(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> b
     now_us : int
         The moment that `min_confidence` is about, UTC microseconds.
     """
+    return next(unmet(memory, where, decay, now_us), None) is None
+
+
+def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Iterator[Unmet]:
+    """The conditions of a filter that a memory does not meet, as `matches` takes them."""
     fields = memory.fields
-    if memory.status is Status.PURGED or memory.status not in (where.statuses or (Status.ACTIVE,)):
-        return False
-    for wanted, value in (
-        (where.kinds, fields.kind),
-        (where.state_kinds, fields.state_kind),
-        (where.categories, fields.category),
-        (where.agent_ids, memory.agent_id),
-        (where.session_ids, fields.session_id),
-        (where.thread_ids, fields.thread_id),
+    statuses = where.statuses or (Status.ACTIVE,)
+    if memory.status is Status.PURGED or memory.status not in statuses:
+        yield Unmet("statuses", statuses, memory.status)
+    for name, wanted, value in (
+        ("kinds", where.kinds, fields.kind),
+        ("state_kinds", where.state_kinds, fields.state_kind),
+        ("categories", where.categories, fields.category),
+        ("agent_ids", where.agent_ids, memory.agent_id),
+        ("session_ids", where.session_ids, fields.session_id),
+        ("thread_ids", where.thread_ids, fields.thread_id),
     ):
         if wanted and value not in wanted:
-            return False
-    for time_us, asked in (
-        (memory.created_us, where.created),
-        (memory.updated_us, where.updated),
+            yield Unmet(name, wanted, value)
+    for name, time_us, asked in (
+        ("created", memory.created_us, where.created),
+        ("updated", memory.updated_us, where.updated),
     ):
         if not _overlaps(time_us, time_us + 1, asked):
-            return False
+            yield Unmet(name, asked, TimeRange(time_us, time_us + 1))
     about = fields.about_time
     if where.about != ANY_TIME and (
         about == ANY_TIME or not _overlaps(about.from_us, about.to_us, where.about)
     ):
-        return False
+        yield Unmet("about", where.about, about)
     if not _overlaps(fields.valid_from_us, fields.valid_to_us, where.valid):
-        return False
+        yield Unmet("valid", where.valid, TimeRange(fields.valid_from_us, fields.valid_to_us))
     if fields.importance < where.min_importance:
-        return False
-    terms = label_terms(where.tags, where.entities, where.attributes)
-    if terms:
-        held = label_terms(fields.tags, fields.entities, fields.attributes)
-        if not set(terms).issubset(held):
-            return False
-    return where.min_confidence <= 0.0 or _confidence(memory, decay, now_us) >= where.min_confidence
+        yield Unmet("min_importance", where.min_importance, fields.importance)
+    for name in ("tags", "entities"):
+        held = getattr(fields, name)
+        missing = tuple(one for one in getattr(where, name) if one not in held)
+        if missing:
+            yield Unmet(name, missing, held)
+    if where.attributes:
+        own = set(label_terms((), (), fields.attributes))
+        lacking = {
+            key: value
+            for key, value in where.attributes.items()
+            if not own.issuperset(label_terms((), (), {key: value}))
+        }
+        if lacking:
+            yield Unmet("attributes", lacking, fields.attributes)
+    if where.min_confidence > 0.0:
+        confidence = confidence_now(memory, decay, now_us)
+        if confidence < where.min_confidence:
+            yield Unmet("min_confidence", where.min_confidence, confidence)
 
 
 def _overlaps(begin: int | None, end: int | None, asked: TimeRange) -> bool:
@@ -68,7 +101,8 @@ def _overlaps(begin: int | None, end: int | None, asked: TimeRange) -> bool:
     return asked.from_us is None or end is None or end > asked.from_us
 
 
-def _confidence(memory: Memory, decay: DecayPolicy, now_us: int) -> float:
+def confidence_now(memory: Memory, decay: DecayPolicy, now_us: int) -> float:
+    """What is left of a memory's confidence at a moment, UTC microseconds."""
     since_us = memory.created_us if memory.last_access_us is None else memory.last_access_us
     fields = memory.fields
     base, since = np.array([fields.confidence]), np.array([since_us], np.int64)

@@ -264,6 +264,22 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Dismissal:
+    """Two memories, by row number (a < b), of which somebody said that they are no duplicates.
+
+    It counts while the hashes are those of their texts.
+    """
+
+    a: int
+    b: int
+    hash_a: bytes
+    hash_b: bytes
+    agent_id: str
+    note: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Episode:
     """Something that happened, told by several memories.
 

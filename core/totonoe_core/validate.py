@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
+from totonoe_core.audit import AuditQuery
 from totonoe_core.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
 from totonoe_core.commands import (
     Calibrate,
@@ -22,11 +23,13 @@ from totonoe_core.commands import (
     Command,
     CreateEpisode,
     DeleteEpisode,
+    Dismiss,
     Forget,
     LinkMemories,
     Merge,
     Purge,
     Remember,
+    Undismiss,
     Undo,
     UnlinkMemories,
     Update,
@@ -328,6 +331,10 @@ def command(value: Command, now_us: int) -> None:
         case DeleteEpisode():
             episode_id(value.episode_id, "id")
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case Dismiss() | Undismiss():
+            memory_id(value.id_a, "id_a")
+            memory_id(value.id_b, "id_b")
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
         case LinkMemories() | UnlinkMemories():
             memory_id(value.source_id, "source_id")
             memory_id(value.target_id, "target_id")
@@ -379,6 +386,13 @@ def neighbors(value: NeighborsQuery) -> None:
     count(len(value.types), "types", limits.FILTER_VALUES_MAX)
     number(value.min_confidence, "min_confidence", 0.0, 1.0)
     number(value.hop_decay, "hop_decay", 0.01, 1.0)
+
+
+def audit(value: AuditQuery) -> None:
+    """What an Audit is to tell."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    number(value.days, "days", 1, limits.AUDIT_DAYS_MAX)
+    number(value.confidence_below, "confidence_below", 0.0, 1.0)
 
 
 def operations(value: OperationFilter) -> None:

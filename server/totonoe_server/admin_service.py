@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from totonoe.v1 import admin_service_pb2 as pb
-from totonoe.v1 import admin_service_pb2_grpc
+from totonoe.v1 import admin_service_pb2_grpc, audit_pb2
 from totonoe_core import limits
 from totonoe_core.commands import Applied, SettingsChanged
 from totonoe_core.engine.seam import Engine
@@ -17,6 +17,7 @@ from totonoe_core.guard.policy import (
 )
 from totonoe_server import codec_answers as answers
 from totonoe_server.codec import collection_name, required, time_to_wire
+from totonoe_server.codec_audit import audit_from_wire, audit_to_wire
 from totonoe_server.codec_operations import (
     purge_from_wire,
     purge_preview_to_wire,
@@ -142,6 +143,11 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             return purge_preview_to_wire(result, revision)
         applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
         return purged_to_wire(applied)
+
+    async def Audit(self, request: audit_pb2.AuditRequest, _: Context) -> audit_pb2.AuditResponse:
+        """How healthy a collection is."""
+        collection, query = collection_name(request.collection), audit_from_wire(request)
+        return audit_to_wire(await answer_of(self._engine.audit(collection, query)))
 
     async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
         """Figures of engine and process."""

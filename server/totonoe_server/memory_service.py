@@ -11,9 +11,9 @@ from totonoe_core import limits
 from totonoe_core.commands import Forget as ForgetCommand
 from totonoe_core.commands import Forgotten, LinkMemories, UnlinkMemories
 from totonoe_core.engine.seam import Engine
-from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import LinkType
 from totonoe_server import codec_answers as answers
+from totonoe_server.audit_service import AuditCalls
 from totonoe_server.bulk import Bulk
 from totonoe_server.calls import UNMEASURED_MEMORIES_MAX, Context, fits_an_answer
 from totonoe_server.cleanup_service import CleanupCalls
@@ -34,7 +34,11 @@ LINK_CONFIDENCE_DEFAULT = 0.5
 
 
 class MemoryService(
-    GraphCalls, HistoryCalls, CleanupCalls, memory_service_pb2_grpc.MemoryServiceServicer
+    AuditCalls,
+    CleanupCalls,
+    GraphCalls,
+    HistoryCalls,
+    memory_service_pb2_grpc.MemoryServiceServicer,
 ):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""
 
@@ -66,11 +70,7 @@ class MemoryService(
 
     async def Recall(self, request: pb.RecallRequest, _: Context) -> pb.RecallResponse:
         """Finds memories."""
-        collection = collection_name(request.collection)
-        base = DiversityPolicy()
-        if request.HasField("diversity"):
-            base = (await answer_of(self._engine.get_collection(collection))).diversity
-        query = answers.recall_from_wire(request, base)
+        collection, query = await self._asked(request)
         recalled = await answer_of(self._engine.search(collection, query))
         return answers.recalled_to_wire(recalled, request.include_vectors)
 

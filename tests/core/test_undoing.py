@@ -15,10 +15,12 @@ from support.engines import (
     Store,
     change,
     contents,
+    dismiss,
     forget,
     link,
     opened,
     remember,
+    undismiss,
     undo,
     unlink,
     update,
@@ -76,6 +78,7 @@ class World:
         store.do(link(self.a, self.b))
         store.set(("guard.link_distance_below", 0.5))
         self.episode = store.do(CreateEpisode("anna", "a day", (self.a, self.b))).episode.id
+        store.do(dismiss(self.a, self.d, reason="not the same"))
 
     def remember_linked(self) -> None:
         vector = vector_at(self.vector, 0.9)
@@ -131,6 +134,18 @@ class World:
     def delete_episode(self) -> None:
         self.store.do(DeleteEpisode("anna", self.episode))
 
+    def dismiss_new(self) -> None:
+        self.store.do(dismiss(self.b, self.a, reason="fruit"))
+
+    def dismiss_of_another_text(self) -> None:
+        self.store.apply(
+            update(self.a, content="the port of the scanner is 80"),
+            dismiss(self.a, self.d, reason="again"),
+        )
+
+    def undismiss(self) -> None:
+        self.store.do(undismiss(self.d, self.a))
+
     def all_at_once(self) -> None:
         """Rows that are touched more than once, and made and forgotten in one operation."""
         self.store.apply(
@@ -138,6 +153,9 @@ class World:
             update(self.a, external_id=""),
             update(self.b, external_id="ext a"),
             unlink(self.a, self.b),
+            undismiss(self.a, self.d),
+            dismiss(self.a, self.d, reason="after all"),
+            dismiss(self.a, self.b),
             link(self.a, self.b, LinkType.CAUSES, note="again"),
             link(self.a, self.d),
             forget(self.c),

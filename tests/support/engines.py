@@ -21,11 +21,13 @@ from totonoe_core.commands import (
     CollectionInfo,
     Command,
     CreateEpisode,
+    Dismiss,
     Forget,
     LinkMemories,
     Merge,
     Remember,
     Remembered,
+    Undismiss,
     Undo,
     UnlinkMemories,
     Update,
@@ -139,6 +141,16 @@ def change(*changes: tuple[str, Any], agent: str = "anna", **more: Any) -> Chang
 def episode(summary: str, *memory_ids: str, agent: str = "anna", **more: Any) -> CreateEpisode:
     """An episode to be made."""
     return CreateEpisode(agent, summary, memory_ids, **more)
+
+
+def dismiss(one: str, other: str, *, agent: str = "anna", reason: str = "") -> Dismiss:
+    """A pair that is no duplicate."""
+    return Dismiss(agent, one, other, reason)
+
+
+def undismiss(one: str, other: str, *, agent: str = "anna") -> Undismiss:
+    """A pair that may be one again."""
+    return Undismiss(agent, one, other)
 
 
 def undo(target: int | str, *, agent: str = "anna", **more: Any) -> Undo:
@@ -340,6 +352,8 @@ def contents(store: Store) -> dict[str, Any]:
         memories = [replace(one, revision=0, updated_us=0) for one in found.all_memories()]
         links = found.links([memory.row for memory in memories])
         sealed = connection.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episode ORDER BY id")
+        sealed_pairs = connection.execute(f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal")
+        dismissals = {replace(rows.dismissal(row), revision=0) for row in sealed_pairs}
         episodes = [replace(rows.episode(row), revision=0) for row in sealed]
         info = plain.loads(CollectionInfo, found.setting("collection") or "")
     finally:
@@ -347,6 +361,7 @@ def contents(store: Store) -> dict[str, Any]:
     return {
         "memories": {memory.id: memory for memory in memories},
         "links": {(row, to, one.type): one for row in links for to, one in links[row]},
+        "dismissals": dismissals,
         "episodes": episodes,
         "settings": replace(info, revision=0, settings_revision=0),
     }

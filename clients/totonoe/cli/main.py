@@ -9,6 +9,7 @@ import typer
 
 from totonoe.cli import (
     admin_commands,
+    audit_commands,
     cleanup_commands,
     forget_commands,
     graph_commands,
@@ -52,6 +53,7 @@ def make_app() -> typer.Typer:
     history_commands.register(app)
     cleanup_commands.register(app)
     admin_commands.register(app)
+    audit_commands.register(app)
     importing.register(app)
     watch_commands.register(app)
     workspace_commands.register(app)

@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from totonoe.v1 import admin_service_pb2 as totonoe_dot_v1_dot_admin__service__pb2
+from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -75,6 +76,11 @@ class AdminServiceStub:
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.FromString,
                 _registered_method=True)
+        self.Audit = channel.unary_unary(
+                '/totonoe.v1.AdminService/Audit',
+                request_serializer=totonoe_dot_v1_dot_audit__pb2.AuditRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_audit__pb2.AuditResponse.FromString,
+                _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
                 request_serializer=totonoe_dot_v1_dot_admin__service__pb2.StatsRequest.SerializeToString,
@@ -143,6 +149,15 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Audit(self, request, context):
+        """How healthy a collection is: near duplicates, what never came or is hidden, contradictions,
+        chains, who writes, what agents save that they have just read, how well the index finds. Takes
+        some seconds and changes nothing; ends when the caller cancels it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -192,6 +207,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Purge,
                     request_deserializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.SerializeToString,
+            ),
+            'Audit': grpc.unary_unary_rpc_method_handler(
+                    servicer.Audit,
+                    request_deserializer=totonoe_dot_v1_dot_audit__pb2.AuditRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_audit__pb2.AuditResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -416,6 +436,33 @@ class AdminService:
             '/totonoe.v1.AdminService/Purge',
             totonoe_dot_v1_dot_admin__service__pb2.PurgeRequest.SerializeToString,
             totonoe_dot_v1_dot_admin__service__pb2.PurgeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Audit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Audit',
+            totonoe_dot_v1_dot_audit__pb2.AuditRequest.SerializeToString,
+            totonoe_dot_v1_dot_audit__pb2.AuditResponse.FromString,
             options,
             channel_credentials,
             insecure,

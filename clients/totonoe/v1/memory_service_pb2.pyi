@@ -1,5 +1,6 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
+from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import operations_pb2 as _operations_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
@@ -26,6 +27,18 @@ class DiversityEffect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DIVERSITY_EFFECT_RAISED: _ClassVar[DiversityEffect]
     DIVERSITY_EFFECT_LOWERED: _ClassVar[DiversityEffect]
     DIVERSITY_EFFECT_OVER_BUDGET: _ClassVar[DiversityEffect]
+
+class WhyNotOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WHY_NOT_OUTCOME_UNSPECIFIED: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_CAME: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_NOT_THERE: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_EXCLUDED: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_NO_MATCH: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_OUT_OF_REACH: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_MISSED: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_BEYOND_K: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_CROWDED_OUT: _ClassVar[WhyNotOutcome]
 RECALL_MODE_UNSPECIFIED: RecallMode
 RECALL_MODE_HYBRID: RecallMode
 RECALL_MODE_VECTOR: RecallMode
@@ -35,6 +48,15 @@ DIVERSITY_EFFECT_NONE: DiversityEffect
 DIVERSITY_EFFECT_RAISED: DiversityEffect
 DIVERSITY_EFFECT_LOWERED: DiversityEffect
 DIVERSITY_EFFECT_OVER_BUDGET: DiversityEffect
+WHY_NOT_OUTCOME_UNSPECIFIED: WhyNotOutcome
+WHY_NOT_OUTCOME_CAME: WhyNotOutcome
+WHY_NOT_OUTCOME_NOT_THERE: WhyNotOutcome
+WHY_NOT_OUTCOME_EXCLUDED: WhyNotOutcome
+WHY_NOT_OUTCOME_NO_MATCH: WhyNotOutcome
+WHY_NOT_OUTCOME_OUT_OF_REACH: WhyNotOutcome
+WHY_NOT_OUTCOME_MISSED: WhyNotOutcome
+WHY_NOT_OUTCOME_BEYOND_K: WhyNotOutcome
+WHY_NOT_OUTCOME_CROWDED_OUT: WhyNotOutcome
 
 class RememberRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids")
@@ -226,6 +248,84 @@ class RecallResponse(_message.Message):
     filtered_count: int
     as_of_revision: int
     def __init__(self, revision: _Optional[int] = ..., hits: _Optional[_Iterable[_Union[Hit, _Mapping]]] = ..., arms: _Optional[_Iterable[str]] = ..., degraded_because: _Optional[str] = ..., vector_search: _Optional[str] = ..., filtered_count: _Optional[int] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
+
+class WhyNotRequest(_message.Message):
+    __slots__ = ("memory_id", "recall")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    RECALL_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    recall: RecallRequest
+    def __init__(self, memory_id: _Optional[str] = ..., recall: _Optional[_Union[RecallRequest, _Mapping]] = ...) -> None: ...
+
+class UnmetCondition(_message.Message):
+    __slots__ = ("name", "asked", "held")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    asked: str
+    held: str
+    def __init__(self, name: _Optional[str] = ..., asked: _Optional[str] = ..., held: _Optional[str] = ...) -> None: ...
+
+class ArmStanding(_message.Message):
+    __slots__ = ("similarity", "rank", "depth", "candidate")
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATE_FIELD_NUMBER: _ClassVar[int]
+    similarity: float
+    rank: int
+    depth: int
+    candidate: bool
+    def __init__(self, similarity: _Optional[float] = ..., rank: _Optional[int] = ..., depth: _Optional[int] = ..., candidate: _Optional[bool] = ...) -> None: ...
+
+class WhyNotResponse(_message.Message):
+    __slots__ = ("revision", "outcome", "memory_id", "k", "place", "unmet", "status", "superseded_by", "confidence", "effective_confidence", "vector", "lexical", "missing_words", "fused_rank", "candidate_count", "passing_count", "diversity", "near_id", "near_similarity", "budget", "vector_search", "degraded_because")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    K_FIELD_NUMBER: _ClassVar[int]
+    PLACE_FIELD_NUMBER: _ClassVar[int]
+    UNMET_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    EFFECTIVE_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    LEXICAL_FIELD_NUMBER: _ClassVar[int]
+    MISSING_WORDS_FIELD_NUMBER: _ClassVar[int]
+    FUSED_RANK_FIELD_NUMBER: _ClassVar[int]
+    CANDIDATE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PASSING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DIVERSITY_FIELD_NUMBER: _ClassVar[int]
+    NEAR_ID_FIELD_NUMBER: _ClassVar[int]
+    NEAR_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_SEARCH_FIELD_NUMBER: _ClassVar[int]
+    DEGRADED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    outcome: WhyNotOutcome
+    memory_id: str
+    k: int
+    place: int
+    unmet: _containers.RepeatedCompositeFieldContainer[UnmetCondition]
+    status: _types_pb2.Status
+    superseded_by: str
+    confidence: float
+    effective_confidence: float
+    vector: ArmStanding
+    lexical: ArmStanding
+    missing_words: _containers.RepeatedScalarFieldContainer[str]
+    fused_rank: int
+    candidate_count: int
+    passing_count: int
+    diversity: DiversityEffect
+    near_id: str
+    near_similarity: float
+    budget: str
+    vector_search: str
+    degraded_because: str
+    def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ...) -> None: ...
 
 class GetRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded")

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
 from totonoe.v1 import cleanup_pb2 as totonoe_dot_v1_dot_cleanup__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
@@ -118,6 +119,21 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/ListOperations',
                 request_serializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.FromString,
+                _registered_method=True)
+        self.Dismiss = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Dismiss',
+                request_serializer=totonoe_dot_v1_dot_audit__pb2.DismissRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_audit__pb2.DismissResponse.FromString,
+                _registered_method=True)
+        self.Undismiss = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Undismiss',
+                request_serializer=totonoe_dot_v1_dot_audit__pb2.UndismissRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_audit__pb2.UndismissResponse.FromString,
+                _registered_method=True)
+        self.WhyNot = channel.unary_unary(
+                '/totonoe.v1.MemoryService/WhyNot',
+                request_serializer=totonoe_dot_v1_dot_memory__service__pb2.WhyNotRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.WhyNotResponse.FromString,
                 _registered_method=True)
         self.Watch = channel.unary_stream(
                 '/totonoe.v1.MemoryService/Watch',
@@ -281,6 +297,29 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Dismiss(self, request, context):
+        """Says that two memories are no duplicates. Whatever looks for duplicates to merge leaves the pair
+        out, for all who see both, until one of the two texts changes. An operation: Undo takes it back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Undismiss(self, request, context):
+        """Takes back what Dismiss said.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WhyNot(self, request, context):
+        """Why a memory does not come in a Recall, or at which place it comes. Changes nothing, and counts
+        no access.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Watch(self, request, context):
         """Streams changes from a revision on, until the caller ends it. One that does not take its
         messages for 30 seconds is cut (RESOURCE_EXHAUSTED, WATCH_TOO_SLOW) and may go on from the
@@ -419,6 +458,21 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ListOperations,
                     request_deserializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.SerializeToString,
+            ),
+            'Dismiss': grpc.unary_unary_rpc_method_handler(
+                    servicer.Dismiss,
+                    request_deserializer=totonoe_dot_v1_dot_audit__pb2.DismissRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_audit__pb2.DismissResponse.SerializeToString,
+            ),
+            'Undismiss': grpc.unary_unary_rpc_method_handler(
+                    servicer.Undismiss,
+                    request_deserializer=totonoe_dot_v1_dot_audit__pb2.UndismissRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_audit__pb2.UndismissResponse.SerializeToString,
+            ),
+            'WhyNot': grpc.unary_unary_rpc_method_handler(
+                    servicer.WhyNot,
+                    request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.WhyNotRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_memory__service__pb2.WhyNotResponse.SerializeToString,
             ),
             'Watch': grpc.unary_stream_rpc_method_handler(
                     servicer.Watch,
@@ -873,6 +927,87 @@ class MemoryService:
             '/totonoe.v1.MemoryService/ListOperations',
             totonoe_dot_v1_dot_operations__pb2.ListOperationsRequest.SerializeToString,
             totonoe_dot_v1_dot_operations__pb2.ListOperationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Dismiss(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Dismiss',
+            totonoe_dot_v1_dot_audit__pb2.DismissRequest.SerializeToString,
+            totonoe_dot_v1_dot_audit__pb2.DismissResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Undismiss(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Undismiss',
+            totonoe_dot_v1_dot_audit__pb2.UndismissRequest.SerializeToString,
+            totonoe_dot_v1_dot_audit__pb2.UndismissResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WhyNot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/WhyNot',
+            totonoe_dot_v1_dot_memory__service__pb2.WhyNotRequest.SerializeToString,
+            totonoe_dot_v1_dot_memory__service__pb2.WhyNotResponse.FromString,
             options,
             channel_credentials,
             insecure,

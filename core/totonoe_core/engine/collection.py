@@ -59,8 +59,10 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.store.reader import ReaderPool
+from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
+Ask = Callable[[Vector | None, str], Future[T]]
 
 READERS = 4
 
@@ -119,7 +121,7 @@ class Collection:
         self.stop()
         self.waiters.close()
         self._writer.close(timeout_s)
-        self._readers.close()
+        self.reads.close()
 
     def _forget_cached(self) -> None:
         """Empties every cache that may hold words, vectors or opinions of what was purged."""
@@ -327,34 +329,41 @@ class Collection:
 
     def search(self, query: RecallQuery) -> Future[Recalled]:
         """Finds memories; without an embedder at hand by words alone, and says so."""
+        return self._asking(query, lambda *found: self._searching(query, *found))
+
+    def why_not(self, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
+        """Why a memory does not come in a search, or where it comes."""
+        validate.memory_id(memory_id, "memory_id")
+        return self._asking(query, lambda *found: self.reads.why_not(memory_id, query, *found))
+
+    def _asking(self, query: RecallQuery, ask: Ask[T]) -> Future[T]:
+        """Asks with the vector of a query, or without one and why that is."""
         dimension = self._dimension(query.vector)
         validate.recall(query, dimension)
         if query.vector:
-            vector = validate.vector(query.vector, "vector", dimension)
-            return self._searching(query, vector, "")
+            return ask(validate.vector(query.vector, "vector", dimension), "")
         if query.mode is RecallMode.LEXICAL:
-            return self._searching(query, None, "")
+            return ask(None, "")
         if query.mode is RecallMode.HYBRID and self._state.published.model.name == "none":
-            return self._searching(query, None, "the clients bring the vectors, and none was given")
+            return ask(None, "the clients bring the vectors, and none was given")
+
+        def without(error: Unavailable) -> Future[T]:
+            if query.mode is RecallMode.VECTOR:
+                raise error
+            return ask(None, error.message)
+
+        def embedded(vectors: Future[NDArray[np.float32]]) -> Future[T]:
+            try:
+                vector = vectors.result()[0]
+            except Unavailable as error:
+                return without(error)
+            return ask(vector, "")
+
         try:
             vectors = self._embedder().submit([query.text])
         except Unavailable as error:
-            return self._without_vector(query, error)
-        return then(settled(vectors), lambda done: self._embedded(query, done))
-
-    def _embedded(
-        self, query: RecallQuery, vectors: Future[NDArray[np.float32]]
-    ) -> Future[Recalled]:
-        try:
-            vector = vectors.result()[0]
-        except Unavailable as error:
-            return self._without_vector(query, error)
-        return self._searching(query, vector, "")
-
-    def _without_vector(self, query: RecallQuery, error: Unavailable) -> Future[Recalled]:
-        if query.mode is RecallMode.VECTOR:
-            raise error
-        return self._searching(query, None, error.message)
+            return without(error)
+        return then(settled(vectors), embedded)
 
     def _searching(
         self, query: RecallQuery, vector: Vector | None, degraded: str
@@ -388,23 +397,15 @@ class Collection:
         """Figures of this collection."""
 
         def work() -> CollectionStats:
-            figures = reading.figures(self._state)
-            recall_at_k, rated_count = self._state.index.graph.recall_at_k()
             return CollectionStats(
                 name=self.info.name,
-                revision=self._state.revision,
-                link_count=self._state.file.link_count(),
                 saved_count=self._writer.saved_count,
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
-                hnsw_count=self._state.index.graph.count,
-                recall_at_k=recall_at_k,
-                recall_rated_count=rated_count,
                 file_bytes=_size(self._path),
-                array_bytes=self._state.index.nbytes() + self._state.past.nbytes(),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
-                **figures,
+                **reading.figures(self._state),
             )
 
         return self._on_writer(work)

@@ -20,6 +20,7 @@ from totonoe_core.commands import (
     Command,
     CreateEpisode,
     DeleteEpisode,
+    Dismiss,
     Forget,
     LinkMemories,
     Merge,
@@ -27,11 +28,12 @@ from totonoe_core.commands import (
     Remember,
     Result,
     SettingsChanged,
+    Undismiss,
     Undo,
     UnlinkMemories,
     Update,
 )
-from totonoe_core.engine import doubles, ending, episodes, fading, linking
+from totonoe_core.engine import dismissing, doubles, ending, episodes, fading, linking
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
@@ -100,6 +102,10 @@ class Decider:
                 return episodes.create(self._ledger, operation, command)
             case DeleteEpisode():
                 return episodes.delete(self._ledger, operation, command)
+            case Dismiss():
+                return dismissing.dismiss(self._ledger, operation, command)
+            case Undismiss():
+                return dismissing.undismiss(self._ledger, operation, command)
             case ChangeSettings():
                 return self._change_settings(operation, command)
             case Calibrate():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.cleanup import (
     CleanedUp,
     CleanUpDuplicates,
@@ -75,6 +76,7 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
 
@@ -210,6 +212,10 @@ class EmbeddedEngine:
         """See `Engine.search`."""
         return self._with(collection, lambda found: found.search(query))
 
+    def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
+        """See `Engine.why_not`."""
+        return self._with(collection, lambda found: found.why_not(memory_id, query))
+
     def get(
         self,
         collection: str,
@@ -300,6 +306,10 @@ class EmbeddedEngine:
     def await_change(self, collection: str, after_revision: int) -> Future[int]:
         """See `Engine.await_change`."""
         return self._with(collection, lambda found: found.waiters.wait(after_revision))
+
+    def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
+        """See `Engine.audit`."""
+        return self._with(collection, lambda found: found.reads.audit(query))
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, InvalidStateError
 from typing import Any, TypeVar
@@ -70,6 +71,34 @@ def submit(executor: Executor, work: Callable[[], A]) -> Future[A]:
         return executor.submit(work)
     except RuntimeError as error:
         raise shutting_down() from error
+
+
+class Stop(threading.Event):
+    """Set when it is, or when another one is."""
+
+    def __init__(self, other: threading.Event) -> None:
+        super().__init__()
+        self._other = other
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return super().is_set() or self._other.is_set()
+
+
+def stoppable(
+    executor: Executor, stop: threading.Event, work: Callable[[threading.Event], A]
+) -> Future[A]:
+    """Runs work in a pool that is told to stop once its future is cancelled, or `stop` is set.
+
+    Unlike that of `submit` the future can be cancelled for as long as the work goes on.
+    """
+    out: Future[A] = Future()
+    stopping = Stop(stop)
+    out.add_done_callback(lambda done: stopping.set() if done.cancelled() else None)
+    started = submit(executor, lambda: settle(out, lambda: work(stopping)))
+    # A pool that closes drops what waits in it.
+    started.add_done_callback(lambda one: fail(out, shutting_down()) if one.cancelled() else None)
+    return out
 
 
 def shutting_down() -> Unavailable:

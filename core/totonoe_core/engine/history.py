@@ -164,7 +164,8 @@ def operations(
     """One page of operations, newest first.
 
     At most OPERATIONS_SCANNED_MAX are looked at; then the token goes on, though the page is not
-    full. Those on a memory are found by its versions and links, whose number is no concern.
+    full. Those on a memory are found by its versions, links and dismissals, whose number is no
+    concern.
     Raises `NotFound` for a `memory_id` that the agent does not see.
     """
     asked = ("operations", plain.dumps(where))
@@ -225,6 +226,7 @@ def _newest_first(
     touched |= {one.revision for one in rows.memories([row]).values()}
     for link in rows.history.link_versions(row):
         touched |= {link.since} if link.until is None else {link.since, link.until}
+    touched |= rows.history.dismissal_revisions(row)
     wanted = sorted((one for one in touched if first <= one < before), reverse=True)
     for start in range(0, len(wanted), _READ_AT_ONCE):
         found = (rows.history.operation(one) for one in wanted[start : start + _READ_AT_ONCE])

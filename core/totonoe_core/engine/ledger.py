@@ -22,7 +22,7 @@ from totonoe_core.errors import (
     StaleRevision,
 )
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, Status
+from totonoe_core.records import Dismissal, Fields, Kind, Link, LinkType, Memory, Status
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.store.reader import Rows
 
@@ -211,6 +211,19 @@ class Ledger:
                 got=f"{count} links on {memory.id}",
                 allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
             )
+
+    # -- Dismissals
+
+    def put_dismissal(self, operation: Operation, dismissal: Dismissal) -> None:
+        """Writes what was said of a pair, stamped with the operation."""
+        before = self.rows.dismissal(dismissal.a, dismissal.b)
+        self.file.put_dismissal(replace(dismissal, revision=operation.revision), before)
+        operation.touched.dismissals.append((dismissal.a, dismissal.b))
+
+    def delete_dismissal(self, operation: Operation, before: Dismissal) -> None:
+        """Takes away what was said of a pair."""
+        self.file.delete_dismissal(before, operation.revision)
+        operation.touched.dismissals.append((before.a, before.b))
 
     # -- Settings
 

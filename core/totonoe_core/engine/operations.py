@@ -2,8 +2,8 @@
 
 A memory of an operation counts if the agent may see it now, and might see what it was before it
 (where the operation made it: what it was after). Of a purged one its empty row decides. A link
-counts if both ends do. What touched no memory and no link (settings) is seen by all. Of an
-operation of which nothing counts neither id nor reason are told: it is in no list.
+counts if both ends do, and so does a dismissed pair. What touched none of these (settings) is seen
+by all. Of an operation of which nothing counts neither id nor reason are told: it is in no list.
 
 ListOperations, History and Undo read what they need here; Watch, where many ask for the same
 operation, brings what it has read before (`engine/recent.py`). The rule is `counts`, the answer is
@@ -115,8 +115,14 @@ class _Reading:
         pairs = pairs_of(touched.links)
         ends = {row for source, target, _ in pairs for row in (source, target)}
         memories = dict.fromkeys(touched.memories)
-        counting = self._counting(operation.revision, memories | dict.fromkeys(sorted(ends)))
-        memory_ids = [self._now[row].id for row in memories if row in counting]
+        dismissed = dict.fromkeys(row for pair in touched.dismissals for row in pair)
+        every = memories | dict.fromkeys(sorted(ends)) | dismissed
+        counting = self._counting(operation.revision, every)
+        named = dict.fromkeys(row for row in memories if row in counting)
+        for pair in touched.dismissals:
+            if counting.issuperset(pair):
+                named |= dict.fromkeys(pair)
+        memory_ids = [self._now[row].id for row in named]
         link_count = sum(counting.issuperset(pair[:2]) for pair in pairs)
         episode_ids = [
             one

@@ -1,6 +1,6 @@
 """Purge: the bytes of memories go from everything.
 
-    row, before images, links and their images     here, in the operation
+    row, before images, links, dismissals, images  here, in the operation
     episodes, kept answers                          here, in the operation
     arrays, caches, pages and WAL of the file       by the writer, once it is committed
 

@@ -207,14 +207,21 @@ def scan(
 
 
 def figures(state: CollectionState) -> dict[str, Any]:
-    """Counts by status and kind, from the columns."""
+    """Figures of file and index. For the writer's thread."""
     view = state.index.view()
     status, kind, state_kind = (view.column(name) for name in ("status", "kind", "state_kind"))
     live = status == STATUSES[Status.ACTIVE]
     pairs = kind[live].astype(np.int64) * len(STATE_KINDS) + state_kind[live]
     counts = np.bincount(pairs, minlength=len(KINDS) * len(STATE_KINDS)).tolist()
     names = ["/".join(filter(None, pair)) for pair in itertools.product(KINDS, STATE_KINDS)]
+    recall_at_k, rated_count = state.index.graph.recall_at_k()
     return {
+        "revision": state.revision,
+        "link_count": state.file.link_count(),
+        "hnsw_count": state.index.graph.count,
+        "recall_at_k": recall_at_k,
+        "recall_rated_count": rated_count,
+        "array_bytes": state.index.nbytes() + state.past.nbytes(),
         "active_count": int(np.count_nonzero(live)),
         "total_count": int(np.count_nonzero(status < STATUSES[Status.PURGED])),
         "forgotten_count": int(np.count_nonzero(status == STATUSES[Status.FORGOTTEN])),

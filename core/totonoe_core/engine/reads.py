@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from totonoe_core import validate
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.cleanup import (
     CleanedUp,
     CleanUpDuplicates,
@@ -21,10 +25,12 @@ from totonoe_core.cleanup import (
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Forgotten
 from totonoe_core.engine import (
+    auditing,
     changes,
     doubles,
     ending,
     episodes,
+    explaining,
     fading,
     forgetting,
     history,
@@ -32,8 +38,9 @@ from totonoe_core.engine import (
     past,
     reading,
 )
-from totonoe_core.engine.futures import submit
+from totonoe_core.engine.futures import stoppable, submit
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import (
     AsOf,
     Changes,
@@ -47,9 +54,11 @@ from totonoe_core.queries import (
     OperationFilter,
     OperationPage,
     Page,
+    RecallQuery,
 )
 from totonoe_core.records import TimeRange
 from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
 
@@ -70,6 +79,13 @@ class Reads:
         self._searchers = searchers
         self._clock = clock
         self._stop = stop
+        # Of its own, so that audits, which take seconds, hold up each other and no search.
+        self._audits = ThreadPoolExecutor(1, "audit")
+
+    def close(self) -> None:
+        """Ends audits and closes the connections."""
+        self._audits.shutdown(cancel_futures=True)
+        self._readers.close()
 
     def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
         def step() -> T:
@@ -152,6 +168,39 @@ class Reads:
     def _told(self, work: Callable[[Rows], T]) -> Future[tuple[int, T]]:
         """An answer with the revision that it is at least of."""
         return self._with_rows(lambda rows: (self._state.published.revision, work(rows)))
+
+    def why_not(
+        self,
+        memory_id: str,
+        query: RecallQuery,
+        vector: NDArray[np.float32] | None,
+        degraded: str,
+    ) -> Future[WhyNot]:
+        """How a memory stands in a search; `degraded` is why there is no vector."""
+        if query.as_of is not None:
+            raise InvalidArgument(
+                "OUT_OF_RANGE", field="recall.as_of", got="a moment of the past", allowed="none"
+            )
+
+        def work(rows: Rows) -> WhyNot:
+            if vector is not None:
+                # The first vector may have been stored since the query was checked.
+                self._state.check_dimension(len(vector))
+            return explaining.explain(
+                self._state, rows, memory_id, query, vector, degraded, self._clock()
+            )
+
+        return self._with_rows(work)
+
+    def audit(self, query: AuditQuery) -> Future[AuditReport]:
+        """How healthy the collection is; stops when its future is cancelled."""
+        validate.audit(query)
+
+        def work(stop: threading.Event) -> AuditReport:
+            with self._readers.rows() as rows:
+                return auditing.report(self._state, rows, query, self._clock(), stop)
+
+        return stoppable(self._audits, self._stop, work)
 
     def neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         """Follows links."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
+from totonoe_core.audit import AuditQuery, AuditReport
 from totonoe_core.cleanup import (
     CleanedUp,
     CleanUpDuplicates,
@@ -64,6 +65,7 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.why_not import WhyNot
 
 
 class Engine(Protocol):
@@ -152,6 +154,14 @@ class Engine(Protocol):
 
     def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
         """Finds memories by meaning and by words."""
+        ...
+
+    def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
+        """Why a memory does not come in a search, or at which place it comes.
+
+        What is not there, or hidden from the caller, is an answer (NOT_THERE). `touch` of the query
+        is left out of account, and a query of the past is `InvalidArgument`.
+        """
         ...
 
     def get(
@@ -287,6 +297,13 @@ class Engine(Protocol):
 
     def compare(self, text_a: str, text_b: str) -> Future[Comparison]:
         """Compares two texts as the guard would, without a store."""
+        ...
+
+    def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
+        """How healthy a collection is, as far as the caller sees it. Takes seconds.
+
+        Cancelling the future ends it.
+        """
         ...
 
     def stats(self, collection: str) -> Future[EngineStats]:

@@ -31,6 +31,8 @@ class Reach:
         Each link once, hidden ones too.
     episodes : tuple of str
         Those that the agent may see.
+    dismissals : tuple of (int, int)
+        Pairs of rows, hidden ones too.
     settings : bool
         Whether the settings were touched.
     """
@@ -41,6 +43,7 @@ class Reach:
     visible: frozenset[int]
     links: tuple[LinkKey, ...]
     episodes: tuple[str, ...]
+    dismissals: tuple[tuple[int, int], ...]
     settings: bool
 
     def __bool__(self) -> bool:
@@ -49,6 +52,7 @@ class Reach:
             or bool(self.episodes)
             or not self.visible.isdisjoint(self.rows)
             or any(self.visible.issuperset(link[:2]) for link in self.links)
+            or any(map(self.visible.issuperset, self.dismissals))
         )
 
 
@@ -59,6 +63,7 @@ def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
     links = {one_way((source, target, LinkType(type_))) for source, target, type_ in touched.links}
     wanted = dict.fromkeys(touched.memories)
     wanted |= dict.fromkeys(sorted(row for link in links for row in link[:2]))
+    wanted |= dict.fromkeys(row for pair in touched.dismissals for row in pair)
     now = rows.memories(list(wanted))
     before = history.memory_images(revision)
     changed = [row for row, memory in now.items() if memory.revision > revision]
@@ -80,6 +85,7 @@ def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
         frozenset(row for row, memory in now.items() if visible(row, memory)),
         tuple(sorted(links)),
         tuple(one for one in dict.fromkeys(touched.episodes) if sees_episode(rows, one, agent_id)),
+        tuple(dict.fromkeys(touched.dismissals)),
         touched.settings,
     )
 

@@ -3,7 +3,7 @@
 Every row that the operation touched is to be again what it was before, if it is still as the
 operation left it. A row that the operation made goes: a memory becomes FORGOTTEN, with every link
 that it has by now. What cannot be is a conflict. There is nothing in here for any kind of
-operation: rows, links, episodes and settings are all there is.
+operation: rows, links, dismissals, episodes and settings are all there is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from totonoe_core.engine.ledger import DEAD, Ledger
 from totonoe_core.engine.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
-from totonoe_core.records import Duplicate, Episode, Kind, Link, Memory, Status
+from totonoe_core.records import Dismissal, Duplicate, Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.history import OperationRow
 
@@ -35,6 +35,8 @@ class Plan:
     removed: dict[LinkKey, Link] = field(default_factory=dict)
     restored: dict[LinkKey, Link] = field(default_factory=dict)
     ends: dict[int, Memory] = field(default_factory=dict)
+    dismissals_gone: list[Dismissal] = field(default_factory=list)
+    dismissals_back: list[Dismissal] = field(default_factory=list)
     episodes_gone: list[Episode] = field(default_factory=list)
     episodes_back: list[Episode] = field(default_factory=list)
     settings: CollectionInfo | None = None
@@ -46,6 +48,8 @@ class Plan:
             self.memories
             or self.removed
             or self.restored
+            or self.dismissals_gone
+            or self.dismissals_back
             or self.episodes_gone
             or self.episodes_back
             or self.settings
@@ -95,6 +99,7 @@ class Planner:
         self._settle()
         self._dying_links()
         self._links()
+        self._dismissals()
         self._episodes()
         self._settings()
         return self._plan
@@ -309,7 +314,24 @@ class Planner:
     def _link_now(self, key: LinkKey) -> Link | None:
         return self._ledger.file.link_between(*key)
 
-    # -- Episodes and settings
+    # -- Dismissals, episodes and settings
+
+    def _dismissals(self) -> None:
+        images = self._history.dismissal_images(self._revision)
+        for pair in self._reach.dismissals:
+            now, before = self._ledger.rows.dismissal(*pair), images.get(pair)
+            key = rows.dismissal_key(*pair)
+            later = self._history.changed_after("dismissal", key, self._revision) or 0
+            if now is not None and now.revision > self._revision:
+                later = later or now.revision
+            if not self._reach.visible.issuperset(pair):
+                continue
+            if later:
+                self._link_conflict(ConflictKind.CHANGED, *pair, later)
+            elif before is not None:
+                self._plan.dismissals_back.append(before)
+            elif now is not None:
+                self._plan.dismissals_gone.append(now)
 
     def _episodes(self) -> None:
         images = self._history.episode_images(self._revision)

@@ -139,6 +139,10 @@ class Undoing:
         for (source, target, _), link in plan.restored.items():
             link = replace(link, target_id=ends[target].id)
             ledger.put_link_pair(operation, ends[source], ends[target], link)
+        for one in plan.dismissals_gone:
+            ledger.delete_dismissal(operation, one)
+        for one in plan.dismissals_back:
+            ledger.put_dismissal(operation, one)
         for episode in plan.episodes_gone:
             ledger.file.delete_episode(episode, operation.revision)
         for episode in plan.episodes_back:

@@ -84,9 +84,7 @@ def matching(
     if where.min_importance > 0:
         mask &= view.column("importance") >= where.min_importance
     if where.min_confidence > 0.0:
-        rates = decay_rates(view, decay)
-        effective = effective_confidence(*decay_columns(view), decay, now_us, rates)
-        mask &= effective >= where.min_confidence
+        mask &= confidences(view, decay, now_us) >= where.min_confidence
     terms = label_terms(where.tags, where.entities, where.attributes)
     if terms:
         slots = index.labels.slots_with_all(terms)
@@ -94,6 +92,12 @@ def matching(
         held[slots[slots < len(mask)]] = True
         mask &= held
     return mask
+
+
+def confidences(view: View, decay: DecayPolicy, now_us: int) -> NDArray[np.float64]:
+    """What is left of each slot's confidence: float64[view.count]."""
+    rates = decay_rates(view, decay)
+    return effective_confidence(*decay_columns(view), decay, now_us, rates)
 
 
 def decay_columns(view: View) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -17,7 +17,7 @@ import apsw
 
 from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.records import Episode, Link, LinkType, Memory
+from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
@@ -42,9 +42,12 @@ class Touched:
     episodes: list[str] = field(default_factory=list)
     settings: bool = False
     known: list[int] = field(default_factory=list)
+    dismissals: list[tuple[int, int]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.memories or self.links or self.episodes or self.settings)
+        return bool(
+            self.memories or self.links or self.episodes or self.settings or self.dismissals
+        )
 
     def dumps(self) -> str:
         """JSON for the operation's row."""
@@ -56,6 +59,8 @@ class Touched:
         }
         if self.known:
             keys["known"] = self.known
+        if self.dismissals:
+            keys["dismissal"] = self.dismissals
         return json.dumps(keys, separators=(",", ":"))
 
     @classmethod
@@ -64,7 +69,8 @@ class Touched:
         data = json.loads(text)
         links = [(source, target, type_) for source, target, type_ in data["link"]]
         known = data.get("known", [])
-        return cls(data["memory"], links, data["episode"], data["setting"], known)
+        pairs = [(a, b) for a, b in data.get("dismissal", [])]
+        return cls(data["memory"], links, data["episode"], data["setting"], known, pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +294,28 @@ class CollectionFile:
             image = plain.dumps(before)
             self._put_image(revision, "episode", before.id, image, b"")
         self._connection.execute("DELETE FROM episode WHERE id = ?", (before.id,))
+
+    def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
+        """Writes a dismissal, and its before image if it was there."""
+        if before is not None:
+            self._put_dismissal_image(before, dismissal.revision)
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO dismissal ({rows.DISMISSAL_COLUMNS}) VALUES (?,?,?,?,?,?,?,?)",
+            rows.dismissal_row(dismissal),
+        )
+
+    def delete_dismissal(self, before: Dismissal, revision: int) -> None:
+        """Takes a dismissal away; its before image stays."""
+        self._put_dismissal_image(before, revision)
+        self._connection.execute(
+            "DELETE FROM dismissal WHERE a = ? AND b = ?", (before.a, before.b)
+        )
+
+    def _put_dismissal_image(self, before: Dismissal, revision: int) -> None:
+        # What the same operation made has no earlier state to keep.
+        if before.revision != revision:
+            key = rows.dismissal_key(before.a, before.b)
+            self._put_image(revision, "dismissal", key, plain.dumps(before), b"")
 
     def reply(self, agent_id: str, operation_id: str) -> Reply | None:
         """The kept answer of an operation id."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import apsw
 
 from totonoe_core import plain
-from totonoe_core.records import Episode, Link, LinkType, Memory
+from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 
 _IN_MAX = 500  # bound on the variables of one statement
@@ -290,7 +290,29 @@ class History:
         ).get
         return None if found is None else int(found)
 
-    # -- Episodes and settings
+    # -- Dismissals, episodes and settings
+
+    def dismissal_images(self, revision: int) -> dict[tuple[int, int], Dismissal]:
+        """Dismissals that an operation changed or took away, as they were before it."""
+        images = self._images("entity = 'dismissal' AND revision = ?", revision)
+        found = (plain.loads(Dismissal, before) for _, before, _, _ in images)
+        return {(one.a, one.b): one for one in found}
+
+    def dismissal_revisions(self, row: int) -> set[int]:
+        """Revisions of operations that made, changed or took away dismissals of a row."""
+        found = {
+            revision
+            for (revision,) in self._connection.execute(
+                "SELECT revision FROM dismissal WHERE a = ?1 UNION "
+                "SELECT revision FROM dismissal WHERE b = ?1",
+                (row,),
+            )
+        }
+        for _, before, _, until in self._images(
+            "entity = 'dismissal' AND (key GLOB ? OR key GLOB ?)", f"{row}~*", f"*~{row}"
+        ):
+            found |= {until, plain.loads(Dismissal, before).revision}
+        return found
 
     def episode_images(self, revision: int) -> dict[str, Episode]:
         """Episodes that an operation took away or changed, as they were before it, by id."""

@@ -22,7 +22,8 @@ class PurgedRows:
     def empty(self, tombstone: Memory) -> int:
         """Puts an empty row in the place of a memory; says how many before images went.
 
-        With it go its links, every image of a link that it had, and its access figures.
+        With it go its links, every image of a link that it had, its dismissals and theirs, and its
+        access figures.
         """
         row = tombstone.row
         execute = self._connection.execute
@@ -36,6 +37,11 @@ class PurgedRows:
         for target in self._link_image_targets(row):
             self._delete_link_images(f"{target}>{row}:", f"{target}>{row};")
         self._delete_link_images(f"{row}>", f"{row}?")
+        execute("DELETE FROM dismissal WHERE a = ?1 OR b = ?1", (row,))
+        execute(
+            "DELETE FROM image WHERE entity = 'dismissal' AND (key GLOB ? OR key GLOB ?)",
+            (f"{row}~*", f"*~{row}"),
+        )
         execute("DELETE FROM access WHERE row = ?", (row,))
         execute(rows.INSERT_MEMORY, rows.memory_row(tombstone))
         return version_count

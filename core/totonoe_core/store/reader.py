@@ -12,8 +12,9 @@ import apsw
 
 from totonoe_core import limits
 from totonoe_core.errors import Corruption, Unavailable
-from totonoe_core.records import Episode, Link, Memory, TimeRange
+from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
+from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
 from totonoe_core.store.schema import open_reader
 
@@ -27,6 +28,7 @@ class Rows:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self.history = History(connection)
+        self.figures = Figures(connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -134,6 +136,47 @@ class Rows:
             (memory_id, limit),
         )
         return [rows.memory(row) for row in found]
+
+    def dismissal(self, a: int, b: int) -> Dismissal | None:
+        """What was said of a pair of rows (a < b), whether or not it still counts."""
+        row = self._connection.execute(
+            f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE a = ? AND b = ?", (a, b)
+        ).fetchone()
+        return None if row is None else rows.dismissal(row)
+
+    def dismissed(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those of some pairs of rows that are no duplicates, as somebody said of these texts.
+
+        Either row may come first; pairs are given back as they came.
+        """
+        wanted: dict[int, list[tuple[int, int]]] = {}
+        for pair in pairs:
+            wanted.setdefault(min(pair), []).append(pair)
+        found: set[tuple[int, int]] = set()
+        firsts = list(wanted)
+        for start in range(0, len(firsts), _IN_MAX):
+            part = firsts[start : start + _IN_MAX]
+            columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
+            for row in self._connection.execute(
+                f"SELECT {columns} FROM dismissal d "
+                "JOIN memory ma ON ma.row = d.a AND ma.content_hash = d.hash_a "
+                "JOIN memory mb ON mb.row = d.b AND mb.content_hash = d.hash_b "
+                f"WHERE d.a IN ({','.join('?' * len(part))})",
+                part,
+            ):
+                one = rows.dismissal(row)
+                found.update(pair for pair in wanted[one.a] if max(pair) == one.b)
+        return found
+
+    def dismissal_count(self, row: int) -> int:
+        """How many dismissals name a row."""
+        return int(
+            self._connection.execute(
+                "SELECT (SELECT count(*) FROM dismissal WHERE a = ?1) + "
+                "(SELECT count(*) FROM dismissal WHERE b = ?1)",
+                (row,),
+            ).get
+        )
 
     def episode(self, episode_id: str) -> Episode | None:
         """An episode with the ids it was made with."""

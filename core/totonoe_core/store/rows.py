@@ -14,7 +14,7 @@ from typing import Any
 
 from totonoe_core import plain
 from totonoe_core.errors import Corruption
-from totonoe_core.records import Episode, Fields, Link, LinkType, Memory, Status
+from totonoe_core.records import Dismissal, Episode, Fields, Link, LinkType, Memory, Status
 
 Row = tuple[Any, ...]
 
@@ -165,6 +165,24 @@ def link_of_key(key: str) -> tuple[int, int, LinkType]:
     source, _, rest = key.partition(">")
     target, _, type_ = rest.partition(":")
     return int(source), int(target), LinkType(type_)
+
+
+DISMISSAL_COLUMNS = "a, b, hash_a, hash_b, agent_id, note, revision, crc"
+
+
+def dismissal_row(one: Dismissal) -> Row:
+    """The sealed row of a dismissal."""
+    return seal((one.a, one.b, one.hash_a, one.hash_b, one.agent_id, one.note, one.revision))
+
+
+def dismissal(row: Row) -> Dismissal:
+    """The dismissal of a sealed row."""
+    return Dismissal(*check(row, "dismissal"))
+
+
+def dismissal_key(a: int, b: int) -> str:
+    """Key of a dismissal in `image`."""
+    return f"{a}~{b}"
 
 
 EPISODE_COLUMNS = (

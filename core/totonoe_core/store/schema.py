@@ -5,10 +5,11 @@
 that it took back, if it is an Undo; `image` what such a row was before (no image: the operation
 made it). What a row was *after* a revision is its next before image, or the row itself: stored
 once, never twice. Rows and images hold the revision that wrote them, so that each version has
-its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with. `reply`
-keeps answers for replay, `access` what Recall counts (no operation), `setting` the
-collection's own row. Of a purged memory the row stays, empty: neither its id nor its number is
-used again.
+its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with;
+`dismissal` the pairs (a < b) that somebody said are no duplicates, with the hashes of the texts
+that this was said of. `reply` keeps answers for replay, `access` what Recall counts (no
+operation), `setting` the collection's own row. Of a purged memory the row stays, empty: neither
+its id nor its number is used again.
 
 What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
 
@@ -95,6 +96,18 @@ CREATE TABLE episode (
   crc INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX episode_by_start ON episode (start_us, id);
+CREATE TABLE dismissal (
+  a INTEGER NOT NULL,
+  b INTEGER NOT NULL,
+  hash_a BLOB NOT NULL,
+  hash_b BLOB NOT NULL,
+  agent_id TEXT NOT NULL,
+  note TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (a, b)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX dismissal_by_b ON dismissal (b);
 CREATE TABLE image (
   revision INTEGER NOT NULL,
   entity TEXT NOT NULL,

@@ -1,0 +1,67 @@
+"""WhyNot on a collection: finds the memory, asks how it stands, names what it is told by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import why_not
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.filters import confidence_now, unmet
+from totonoe_core.index import masks
+from totonoe_core.queries import RecallQuery
+from totonoe_core.store.reader import Rows
+from totonoe_core.why_not import Outcome, WhyNot
+
+
+def explain(
+    state: CollectionState,
+    rows: Rows,
+    memory_id: str,
+    query: RecallQuery,
+    vector: NDArray[np.float32] | None,
+    degraded: str,
+    now_us: int,
+) -> WhyNot:
+    """Why a memory did not come in a Recall that is made now, or at which place it came."""
+    info, index = state.published, state.index
+    graph, view = index.graph, index.view()
+    memory = state.find(rows, memory_id, query.agent_id)
+    slot = -1
+    if memory is not None:
+        slot = index.slot_by_row.get(memory.row, -1)
+        if slot >= view.count:
+            # Its newest version is not published yet; the one before it may be.
+            slot = index.slot_in_view(memory.row, view)
+    if memory is None or slot < 0:
+        return WhyNot(info.revision, memory_id, Outcome.NOT_THERE, query.k)
+    memory = state.shown(rows, [memory], query.agent_id)[0]
+    passing = masks.matching(index, view, query.filter, query.agent_id, info.decay, now_us)
+    found = why_not.standing(
+        index,
+        view,
+        graph,
+        query,
+        vector,
+        query.diversity or info.diversity,
+        passing,
+        slot,
+        memory.content,
+    )
+    near = rows.memories([found.near_row]).get(found.near_row)
+    return WhyNot(
+        revision=info.revision,
+        memory_id=memory.id,
+        outcome=found.outcome,
+        k=query.k,
+        standing=replace(found, near_row=-1),
+        unmet=why_not.conditions(unmet(memory, query.filter, info.decay, now_us)),
+        status=memory.status,
+        superseded_by=memory.superseded_by,
+        near_id="" if near is None else near.id,
+        confidence=memory.fields.confidence,
+        effective_confidence=confidence_now(memory, info.decay, now_us),
+        degraded_because=degraded,
+    )

@@ -1,0 +1,61 @@
+"""Reading rows by the thousand for an Audit; each that is used is checked against its crc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from totonoe_core.records import LinkType
+from totonoe_core.store import rows
+
+
+class Figures:
+    """What an Audit reads of one collection's file."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
+        """(source, target) of the links of a type that is its own inverse, each pair once."""
+        for row in self._connection.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE type = ? AND source < target",
+            (type_.value,),
+        ):
+            rows.link(row, "")
+            yield row[0], row[1]
+
+    def superseded(self) -> list[tuple[int, int]]:
+        """(row, row of what took its place) of all that are SUPERSEDED by one that is there."""
+        return list(
+            self._connection.execute(
+                "SELECT m.row, by.row FROM memory m JOIN memory by ON by.id = m.superseded_by "
+                "WHERE m.superseded_by <> '' AND m.status = 'superseded'"
+            )
+        )
+
+    def dismissed(self, limit: int) -> list[tuple[int, int]]:
+        """Pairs of rows that are no duplicates, as their texts are; at most `limit`."""
+        columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
+        found = self._connection.execute(
+            f"SELECT {columns} FROM dismissal d "
+            "JOIN memory ma ON ma.row = d.a AND ma.content_hash = d.hash_a "
+            "JOIN memory mb ON mb.row = d.b AND mb.content_hash = d.hash_b LIMIT ?",
+            (limit,),
+        )
+        return [(one.a, one.b) for one in map(rows.dismissal, found)]
+
+    def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
+        """(answer, time) of kept answers that name a duplicate, newest first.
+
+        At most `limit` answers are looked at.
+        """
+        for row in self._connection.execute(
+            "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM "
+            "(SELECT * FROM reply WHERE time_us >= ? ORDER BY time_us DESC LIMIT ?) "
+            'WHERE instr(answer, \'"$":"Duplicate"\')',
+            (since_us, limit),
+        ):
+            _, _, _, answer, time_us = rows.check(row, "reply")
+            yield answer, time_us
