@@ -12,7 +12,9 @@ from enum import StrEnum
 from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
+    STANDARD_BLAST,
     Action,
+    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -174,9 +176,10 @@ class ChangeSettings:
     """Change description or policies of the collection itself.
 
     `changes` holds pairs of path and value, applied in order. Paths are `description`
-    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD` with the field names of
-    the policy classes. `None` switches a guard threshold off and takes any other field back to its
-    default (for guard fields: that of the preset). `guard.preset` sets every guard field.
+    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD` with the
+    field names of the policy classes. `None` switches a guard threshold off and takes any other
+    field back to its default (for guard fields: that of the preset). `guard.preset` sets every
+    guard field.
     """
 
     agent_id: str
@@ -415,6 +418,7 @@ class CollectionInfo:
     settings_revision: int
     calibration: Calibration | None = None
     retention: RetentionPolicy = NO_RETENTION
+    blast: BlastPolicy = STANDARD_BLAST
 
 
 Result = (

@@ -12,6 +12,7 @@ from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import (
     PRESETS,
     Action,
+    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
@@ -28,6 +29,7 @@ _THRESHOLDS = {
     "session_cosine_at_least": (-1.0, 1.0),
 }
 _GUARD_NUMBERS = {"similar_above": (-1.0, 1.0), "link_distance_below": (0.0, 2.0)}
+_BLAST = {"rows_min": (0, limits.MEMORIES_PER_COLLECTION_MAX), "percent": (0.0, 100.0)}
 _RETENTION = {"purge_forgotten_days": (0.0, 36500.0)}
 _DECAY = {"rate_per_day": (0.0, 1.0), "min_interval_days": (0.0, 36500.0), "floor": (0.0, 1.0)}
 
@@ -47,6 +49,8 @@ def check(info: CollectionInfo) -> None:
         validate.number(getattr(info.decay, name), f"decay.{name}", low, high)
     for name, (low, high) in _RETENTION.items():
         validate.number(getattr(info.retention, name), f"retention.{name}", low, high)
+    for name, (low, high) in _BLAST.items():
+        validate.number(getattr(info.blast, name), f"blast.{name}", low, high)
 
 
 def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> CollectionInfo:
@@ -66,12 +70,19 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
         elif part == "retention" and name in RetentionPolicy.__dataclass_fields__:
             value = getattr(RetentionPolicy(), name) if value is None else value
             info = replace(info, retention=replace(info.retention, **{name: value}))
+        elif part == "blast" and name in BlastPolicy.__dataclass_fields__:
+            value = getattr(BlastPolicy(), name) if value is None else value
+            value = int(value) if name == "rows_min" else value
+            info = replace(info, blast=replace(info.blast, **{name: value}))
         else:
             raise InvalidArgument(
                 "BAD_UPDATE_MASK",
                 field="update_mask",
                 got=path,
-                allowed="description, guard.FIELD, diversity.FIELD, decay.FIELD, retention.FIELD",
+                allowed=(
+                    "description, guard.FIELD, diversity.FIELD, decay.FIELD, retention.FIELD,"
+                    " blast.FIELD"
+                ),
             )
     check(info)
     return info

@@ -1,4 +1,5 @@
-"""When the guard refuses, how Recall spreads, how confidence fades: per collection.
+"""When the guard refuses, how Recall spreads, how confidence fades, how much clean-up may take:
+per collection.
 
 Presets `ego` and `robotmem` reproduce the designs of those names (cosine distance
 < 0.05; hash, Jaccard > 0.70, cosine >= 0.85); `standard` is ours.
@@ -128,7 +129,19 @@ class RetentionPolicy:
     purge_forgotten_days: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class BlastPolicy:
+    """How much of what the daemon proposes itself one run, and one day, may close or supersede.
+
+    The larger of `rows_min` memories and `percent` (0..100) of the live ones.
+    """
+
+    rows_min: int = 20
+    percent: float = 1.0
+
+
 NO_RETENTION = RetentionPolicy()
+STANDARD_BLAST = BlastPolicy()
 
 
 _STANDARD = GuardPolicy(
