@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         PresetOutcome,
         RetentionPolicy,
         Stats,
+        TidyPolicy,
+        TidyStats,
     )
     from totonoe.aio import AsyncClient
     from totonoe.client import Client
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
         RecallMode,
         StateKind,
         Status,
+        TidyFate,
+        TidyOp,
+        TidyPhase,
         Tokenizer,
         UndoConflictKind,
         Verdict,
@@ -97,6 +102,19 @@ if TYPE_CHECKING:
         Updated,
     )
     from totonoe.retry import RetryPolicy
+    from totonoe.tidy_models import (
+        PlanApplied,
+        TidyCluster,
+        TidyDone,
+        TidyDoubles,
+        TidyEvent,
+        TidyMember,
+        TidyOutcome,
+        TidyPair,
+        TidyProgress,
+        TidyUpdate,
+        TurnRecorded,
+    )
     from totonoe.watch_models import Change, LinkChange, MemoryChange, WatchEvent
 
     __version__: str
@@ -155,6 +173,7 @@ __all__ = [
     "Operation",
     "OperationPage",
     "Page",
+    "PlanApplied",
     "Preset",
     "PresetOutcome",
     "Purged",
@@ -167,9 +186,24 @@ __all__ = [
     "StateKind",
     "Stats",
     "Status",
+    "TidyCluster",
+    "TidyDone",
+    "TidyDoubles",
+    "TidyEvent",
+    "TidyFate",
+    "TidyMember",
+    "TidyOp",
+    "TidyOutcome",
+    "TidyPair",
+    "TidyPhase",
+    "TidyPolicy",
+    "TidyProgress",
+    "TidyStats",
+    "TidyUpdate",
     "TimeRange",
     "Tokenizer",
     "TotonoeError",
+    "TurnRecorded",
     "TypedKey",
     "UndoConflict",
     "UndoConflictKind",
@@ -186,14 +220,15 @@ _ROOMS = {
     "admin_models": (
         "Calibrated Calibration ClassFigures CollectionChange CollectionDeleted CollectionInfo "
         "CollectionPage CollectionStats Comparison CurvePoint DecayPolicy DiversityPolicy "
-        "EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
+        "EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats "
+        "TidyPolicy TidyStats"
     ),
     "aio": "AsyncClient",
     "client": "Client",
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding Kind LinkType Method Preset RecallMode "
-        "StateKind Status Tokenizer UndoConflictKind Verdict"
+        "StateKind Status TidyFate TidyOp TidyPhase Tokenizer UndoConflictKind Verdict"
     ),
     "errors": "TotonoeError",
     "graph_models": (
@@ -207,6 +242,10 @@ _ROOMS = {
         "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
+    "tidy_models": (
+        "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
+        "TidyProgress TidyUpdate TurnRecorded"
+    ),
     "watch_models": "Change LinkChange MemoryChange WatchEvent",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -70,6 +70,21 @@ class RetentionPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class TidyPolicy:
+    """When a collection is tidied by itself, and how much at once. `None`: not said.
+
+    After `first_turn` turns, then every `every_turns`; a run closes at most `closes_max` memories
+    and reads at most `read_max` states. Not enabled by default.
+    """
+
+    enabled: bool | None = None
+    first_turn: int | None = None
+    every_turns: int | None = None
+    closes_max: int | None = None
+    read_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingModel:
     """Where vectors come from; the name `none` means that clients bring them."""
 
@@ -145,6 +160,7 @@ class CollectionInfo:
     settings_revision: int
     calibration: Calibration | None
     retention: RetentionPolicy
+    tidy: TidyPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +215,21 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class TidyStats:
+    """Figures of tidying, kept with the collection.
+
+    `last_over_blast_radius`: the last run, begun by a turn, found more than may be closed, and
+    changed nothing.
+    """
+
+    turn_count: int
+    run_count: int
+    closed_count: int
+    last_time: datetime | None
+    last_over_blast_radius: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -219,6 +250,7 @@ class CollectionStats:
     state: str
     queue_length: int
     kind_counts: Mapping[str, int]
+    tidy: TidyStats
 
 
 @dataclass(frozen=True, slots=True)

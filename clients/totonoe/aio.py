@@ -22,6 +22,7 @@ from totonoe import admin_models, convert, models, status, watching
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
+from totonoe.aio_tidy import AsyncTidyCalls
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.drafts import (
@@ -45,7 +46,7 @@ from totonoe.watching import Course
 R = TypeVar("R")
 
 
-class AsyncClient(AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls):
+class AsyncClient(AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls, AsyncTidyCalls):
     """A connection to one daemon, made on the first call, for one event loop.
 
     Calls, arguments and errors are those of `totonoe.Client`. A call that is cancelled

@@ -16,6 +16,7 @@ from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
+from totonoe.client_tidy import TidyCalls
 from totonoe.drafts import (
     CheckFields,
     Draft,
@@ -36,7 +37,7 @@ from totonoe.watching import Course, Watch
 R = TypeVar("R")
 
 
-class Client(AdminCalls, GraphCalls, HistoryCalls):
+class Client(AdminCalls, GraphCalls, HistoryCalls, TidyCalls):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;

@@ -20,6 +20,7 @@ class AdminCalls(Calls):
         diversity: admin_models.DiversityPolicy | None = None,
         decay: admin_models.DecayPolicy | None = None,
         retention: admin_models.RetentionPolicy | None = None,
+        tidy: admin_models.TidyPolicy | None = None,
         client_vector_dimension: int = 0,
         operation_id: str = "",
         timeout_s: float | None = None,
@@ -30,7 +31,7 @@ class AdminCalls(Calls):
         ----------
         name : str
             1 to 64 of a-z, 0-9, `_`, `.`, `-`, beginning with a letter or digit.
-        guard, diversity, decay, retention : policies or None
+        guard, diversity, decay, retention, tidy : policies or None
             What is not said is the daemon's default.
         client_vector_dimension : int
             Clients bring vectors of this length and nothing is embedded. 0: the daemon embeds.
@@ -42,6 +43,7 @@ class AdminCalls(Calls):
             diversity,
             decay,
             retention,
+            tidy,
             client_vector_dimension,
             operation_id,
         )
@@ -68,6 +70,7 @@ class AdminCalls(Calls):
         diversity: admin_models.DiversityPolicy | None = None,
         decay: admin_models.DecayPolicy | None = None,
         retention: admin_models.RetentionPolicy | None = None,
+        tidy: admin_models.TidyPolicy | None = None,
         unset: Iterable[str] = (),
         expected_revision: int = 0,
         reason: str = "",
@@ -92,6 +95,7 @@ class AdminCalls(Calls):
             diversity,
             decay,
             retention,
+            tidy,
             unset,
             expected_revision,
             reason,

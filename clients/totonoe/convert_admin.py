@@ -31,10 +31,21 @@ _POLICY_ENUMS: dict[str, EnumCodec[Any]] = {
     "on_refinement": ACTION,
 }
 
-Policy = models.GuardPolicy | models.DiversityPolicy | models.DecayPolicy | models.RetentionPolicy
+Policy = (
+    models.GuardPolicy
+    | models.DiversityPolicy
+    | models.DecayPolicy
+    | models.RetentionPolicy
+    | models.TidyPolicy
+)
 M = TypeVar("M", bound=Message)
 D = TypeVar(
-    "D", models.GuardPolicy, models.DiversityPolicy, models.DecayPolicy, models.RetentionPolicy
+    "D",
+    models.GuardPolicy,
+    models.DiversityPolicy,
+    models.DecayPolicy,
+    models.RetentionPolicy,
+    models.TidyPolicy,
 )
 
 
@@ -71,6 +82,7 @@ def encode_settings(
     diversity: models.DiversityPolicy | None,
     decay: models.DecayPolicy | None,
     retention: models.RetentionPolicy | None,
+    tidy: models.TidyPolicy | None,
     unset: Iterable[str],
 ) -> tuple[types_pb2.Collection, list[str]]:
     """New settings of a collection and their mask.
@@ -85,6 +97,7 @@ def encode_settings(
         "diversity": diversity,
         "decay": decay,
         "retention": retention,
+        "tidy": tidy,
     }
     for prefix, policy in policies.items():
         # `preset` is the first field of its policy, and the daemon goes by this order.
@@ -130,6 +143,7 @@ def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
             _decode_calibration(message.calibration) if message.HasField("calibration") else None
         ),
         retention=_decode_policy(models.RetentionPolicy, message.retention),
+        tidy=_decode_policy(models.TidyPolicy, message.tidy),
     )
 
 
@@ -231,6 +245,7 @@ def decode_comparison(answer: admin_pb.CompareResponse) -> models.Comparison:
 
 
 def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats:
+    last = message.tidy.last_time
     return models.CollectionStats(
         name=message.name,
         active_count=message.active_count,
@@ -249,6 +264,13 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
         state=message.state,
         queue_length=message.queue_length,
         kind_counts=dict(message.kind_counts),
+        tidy=models.TidyStats(
+            turn_count=message.tidy.turn_count,
+            run_count=message.tidy.run_count,
+            closed_count=message.tidy.closed_count,
+            last_time=scalars.decode_time(last) if message.tidy.HasField("last_time") else None,
+            last_over_blast_radius=message.tidy.last_over_blast_radius,
+        ),
     )
 
 

@@ -180,3 +180,32 @@ class ChangeType(StrEnum):
     RESTORED = "restored"
     PURGED = "purged"
     UNKNOWN = "unknown"
+
+
+class TidyPhase(StrEnum):
+    """What a tidy does now."""
+
+    DOUBLES = "doubles"
+    NEIGHBORS = "neighbors"
+    CLUSTERS = "clusters"
+    UNKNOWN = "unknown"
+
+
+class TidyOp(StrEnum):
+    """What a plan does with a state."""
+
+    UPSERT = "upsert"
+    CLOSE = "close"
+    MARK_DONE = "mark_done"
+    UNKNOWN = "unknown"
+
+
+class TidyFate(StrEnum):
+    """What became of an update of a plan."""
+
+    INSERTED = "inserted"
+    UPDATED = "updated"
+    CLOSED = "closed"
+    DONE = "done"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"

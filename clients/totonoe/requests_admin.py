@@ -24,6 +24,7 @@ class AdminRequests(Caller):
         diversity: admin_models.DiversityPolicy | None,
         decay: admin_models.DecayPolicy | None,
         retention: admin_models.RetentionPolicy | None,
+        tidy: admin_models.TidyPolicy | None,
         client_vector_dimension: int,
         operation_id: str,
     ) -> Prepared[admin_models.CollectionChange]:
@@ -37,6 +38,7 @@ class AdminRequests(Caller):
             diversity=convert_admin.encode_policy(types_pb2.DiversityPolicy, diversity),
             decay=convert_admin.encode_policy(types_pb2.DecayPolicy, decay),
             retention=convert_admin.encode_policy(types_pb2.RetentionPolicy, retention),
+            tidy=convert_admin.encode_policy(types_pb2.TidyPolicy, tidy),
             client_vector_dimension=client_vector_dimension,
         )
         return Prepared(
@@ -74,6 +76,7 @@ class AdminRequests(Caller):
         diversity: admin_models.DiversityPolicy | None,
         decay: admin_models.DecayPolicy | None,
         retention: admin_models.RetentionPolicy | None,
+        tidy: admin_models.TidyPolicy | None,
         unset: Iterable[str],
         expected_revision: int,
         reason: str,
@@ -81,7 +84,7 @@ class AdminRequests(Caller):
     ) -> Prepared[admin_models.CollectionChange]:
         """UpdateCollection; the mask is what is said."""
         settings, paths = convert_admin.encode_settings(
-            description, guard, diversity, decay, retention, unset
+            description, guard, diversity, decay, retention, tidy, unset
         )
         request = admin_pb.UpdateCollectionRequest(
             operation_id=operation_id or new_operation_id(),

@@ -6,19 +6,23 @@ all. Commands are compared decoded: two requests with equal commands are the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from totonoe_core import tidy
 from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     Action,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.records import (
     Duplicate,
@@ -32,6 +36,7 @@ from totonoe_core.records import (
     ModelIdentity,
     Verdict,
 )
+from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +181,10 @@ class ChangeSettings:
     """Change description or policies of the collection itself.
 
     `changes` holds pairs of path and value, applied in order. Paths are `description`
-    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD` with the
-    field names of the policy classes. `None` switches a guard threshold off and takes any other
-    field back to its default (for guard fields: that of the preset). `guard.preset` sets every
-    guard field.
+    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD`,
+    `tidy.FIELD` with the field names of the policy classes. `None` switches a guard threshold off
+    and takes any other field back to its default (for guard fields: that of the preset).
+    `guard.preset` sets every guard field.
     """
 
     agent_id: str
@@ -214,6 +219,9 @@ Command = (
     | DeleteEpisode
     | ChangeSettings
     | Calibrate
+    | Tidy
+    | ApplyTidyPlan
+    | TidyUpsert
 )
 
 _KINDS = {
@@ -227,6 +235,16 @@ def kind_of(command: Command) -> str:
     """Kind of the operation that a command makes: the name of the call in the contract."""
     name = type(command).__name__
     return _KINDS.get(name, name)
+
+
+def reason_of(commands: Sequence[Command]) -> str:
+    """Why an operation is done: the first reason that one of its commands gives."""
+    match commands[0]:
+        case Tidy(reason=why, turn=turn):
+            return tidy.reason("tidy" + (f" after turn {turn}" if turn else ""), why)
+        case ApplyTidyPlan(reason=why):
+            return tidy.reason("tidy plan", why)
+    return next(filter(None, (getattr(one, "reason", "") for one in commands)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +437,7 @@ class CollectionInfo:
     calibration: Calibration | None = None
     retention: RetentionPolicy = NO_RETENTION
     blast: BlastPolicy = STANDARD_BLAST
+    tidy: TidyPolicy = STANDARD_TIDY
 
 
 Result = (
@@ -434,6 +453,8 @@ Result = (
     | EpisodeDeleted
     | SettingsChanged
     | Calibrated
+    | Tidied
+    | PlanApplied
 )
 
 

@@ -9,7 +9,7 @@ from totonoe.v1 import admin_service_pb2_grpc
 from totonoe_core import limits
 from totonoe_core.commands import Applied, SettingsChanged
 from totonoe_core.engine.seam import Engine
-from totonoe_core.guard.policy import NO_RETENTION, DecayPolicy, DiversityPolicy
+from totonoe_core.guard.policy import NO_RETENTION, STANDARD_TIDY, DecayPolicy, DiversityPolicy
 from totonoe_server import codec_answers as answers
 from totonoe_server.codec import collection_name, required, time_to_wire
 from totonoe_server.codec_operations import (
@@ -52,6 +52,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             diversity=overlaid(DiversityPolicy(), request, "diversity"),
             decay=overlaid(DecayPolicy(), request, "decay"),
             retention=overlaid(NO_RETENTION, request, "retention"),
+            tidy=overlaid(STANDARD_TIDY, request, "tidy"),
             client_vector_dimension=request.client_vector_dimension,
         )
         info, operation_id, replayed = await answer_of(future)

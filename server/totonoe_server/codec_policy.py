@@ -21,6 +21,7 @@ _PARTS = {
     "diversity": tuple(item.name for item in fields(policy.DiversityPolicy)),
     "decay": tuple(item.name for item in fields(policy.DecayPolicy)),
     "retention": tuple(item.name for item in fields(policy.RetentionPolicy)),
+    "tidy": tuple(item.name for item in fields(policy.TidyPolicy)),
 }
 """Parts of a collection's settings and their fields, as records and wire both name them."""
 _PATHS = frozenset(
@@ -36,7 +37,9 @@ _ENUMS: dict[str, EnumTable[Any]] = {
     "on_refinement": ACTIONS,
 }
 
-_P = TypeVar("_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy)
+_P = TypeVar(
+    "_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy, policy.TidyPolicy
+)
 
 
 def guard_from_wire(holder: Message) -> policy.GuardPolicy:
@@ -168,6 +171,11 @@ def retention_to_wire(value: policy.RetentionPolicy) -> types_pb2.RetentionPolic
     return types_pb2.RetentionPolicy(**{name: getattr(value, name) for name in _PARTS["retention"]})
 
 
+def tidy_to_wire(value: policy.TidyPolicy) -> types_pb2.TidyPolicy:
+    """All fields, defaults too."""
+    return types_pb2.TidyPolicy(**{name: getattr(value, name) for name in _PARTS["tidy"]})
+
+
 def model_to_wire(value: ModelIdentity | None) -> types_pb2.EmbeddingModel | None:
     """A model's identity; no model stays absent."""
     if value is None:
@@ -189,6 +197,7 @@ def collection_to_wire(value: CollectionInfo) -> types_pb2.Collection:
         diversity=diversity_to_wire(value.diversity),
         decay=decay_to_wire(value.decay),
         retention=retention_to_wire(value.retention),
+        tidy=tidy_to_wire(value.tidy),
         model=model_to_wire(value.model),
         created_time=time_to_wire(value.created_us),
         revision=value.revision,

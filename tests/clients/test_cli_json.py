@@ -191,7 +191,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration", "retention"},
+         "settings_revision", "calibration", "retention", "tidy"},
     ),
     "collections create": (
         ["collections", "create", "a"],

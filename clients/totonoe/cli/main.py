@@ -14,6 +14,7 @@ from totonoe.cli import (
     history_commands,
     importing,
     memory_commands,
+    tidy_commands,
     watch_commands,
     workspace_commands,
 )
@@ -51,6 +52,7 @@ def make_app() -> typer.Typer:
     history_commands.register(app)
     admin_commands.register(app)
     importing.register(app)
+    tidy_commands.register(app)
     watch_commands.register(app)
     workspace_commands.register(app)
     return app

@@ -12,7 +12,13 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from totonoe.admin_models import DecayPolicy, DiversityPolicy, GuardPolicy, RetentionPolicy
+from totonoe.admin_models import (
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    RetentionPolicy,
+    TidyPolicy,
+)
 from totonoe.models import TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
@@ -271,6 +277,7 @@ _PARTS: Mapping[str, type] = {
     "diversity": DiversityPolicy,
     "decay": DecayPolicy,
     "retention": RetentionPolicy,
+    "tidy": TidyPolicy,
 }
 
 
@@ -296,11 +303,15 @@ def policies(settings: list[str] | None, preset: str | None) -> Any:
     return {part: _PARTS[part](**fields) for part, fields in values.items()}
 
 
-def _value(path: str, text: str, hint: Any) -> bool | float | str:
+def _value(path: str, text: str, hint: Any) -> bool | int | float | str:
     if hint == bool | None:
         if text not in ("true", "false"):
             raise ValueError(f"--set {path}: got {text!r}, allowed: true or false")
         return text == "true"
+    if hint == int | None:
+        if not text.isdecimal():
+            raise ValueError(f"--set {path}: got {text!r}, allowed: a whole number")
+        return int(text)
     if hint == float | None:
         try:
             return float(text)

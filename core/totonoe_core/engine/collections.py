@@ -11,6 +11,7 @@ import functools
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from totonoe_core import limits, plain, validate
@@ -23,13 +24,13 @@ from totonoe_core.engine.futures import shutting_down, submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota, Unavailable
 from totonoe_core.guard.policy import (
-    NO_RETENTION,
     PRESETS,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     Preset,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
@@ -173,7 +174,6 @@ class Collections:
                 DiversityPolicy(),
                 DecayPolicy(),
                 self._client_vector_dimension if self._embedding is None else 0,
-                NO_RETENTION,
             )
             self._create(info, _DEFAULT_OPERATION, "", b"")
 
@@ -189,6 +189,7 @@ class Collections:
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy,
+        tidy: TidyPolicy,
         digest: bytes,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes a collection, on an opener's thread: it may wait for the embedder."""
@@ -199,8 +200,9 @@ class Collections:
             if kept is not None:
                 return plain.loads(CollectionInfo, kept), operation_id, True
             info = self._new_info(
-                name, description, guard, diversity, decay, client_vector_dimension, retention
+                name, description, guard, diversity, decay, client_vector_dimension
             )
+            info = replace(info, retention=retention, tidy=tidy)
             settings.check(info)
             return self._create(info, operation_id, agent_id, digest)
 
@@ -214,7 +216,6 @@ class Collections:
         diversity: DiversityPolicy,
         decay: DecayPolicy,
         client_vector_dimension: int,
-        retention: RetentionPolicy,
     ) -> CollectionInfo:
         model = client_vectors(client_vector_dimension)
         if self._embedding is not None and client_vector_dimension == 0:
@@ -230,7 +231,6 @@ class Collections:
             created_us=self._clock(),
             revision=0,
             settings_revision=0,
-            retention=retention,
         )
 
     def _create(

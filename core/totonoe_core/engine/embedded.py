@@ -37,10 +37,12 @@ from totonoe_core.errors import (
 )
 from totonoe_core.guard.policy import (
     NO_RETENTION,
+    STANDARD_TIDY,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
@@ -56,6 +58,9 @@ from totonoe_core.queries import (
     Filter,
     Gotten,
     HistoryPage,
+    NearCluster,
+    NearGroups,
+    NearQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
@@ -63,8 +68,10 @@ from totonoe_core.queries import (
     Page,
     Recalled,
     RecallQuery,
+    TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.tidy import Tidied, Tidy
 
 T = TypeVar("T")
 
@@ -173,6 +180,24 @@ class EmbeddedEngine:
     def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
         """See `Engine.preview_purge`."""
         return self._with(collection, lambda found: found.preview_purge(command))
+
+    def preview_tidy(self, collection: str, command: Tidy) -> Future[tuple[int, Tidied]]:
+        """See `Engine.preview_tidy`."""
+        return self._with(collection, lambda found: found.preview_tidy(command))
+
+    def tidy_groups(self, collection: str, query: NearQuery) -> Future[NearGroups]:
+        """See `Engine.tidy_groups`."""
+        return self._with(collection, lambda found: found.reads.tidy_groups(query))
+
+    def tidy_clusters(
+        self, collection: str, agent_id: str, group: Sequence[int]
+    ) -> Future[list[NearCluster]]:
+        """See `Engine.tidy_clusters`."""
+        return self._with(collection, lambda found: found.reads.tidy_clusters(agent_id, group))
+
+    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
+        """See `Engine.record_turn`."""
+        return self._with(collection, lambda found: found.turns.record(agent_id))
 
     def preview_calibration(
         self, collection: str, command: Calibrate
@@ -296,6 +321,7 @@ class EmbeddedEngine:
         decay: DecayPolicy,
         client_vector_dimension: int,
         retention: RetentionPolicy = NO_RETENTION,
+        tidy: TidyPolicy = STANDARD_TIDY,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """See `Engine.create_collection`."""
         validate.collection_name(name)
@@ -306,7 +332,8 @@ class EmbeddedEngine:
             0,
             limits.VECTOR_DIMENSION_MAX,
         )
-        asked = (name, description, guard, diversity, decay, client_vector_dimension, retention)
+        policies = (guard, diversity, decay, client_vector_dimension, retention, tidy)
+        asked = (name, description, *policies)
         digest = _digest("create", asked)
         return self._collections.create(
             name,
@@ -318,6 +345,7 @@ class EmbeddedEngine:
             decay=decay,
             client_vector_dimension=client_vector_dimension,
             retention=retention,
+            tidy=tidy,
             digest=digest,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import TypeVar
@@ -9,7 +10,16 @@ from typing import TypeVar
 from totonoe_core import validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import Forgotten
-from totonoe_core.engine import changes, episodes, forgetting, history, neighbors, past, reading
+from totonoe_core.engine import (
+    changes,
+    episodes,
+    forgetting,
+    history,
+    near,
+    neighbors,
+    past,
+    reading,
+)
 from totonoe_core.engine.futures import submit
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.queries import (
@@ -20,6 +30,9 @@ from totonoe_core.queries import (
     Filter,
     Gotten,
     HistoryPage,
+    NearCluster,
+    NearGroups,
+    NearQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
@@ -36,12 +49,18 @@ class Reads:
     """What can be read of a collection without its writer. Safe from any thread."""
 
     def __init__(
-        self, state: CollectionState, readers: ReaderPool, searchers: Executor, clock: Clock
+        self,
+        state: CollectionState,
+        readers: ReaderPool,
+        searchers: Executor,
+        clock: Clock,
+        stop: threading.Event,
     ) -> None:
         self._state = state
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
+        self._stop = stop
 
     def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
         def step() -> T:
@@ -92,6 +111,18 @@ class Reads:
         """Follows links."""
         validate.neighbors(query)
         return self._with_rows(lambda rows: neighbors.neighbors(self._state, rows, query))
+
+    def tidy_groups(self, query: NearQuery) -> Future[NearGroups]:
+        """Groups of near states, for clusters."""
+        validate.near(query)
+        return submit(
+            self._searchers,
+            lambda: near.groups(self._state, query, self._clock(), self._stop),
+        )
+
+    def tidy_clusters(self, agent_id: str, group: Sequence[int]) -> Future[list[NearCluster]]:
+        """What one group comes to."""
+        return self._with_rows(lambda rows: near.clusters(self._state, rows, agent_id, group))
 
     def history(
         self, agent_id: str, memory_id: str, page_size: int, page_token: str

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
+from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of, reason_of
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -369,9 +369,7 @@ class Writer:
                         operation_id,
                         job.agent_id,
                         kind_of(job.commands[0]),
-                        next(
-                            filter(None, (getattr(one, "reason", "") for one in job.commands)), ""
-                        ),
+                        reason_of(job.commands),
                         operation.touched,
                         operation.now_us,
                         operation.undoes,
