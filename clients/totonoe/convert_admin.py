@@ -110,6 +110,7 @@ def encode_settings(
         diversity=encode_policy(types_pb2.DiversityPolicy, diversity),
         decay=encode_policy(types_pb2.DecayPolicy, decay),
         retention=encode_policy(types_pb2.RetentionPolicy, retention),
+        tidy=encode_policy(types_pb2.TidyPolicy, tidy),
     )
     return settings, paths
 
