@@ -7,8 +7,8 @@ made it). What a row was *after* a revision is its next before image, or the row
 once, never twice. Rows and images hold the revision that wrote them, so that each version has
 its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with. `reply`
 keeps answers for replay, `access` what Recall counts (no operation), `setting` the
-collection's own row. Of a purged memory the row stays, empty: neither its id nor its number is
-used again.
+collection's own row and the bookkeeping of tidying (no operation). Of a purged memory the row
+stays, empty: neither its id nor its number is used again.
 
 What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
 
