@@ -24,7 +24,7 @@ from support.engines import (
     vector_of,
 )
 from totonoe_core import errors, limits, tidy_plan
-from totonoe_core.commands import Remembered, Updated
+from totonoe_core.commands import Purge, Remembered, Updated
 from totonoe_core.queries import Filter, OperationFilter
 from totonoe_core.records import TIDY_KEY, Kind, StateKind, Status
 from totonoe_core.tidy import PlanApplied, TidyOp, TidyUpdate
@@ -435,3 +435,37 @@ def test_more_than_the_blast_radius_is_not_closed(store: Store) -> None:
     store.clock.advance(25 * HOUR_US)
     applied(store, close(ids[2]))
     assert [one.id for one in store.list(where=Filter())] == ids[3:]
+
+
+def test_of_two_plans_at_once_one_is_done_and_the_other_does_nothing(store: Store) -> None:
+    one, other = store.save("First."), store.save("Second.")
+    read = {memory_id: store.one(memory_id).revision for memory_id in (one, other)}
+    plans = [
+        commands(
+            upsert(f"Both, says {agent}.", one, expected_revision=read[one]),
+            close(other, expected_revision=read[other]),
+            agent=agent,
+        )
+        for agent in ("anna", "bert")
+    ]
+    futures = [store.engine.apply(store.collection, "", plan) for plan in plans]
+    ended = [future.exception(WAIT_S) for future in futures]
+    assert sorted(type(error).__name__ for error in ended) == ["NoneType", "StaleRevision"]
+    winner = ("anna", "bert")[ended.index(None)]
+    assert store.one(one).content == f"Both, says {winner}."
+    assert store.one(other).status is Status.CLOSED
+
+
+def test_kept_answers_say_nothing_of_what_is_purged(store: Store) -> None:
+    one = store.save("Nobody knows of the velvet anchor.")
+    applied(store, upsert("It is the velvet anchor.", one, reason="velvet"), operation_id="op_1")
+    applied(store, upsert("A velvet anchor, too.", kind="fact"), close(one), operation_id="op_2")
+    made = [memory.id for memory in store.list()]
+    store.do(Purge("anna", tuple(made)))
+    again = applied(
+        store, upsert("It is the velvet anchor.", one, reason="velvet"), operation_id="op_1"
+    )
+    assert again.replayed
+    assert again.results[1].memory.content == ""
+    store.close()
+    assert b"velvet" not in store.file().read_bytes()
