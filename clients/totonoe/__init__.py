@@ -33,6 +33,8 @@ if TYPE_CHECKING:
         PresetOutcome,
         RetentionPolicy,
         Stats,
+        TidyPolicy,
+        TidyStats,
     )
     from totonoe.aio import AsyncClient
     from totonoe.audit_models import (
@@ -72,6 +74,9 @@ if TYPE_CHECKING:
         RecallMode,
         StateKind,
         Status,
+        TidyFate,
+        TidyOp,
+        TidyPhase,
         Tokenizer,
         UndoConflictKind,
         Verdict,
@@ -122,6 +127,19 @@ if TYPE_CHECKING:
         Updated,
     )
     from totonoe.retry import RetryPolicy
+    from totonoe.tidy_models import (
+        PlanApplied,
+        TidyCluster,
+        TidyDone,
+        TidyDoubles,
+        TidyEvent,
+        TidyMember,
+        TidyOutcome,
+        TidyPair,
+        TidyProgress,
+        TidyUpdate,
+        TurnRecorded,
+    )
     from totonoe.watch_models import Change, LinkChange, MemoryChange, WatchEvent
 
     __version__: str
@@ -194,6 +212,7 @@ __all__ = [
     "Operation",
     "OperationPage",
     "Page",
+    "PlanApplied",
     "Preset",
     "PresetOutcome",
     "Purged",
@@ -209,9 +228,24 @@ __all__ = [
     "Stats",
     "Status",
     "Survival",
+    "TidyCluster",
+    "TidyDone",
+    "TidyDoubles",
+    "TidyEvent",
+    "TidyFate",
+    "TidyMember",
+    "TidyOp",
+    "TidyOutcome",
+    "TidyPair",
+    "TidyPhase",
+    "TidyPolicy",
+    "TidyProgress",
+    "TidyStats",
+    "TidyUpdate",
     "TimeRange",
     "Tokenizer",
     "TotonoeError",
+    "TurnRecorded",
     "TypedKey",
     "Undismissed",
     "UndoConflict",
@@ -232,7 +266,8 @@ _ROOMS = {
     "admin_models": (
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
-        "DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats"
+        "DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats "
+        "TidyPolicy TidyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (
@@ -246,7 +281,8 @@ _ROOMS = {
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy Kind LinkType Measure Method Preset "
-        "RecallMode StateKind Status Tokenizer UndoConflictKind Verdict WhyNotOutcome"
+        "RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer UndoConflictKind "
+        "Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (
@@ -260,6 +296,10 @@ _ROOMS = {
         "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
+    "tidy_models": (
+        "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
+        "TidyProgress TidyUpdate TurnRecorded"
+    ),
     "watch_models": "Change LinkChange MemoryChange WatchEvent",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -92,6 +92,21 @@ class BlastPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class TidyPolicy:
+    """When a collection is tidied by itself, and how much at once. `None`: not said.
+
+    After `first_turn` turns, then every `every_turns`; a run closes at most `closes_max` memories
+    and reads at most `read_max` states. Not enabled by default.
+    """
+
+    enabled: bool | None = None
+    first_turn: int | None = None
+    every_turns: int | None = None
+    closes_max: int | None = None
+    read_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EmbeddingModel:
     """Where vectors come from; the name `none` means that clients bring them."""
 
@@ -168,6 +183,7 @@ class CollectionInfo:
     calibration: Calibration | None
     retention: RetentionPolicy
     blast: BlastPolicy
+    tidy: TidyPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +238,21 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class TidyStats:
+    """Figures of tidying, kept with the collection.
+
+    `last_over_blast_radius`: the last run, begun by a turn, found more than may be closed, and
+    changed nothing.
+    """
+
+    turn_count: int
+    run_count: int
+    closed_count: int
+    last_time: datetime | None
+    last_over_blast_radius: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -242,6 +273,7 @@ class CollectionStats:
     state: str
     queue_length: int
     kind_counts: Mapping[str, int]
+    tidy: TidyStats
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from totonoe.aio_audit import AsyncAuditCalls
 from totonoe.aio_cleanup import AsyncCleanupCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
+from totonoe.aio_tidy import AsyncTidyCalls
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.drafts import (
@@ -48,7 +49,12 @@ R = TypeVar("R")
 
 
 class AsyncClient(
-    AsyncAdminCalls, AsyncGraphCalls, AsyncHistoryCalls, AsyncCleanupCalls, AsyncAuditCalls
+    AsyncAdminCalls,
+    AsyncGraphCalls,
+    AsyncHistoryCalls,
+    AsyncCleanupCalls,
+    AsyncAuditCalls,
+    AsyncTidyCalls,
 ):
     """A connection to one daemon, made on the first call, for one event loop.
 

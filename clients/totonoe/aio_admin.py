@@ -21,6 +21,7 @@ class AsyncAdminCalls(AsyncCalls):
         decay: admin_models.DecayPolicy | None = None,
         retention: admin_models.RetentionPolicy | None = None,
         blast: admin_models.BlastPolicy | None = None,
+        tidy: admin_models.TidyPolicy | None = None,
         client_vector_dimension: int = 0,
         operation_id: str = "",
         timeout_s: float | None = None,
@@ -31,7 +32,7 @@ class AsyncAdminCalls(AsyncCalls):
         ----------
         name : str
             1 to 64 of a-z, 0-9, `_`, `.`, `-`, beginning with a letter or digit.
-        guard, diversity, decay, retention, blast : policies or None
+        guard, diversity, decay, retention, blast, tidy : policies or None
             What is not said is the daemon's default.
         client_vector_dimension : int
             Clients bring vectors of this length and nothing is embedded. 0: the daemon embeds.
@@ -44,6 +45,7 @@ class AsyncAdminCalls(AsyncCalls):
             decay,
             retention,
             blast,
+            tidy,
             client_vector_dimension,
             operation_id,
         )
@@ -71,6 +73,7 @@ class AsyncAdminCalls(AsyncCalls):
         decay: admin_models.DecayPolicy | None = None,
         retention: admin_models.RetentionPolicy | None = None,
         blast: admin_models.BlastPolicy | None = None,
+        tidy: admin_models.TidyPolicy | None = None,
         unset: Iterable[str] = (),
         expected_revision: int = 0,
         reason: str = "",
@@ -96,6 +99,7 @@ class AsyncAdminCalls(AsyncCalls):
             decay,
             retention,
             blast,
+            tidy,
             unset,
             expected_revision,
             reason,

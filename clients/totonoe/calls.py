@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from totonoe.prepared import Prepared
 from totonoe.requests import Requests
+from totonoe.retry import Attempts
 
 R = TypeVar("R")
 
@@ -14,7 +15,13 @@ R = TypeVar("R")
 class Calls(ABC):
     """A group of calls; `Client` adds it to its own."""
 
+    address: str
     _requests: Requests
+    _channel: Any
+
+    @abstractmethod
+    def _attempts(self, timeout_s: float | None) -> Attempts:
+        """The tries of one call."""
 
     @abstractmethod
     def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
@@ -24,7 +31,17 @@ class Calls(ABC):
 class AsyncCalls(ABC):
     """A group of calls; `AsyncClient` adds it to its own."""
 
+    address: str
     _requests: Requests
+
+    @property
+    @abstractmethod
+    def _channel(self) -> Any:
+        """The connection."""
+
+    @abstractmethod
+    def _attempts(self, timeout_s: float | None) -> Attempts:
+        """The tries of one call."""
 
     @abstractmethod
     async def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:

@@ -18,6 +18,7 @@ from totonoe.client_audit import AuditCalls
 from totonoe.client_cleanup import CleanupCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
+from totonoe.client_tidy import TidyCalls
 from totonoe.drafts import (
     CheckFields,
     Draft,
@@ -38,7 +39,7 @@ from totonoe.watching import Course, Watch
 R = TypeVar("R")
 
 
-class Client(AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls):
+class Client(AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls, TidyCalls):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;

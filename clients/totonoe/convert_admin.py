@@ -37,6 +37,7 @@ Policy = (
     | models.DecayPolicy
     | models.RetentionPolicy
     | models.BlastPolicy
+    | models.TidyPolicy
 )
 M = TypeVar("M", bound=Message)
 D = TypeVar(
@@ -46,6 +47,7 @@ D = TypeVar(
     models.DecayPolicy,
     models.RetentionPolicy,
     models.BlastPolicy,
+    models.TidyPolicy,
 )
 
 
@@ -83,6 +85,7 @@ def encode_settings(
     decay: models.DecayPolicy | None,
     retention: models.RetentionPolicy | None,
     blast: models.BlastPolicy | None,
+    tidy: models.TidyPolicy | None,
     unset: Iterable[str],
 ) -> tuple[types_pb2.Collection, list[str]]:
     """New settings of a collection and their mask.
@@ -98,6 +101,7 @@ def encode_settings(
         "decay": decay,
         "retention": retention,
         "blast": blast,
+        "tidy": tidy,
     }
     for prefix, policy in policies.items():
         # `preset` is the first field of its policy, and the daemon goes by this order.
@@ -111,6 +115,7 @@ def encode_settings(
         decay=encode_policy(types_pb2.DecayPolicy, decay),
         retention=encode_policy(types_pb2.RetentionPolicy, retention),
         blast=encode_policy(types_pb2.BlastPolicy, blast),
+        tidy=encode_policy(types_pb2.TidyPolicy, tidy),
     )
     return settings, paths
 
@@ -145,6 +150,7 @@ def decode_collection(message: types_pb2.Collection) -> models.CollectionInfo:
         ),
         retention=_decode_policy(models.RetentionPolicy, message.retention),
         blast=_decode_policy(models.BlastPolicy, message.blast),
+        tidy=_decode_policy(models.TidyPolicy, message.tidy),
     )
 
 
@@ -246,6 +252,7 @@ def decode_comparison(answer: admin_pb.CompareResponse) -> models.Comparison:
 
 
 def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats:
+    last = message.tidy.last_time
     return models.CollectionStats(
         name=message.name,
         active_count=message.active_count,
@@ -264,6 +271,13 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
         state=message.state,
         queue_length=message.queue_length,
         kind_counts=dict(message.kind_counts),
+        tidy=models.TidyStats(
+            turn_count=message.tidy.turn_count,
+            run_count=message.tidy.run_count,
+            closed_count=message.tidy.closed_count,
+            last_time=scalars.decode_time(last) if message.tidy.HasField("last_time") else None,
+            last_over_blast_radius=message.tidy.last_over_blast_radius,
+        ),
     )
 
 

@@ -196,6 +196,7 @@ class Measure(StrEnum):
     JACCARD = "jaccard"
     COSINE = "cosine"
     VERDICT = "verdict"
+    UNKNOWN = "unknown"
 
 
 class WhyNotOutcome(StrEnum):
@@ -209,4 +210,33 @@ class WhyNotOutcome(StrEnum):
     MISSED = "missed"
     BEYOND_K = "beyond_k"
     CROWDED_OUT = "crowded_out"
+    UNKNOWN = "unknown"
+
+
+class TidyPhase(StrEnum):
+    """What a tidy does now."""
+
+    DOUBLES = "doubles"
+    NEIGHBORS = "neighbors"
+    CLUSTERS = "clusters"
+    UNKNOWN = "unknown"
+
+
+class TidyOp(StrEnum):
+    """What a plan does with a state."""
+
+    UPSERT = "upsert"
+    CLOSE = "close"
+    MARK_DONE = "mark_done"
+    UNKNOWN = "unknown"
+
+
+class TidyFate(StrEnum):
+    """What became of an update of a plan."""
+
+    INSERTED = "inserted"
+    UPDATED = "updated"
+    CLOSED = "closed"
+    DONE = "done"
+    REFUSED = "refused"
     UNKNOWN = "unknown"

@@ -31,6 +31,7 @@ from totonoe.requests_audit import AuditRequests
 from totonoe.requests_cleanup import CleanupRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
+from totonoe.requests_tidy import TidyRequests
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
 
@@ -55,7 +56,9 @@ def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
     return None if value is None else convert.ACTION.encode(value, field)
 
 
-class Requests(AdminRequests, HistoryRequests, GraphRequests, CleanupRequests, AuditRequests):
+class Requests(
+    AdminRequests, HistoryRequests, GraphRequests, CleanupRequests, AuditRequests, TidyRequests
+):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 
     def remember_item(self, draft: Draft) -> memory_pb.RememberRequest:

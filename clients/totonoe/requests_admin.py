@@ -25,6 +25,7 @@ class AdminRequests(Caller):
         decay: admin_models.DecayPolicy | None,
         retention: admin_models.RetentionPolicy | None,
         blast: admin_models.BlastPolicy | None,
+        tidy: admin_models.TidyPolicy | None,
         client_vector_dimension: int,
         operation_id: str,
     ) -> Prepared[admin_models.CollectionChange]:
@@ -39,6 +40,7 @@ class AdminRequests(Caller):
             decay=convert_admin.encode_policy(types_pb2.DecayPolicy, decay),
             retention=convert_admin.encode_policy(types_pb2.RetentionPolicy, retention),
             blast=convert_admin.encode_policy(types_pb2.BlastPolicy, blast),
+            tidy=convert_admin.encode_policy(types_pb2.TidyPolicy, tidy),
             client_vector_dimension=client_vector_dimension,
         )
         return Prepared(
@@ -77,6 +79,7 @@ class AdminRequests(Caller):
         decay: admin_models.DecayPolicy | None,
         retention: admin_models.RetentionPolicy | None,
         blast: admin_models.BlastPolicy | None,
+        tidy: admin_models.TidyPolicy | None,
         unset: Iterable[str],
         expected_revision: int,
         reason: str,
@@ -84,7 +87,7 @@ class AdminRequests(Caller):
     ) -> Prepared[admin_models.CollectionChange]:
         """UpdateCollection; the mask is what is said."""
         settings, paths = convert_admin.encode_settings(
-            description, guard, diversity, decay, retention, blast, unset
+            description, guard, diversity, decay, retention, blast, tidy, unset
         )
         request = admin_pb.UpdateCollectionRequest(
             operation_id=operation_id or new_operation_id(),

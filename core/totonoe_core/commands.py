@@ -6,9 +6,11 @@ all. Commands are compared decoded: two requests with equal commands are the sam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from totonoe_core import tidy
 from totonoe_core.cleanup import (
     CleanedUp,
     CleanUpDuplicates,
@@ -21,12 +23,14 @@ from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     Action,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.records import (
     Duplicate,
@@ -40,6 +44,7 @@ from totonoe_core.records import (
     ModelIdentity,
     Verdict,
 )
+from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +209,10 @@ class ChangeSettings:
     """Change description or policies of the collection itself.
 
     `changes` holds pairs of path and value, applied in order. Paths are `description`
-    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD` with the
-    field names of the policy classes. `None` switches a guard threshold off and takes any other
-    field back to its default (for guard fields: that of the preset). `guard.preset` sets every
-    guard field.
+    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD`,
+    `tidy.FIELD` with the field names of the policy classes. `None` switches a guard threshold off
+    and takes any other field back to its default (for guard fields: that of the preset).
+    `guard.preset` sets every guard field.
     """
 
     agent_id: str
@@ -247,6 +252,9 @@ Command = (
     | EndSession
     | CleanUpDuplicates
     | Decay
+    | Tidy
+    | ApplyTidyPlan
+    | TidyUpsert
 )
 
 _KINDS = {
@@ -269,6 +277,16 @@ def asked(command: Command) -> Command:
     if isinstance(command, EndSession | CleanUpDuplicates | Decay):
         return replace(command, plan=None)
     return command
+
+
+def reason_of(commands: Sequence[Command]) -> str:
+    """Why an operation is done: the first reason that one of its commands gives."""
+    match commands[0]:
+        case Tidy(reason=why, turn=turn):
+            return tidy.reason("tidy" + (f" after turn {turn}" if turn else ""), why)
+        case ApplyTidyPlan(reason=why):
+            return tidy.reason("tidy plan", why)
+    return next(filter(None, (getattr(one, "reason", "") for one in commands)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,6 +495,7 @@ class CollectionInfo:
     calibration: Calibration | None = None
     retention: RetentionPolicy = NO_RETENTION
     blast: BlastPolicy = STANDARD_BLAST
+    tidy: TidyPolicy = STANDARD_TIDY
 
 
 Result = (
@@ -497,6 +516,8 @@ Result = (
     | SessionEnded
     | CleanedUp
     | Decayed
+    | Tidied
+    | PlanApplied
 )
 
 

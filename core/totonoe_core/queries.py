@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from totonoe_core.commands import CollectionInfo, OperationInfo
+from totonoe_core import limits
+from totonoe_core.commands import Applied, CollectionInfo, OperationInfo
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import (
     ANY_TIME,
@@ -21,7 +23,9 @@ from totonoe_core.records import (
     StateKind,
     Status,
     TimeRange,
+    Verdict,
 )
+from totonoe_core.tidy import NEVER_TIDIED, TidyState
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +337,76 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRecorded:
+    """A turn was counted. `run`: the tidying that began because of it, or `None`."""
+
+    revision: int
+    turn: int
+    run: Future[Applied] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NearQuery:
+    """Which near states are put into clusters for a plan.
+
+    Attributes
+    ----------
+    distance_below : float
+        Cosine distance, 0 (excluded) to 0.5, exclusive.
+    clusters_max : int
+        The nearest clusters that are told.
+    page_token : str
+        Goes on behind the states that an earlier answer read.
+    """
+
+    agent_id: str
+    distance_below: float = 0.1
+    clusters_max: int = limits.TIDY_CLUSTERS_DEFAULT
+    page_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NearGroups:
+    """Row numbers of near states, each group for `Engine.tidy_cluster`, the nearest first."""
+
+    revision: int
+    groups: tuple[tuple[int, ...], ...]
+    read_count: int
+    left_out_count: int
+    next_page_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearPair:
+    """How two states of a cluster stand to each other.
+
+    `about_gap_days` is `None` where one of them is about no time.
+    """
+
+    a_id: str
+    b_id: str
+    distance: float
+    verdict: Verdict
+    valid_together: bool
+    about_gap_days: float | None
+    same_thread: bool
+    shared_entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NearCluster:
+    """Near states of one kind, the most wanted first, and each two of them, the nearest first.
+
+    `protected` are the ids of those that no plan may close.
+    """
+
+    state_kind: StateKind
+    members: tuple[Memory, ...]
+    protected: frozenset[str]
+    pairs: tuple[NearPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one open collection; `*_counts` since the daemon started.
 
@@ -356,6 +430,7 @@ class CollectionStats:
     state: str
     queue_length: int
     kind_counts: dict[str, int]
+    tidy: TidyState = NEVER_TIDIED
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,17 @@ class TypedKey:
     attribute: str
 
 
+TIDY_KEY = "_tidy"
+"""Of a payload: what tidying notes there. Payloads are equal without it."""
+
+
+def said_payload(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload without what tidying noted in it."""
+    if TIDY_KEY not in payload:
+        return payload
+    return {key: item for key, item in payload.items() if key != TIDY_KEY}
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
     """What a caller may say of a memory besides text and vector. Checked by `validate`.

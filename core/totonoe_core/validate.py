@@ -36,8 +36,16 @@ from totonoe_core.commands import (
 )
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX
-from totonoe_core.queries import Filter, NeighborsQuery, OperationFilter, RecallMode, RecallQuery
+from totonoe_core.queries import (
+    Filter,
+    NearQuery,
+    NeighborsQuery,
+    OperationFilter,
+    RecallMode,
+    RecallQuery,
+)
 from totonoe_core.records import Fields, Kind, StateKind, TimeRange
+from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
 
 SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"} | {
     "content",
@@ -355,6 +363,11 @@ def command(value: Command, now_us: int) -> None:
                 number(value.close_below, "close_below", 0.0, 1.0)
             number(value.limit, "limit", 1, limits.DECAY_CLOSED_MAX)
             optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case Tidy() | ApplyTidyPlan():
+            # Of a plan the updates are checked by `tidy_plan.check`.
+            optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
+        case TidyUpsert():
+            pass
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
 
@@ -393,6 +406,17 @@ def audit(value: AuditQuery) -> None:
     optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
     number(value.days, "days", 1, limits.AUDIT_DAYS_MAX)
     number(value.confidence_below, "confidence_below", 0.0, 1.0)
+
+
+def near(value: NearQuery) -> None:
+    """Which near states a Tidy puts into clusters."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    number(value.distance_below, "distance_below", 1e-6, NEAR_DISTANCE_MAX)
+    number(value.clusters_max, "clusters_max", 1, limits.TIDY_CLUSTERS_MAX)
+
+
+NEAR_DISTANCE_MAX = 0.5
+"""Farther than that, states have little to do with each other, and too many are pairs."""
 
 
 def operations(value: OperationFilter) -> None:

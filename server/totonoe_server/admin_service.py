@@ -12,6 +12,7 @@ from totonoe_core.engine.seam import Engine
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     DecayPolicy,
     DiversityPolicy,
 )
@@ -59,6 +60,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             decay=overlaid(DecayPolicy(), request, "decay"),
             retention=overlaid(NO_RETENTION, request, "retention"),
             blast=overlaid(STANDARD_BLAST, request, "blast"),
+            tidy=overlaid(STANDARD_TIDY, request, "tidy"),
             client_vector_dimension=request.client_vector_dimension,
         )
         info, operation_id, replayed = await answer_of(future)

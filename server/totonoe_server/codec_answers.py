@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from totonoe.v1 import admin_service_pb2, memory_service_pb2, types_pb2
+from totonoe.v1 import admin_service_pb2, memory_service_pb2, tidy_pb2, types_pb2
 from totonoe_core import limits
 from totonoe_core.commands import (
     Applied,
@@ -36,6 +36,7 @@ from totonoe_core.records import (
     Method,
     SimilarMemory,
 )
+from totonoe_core.tidy import TidyState
 from totonoe_server.codec import (
     DIVERSITY_EFFECTS,
     FINDINGS,
@@ -44,6 +45,7 @@ from totonoe_server.codec import (
     RECALL_MODES,
     VERDICTS,
     as_of_from_wire,
+    time_to_wire,
 )
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
 from totonoe_server.codec_policy import calibration_to_wire, model_to_wire, overlaid
@@ -374,4 +376,16 @@ def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.Collec
         state=value.state,
         queue_length=value.queue_length,
         kind_counts=value.kind_counts,
+        tidy=tidy_stats_to_wire(value.tidy),
+    )
+
+
+def tidy_stats_to_wire(value: TidyState) -> tidy_pb2.TidyStats:
+    """Figures of tidying."""
+    return tidy_pb2.TidyStats(
+        turn_count=value.turns,
+        run_count=value.runs,
+        closed_count=value.closed,
+        last_time=time_to_wire(value.last_us),
+        last_over_blast_radius=value.over,
     )

@@ -22,6 +22,7 @@ _PARTS = {
     "decay": tuple(item.name for item in fields(policy.DecayPolicy)),
     "retention": tuple(item.name for item in fields(policy.RetentionPolicy)),
     "blast": tuple(item.name for item in fields(policy.BlastPolicy)),
+    "tidy": tuple(item.name for item in fields(policy.TidyPolicy)),
 }
 """Parts of a collection's settings and their fields, as records and wire both name them."""
 _PATHS = frozenset(
@@ -38,7 +39,12 @@ _ENUMS: dict[str, EnumTable[Any]] = {
 }
 
 _P = TypeVar(
-    "_P", policy.DiversityPolicy, policy.DecayPolicy, policy.RetentionPolicy, policy.BlastPolicy
+    "_P",
+    policy.DiversityPolicy,
+    policy.DecayPolicy,
+    policy.RetentionPolicy,
+    policy.BlastPolicy,
+    policy.TidyPolicy,
 )
 
 
@@ -176,6 +182,11 @@ def blast_to_wire(value: policy.BlastPolicy) -> types_pb2.BlastPolicy:
     return types_pb2.BlastPolicy(**{name: getattr(value, name) for name in _PARTS["blast"]})
 
 
+def tidy_to_wire(value: policy.TidyPolicy) -> types_pb2.TidyPolicy:
+    """All fields, defaults too."""
+    return types_pb2.TidyPolicy(**{name: getattr(value, name) for name in _PARTS["tidy"]})
+
+
 def model_to_wire(value: ModelIdentity | None) -> types_pb2.EmbeddingModel | None:
     """A model's identity; no model stays absent."""
     if value is None:
@@ -198,6 +209,7 @@ def collection_to_wire(value: CollectionInfo) -> types_pb2.Collection:
         decay=decay_to_wire(value.decay),
         retention=retention_to_wire(value.retention),
         blast=blast_to_wire(value.blast),
+        tidy=tidy_to_wire(value.tidy),
         model=model_to_wire(value.model),
         created_time=time_to_wire(value.created_us),
         revision=value.revision,

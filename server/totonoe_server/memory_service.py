@@ -28,6 +28,7 @@ from totonoe_server.codec_memory import (
 from totonoe_server.graph_service import GraphCalls
 from totonoe_server.history_service import HistoryCalls
 from totonoe_server.pending import answer_of
+from totonoe_server.tidy_service import TidyCalls
 from totonoe_server.watching import Watching
 
 LINK_CONFIDENCE_DEFAULT = 0.5
@@ -38,6 +39,7 @@ class MemoryService(
     CleanupCalls,
     GraphCalls,
     HistoryCalls,
+    TidyCalls,
     memory_service_pb2_grpc.MemoryServiceServicer,
 ):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""

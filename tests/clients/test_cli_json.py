@@ -212,7 +212,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration", "retention", "blast"},
+         "settings_revision", "calibration", "retention", "blast", "tidy"},
     ),
     "collections create": (
         ["collections", "create", "a"],

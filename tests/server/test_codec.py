@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe.v1 import types_pb2
+from totonoe.v1 import tidy_pb2, types_pb2
 from totonoe_core import records
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
 from totonoe_core.queries import CollectionStats, Filter
 from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, StateKind, Status, TimeRange
+from totonoe_core.tidy import TidyState
 from totonoe_server import codec, codec_answers, codec_memory, codec_policy
 
 # -- Round trips
@@ -433,11 +434,21 @@ def test_unknown_enum_in_a_policy_names_its_field():
 def test_collection_stats_keep_every_figure_apart() -> None:
     named = {"name": "notes", "state": "serving", "recall_at_k": 0.75}
     counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
-    others = [name for name in CollectionStats.__slots__ if name not in {*named, *counted}]
+    apart = {*named, *counted, "tidy"}
+    others = [name for name in CollectionStats.__slots__ if name not in apart]
     figures = {name: number for number, name in enumerate(others, 100)}
-    message = codec_answers.collection_stats_to_wire(CollectionStats(**named, **counted, **figures))
+    tidied = TidyState(turns=7, due=6, cursor=5, runs=4, closed=3, last_us=2_000_000, over=True)
+    stats = CollectionStats(**named, **counted, **figures, tidy=tidied)
+    message = codec_answers.collection_stats_to_wire(stats)
     fields = {field.name for field in message.DESCRIPTOR.fields}
-    assert fields == {*named, *counted, *figures}
+    assert fields == {*named, *counted, *figures, "tidy"}
+    assert message.tidy == tidy_pb2.TidyStats(
+        turn_count=7,
+        run_count=4,
+        closed_count=3,
+        last_time=Timestamp(seconds=2),
+        last_over_blast_radius=True,
+    )
     for name, value in {**named, **counted, **figures}.items():
         got = getattr(message, name)
         assert (dict(got) if name in counted else got) == value

@@ -16,6 +16,7 @@ from totonoe.cli import (
     history_commands,
     importing,
     memory_commands,
+    tidy_commands,
     watch_commands,
     workspace_commands,
 )
@@ -55,6 +56,7 @@ def make_app() -> typer.Typer:
     admin_commands.register(app)
     audit_commands.register(app)
     importing.register(app)
+    tidy_commands.register(app)
     watch_commands.register(app)
     workspace_commands.register(app)
     return app

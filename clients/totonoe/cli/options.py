@@ -18,6 +18,7 @@ from totonoe.admin_models import (
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe.models import TimeRange
 
@@ -278,6 +279,7 @@ _PARTS: Mapping[str, type] = {
     "decay": DecayPolicy,
     "retention": RetentionPolicy,
     "blast": BlastPolicy,
+    "tidy": TidyPolicy,
 }
 
 
@@ -303,12 +305,16 @@ def policies(settings: list[str] | None, preset: str | None) -> Any:
     return {part: _PARTS[part](**fields) for part, fields in values.items()}
 
 
-def _value(path: str, text: str, hint: Any) -> bool | float | str:
+def _value(path: str, text: str, hint: Any) -> bool | int | float | str:
     if hint == bool | None:
         if text not in ("true", "false"):
             raise ValueError(f"--set {path}: got {text!r}, allowed: true or false")
         return text == "true"
-    if hint in (float | None, int | None):
+    if hint == int | None:
+        if not text.isdecimal():
+            raise ValueError(f"--set {path}: got {text!r}, allowed: a whole number")
+        return int(text)
+    if hint == float | None:
         try:
             return float(text) if hint == float | None else int(text)
         except ValueError:

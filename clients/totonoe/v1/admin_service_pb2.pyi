@@ -3,6 +3,7 @@ import datetime
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
+from totonoe.v1 import tidy_pb2 as _tidy_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -13,7 +14,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class CreateCollectionRequest(_message.Message):
-    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention", "blast")
+    __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention", "blast", "tidy")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -24,6 +25,7 @@ class CreateCollectionRequest(_message.Message):
     CLIENT_VECTOR_DIMENSION_FIELD_NUMBER: _ClassVar[int]
     RETENTION_FIELD_NUMBER: _ClassVar[int]
     BLAST_FIELD_NUMBER: _ClassVar[int]
+    TIDY_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     agent_id: str
     name: str
@@ -34,7 +36,8 @@ class CreateCollectionRequest(_message.Message):
     client_vector_dimension: int
     retention: _types_pb2.RetentionPolicy
     blast: _types_pb2.BlastPolicy
-    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ..., retention: _Optional[_Union[_types_pb2.RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[_types_pb2.BlastPolicy, _Mapping]] = ...) -> None: ...
+    tidy: _types_pb2.TidyPolicy
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[_types_pb2.GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[_types_pb2.DecayPolicy, _Mapping]] = ..., client_vector_dimension: _Optional[int] = ..., retention: _Optional[_Union[_types_pb2.RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[_types_pb2.BlastPolicy, _Mapping]] = ..., tidy: _Optional[_Union[_types_pb2.TidyPolicy, _Mapping]] = ...) -> None: ...
 
 class CreateCollectionResponse(_message.Message):
     __slots__ = ("collection", "replayed", "operation_id", "revision")
@@ -231,7 +234,7 @@ class StatsRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ...) -> None: ...
 
 class CollectionStats(_message.Message):
-    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count")
+    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy")
     class RefusedCountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -263,6 +266,7 @@ class CollectionStats(_message.Message):
     KIND_COUNTS_FIELD_NUMBER: _ClassVar[int]
     RECALL_AT_K_FIELD_NUMBER: _ClassVar[int]
     RECALL_RATED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    TIDY_FIELD_NUMBER: _ClassVar[int]
     name: str
     active_count: int
     revision: int
@@ -280,7 +284,8 @@ class CollectionStats(_message.Message):
     kind_counts: _containers.ScalarMap[str, int]
     recall_at_k: float
     recall_rated_count: int
-    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ...) -> None: ...
+    tidy: _tidy_pb2.TidyStats
+    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
     __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision")

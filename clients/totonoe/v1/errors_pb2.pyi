@@ -54,6 +54,8 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_WATCH_TOO_SLOW: _ClassVar[ErrorReason]
     ERROR_REASON_NOT_OWNER: _ClassVar[ErrorReason]
     ERROR_REASON_BLAST_RADIUS: _ClassVar[ErrorReason]
+    ERROR_REASON_BAD_PLAN: _ClassVar[ErrorReason]
+    ERROR_REASON_PROTECTED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_EMPTY_TEXT: ErrorReason
 ERROR_REASON_NUL_IN_TEXT: ErrorReason
@@ -102,3 +104,5 @@ ERROR_REASON_REVISION_OUT_OF_RANGE: ErrorReason
 ERROR_REASON_WATCH_TOO_SLOW: ErrorReason
 ERROR_REASON_NOT_OWNER: ErrorReason
 ERROR_REASON_BLAST_RADIUS: ErrorReason
+ERROR_REASON_BAD_PLAN: ErrorReason
+ERROR_REASON_PROTECTED: ErrorReason

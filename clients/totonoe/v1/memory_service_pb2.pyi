@@ -3,6 +3,7 @@ from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import operations_pb2 as _operations_pb2
+from totonoe.v1 import tidy_pb2 as _tidy_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper

@@ -8,6 +8,7 @@ from totonoe.v1 import cleanup_pb2 as totonoe_dot_v1_dot_cleanup__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
 from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
+from totonoe.v1 import tidy_pb2 as totonoe_dot_v1_dot_tidy__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -139,6 +140,21 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/Watch',
                 request_serializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+                _registered_method=True)
+        self.RecordTurn = channel.unary_unary(
+                '/totonoe.v1.MemoryService/RecordTurn',
+                request_serializer=totonoe_dot_v1_dot_tidy__pb2.RecordTurnRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_tidy__pb2.RecordTurnResponse.FromString,
+                _registered_method=True)
+        self.Tidy = channel.unary_stream(
+                '/totonoe.v1.MemoryService/Tidy',
+                request_serializer=totonoe_dot_v1_dot_tidy__pb2.TidyRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_tidy__pb2.TidyResponse.FromString,
+                _registered_method=True)
+        self.ApplyTidyPlan = channel.unary_unary(
+                '/totonoe.v1.MemoryService/ApplyTidyPlan',
+                request_serializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.FromString,
                 _registered_method=True)
         self.CreateEpisode = channel.unary_unary(
                 '/totonoe.v1.MemoryService/CreateEpisode',
@@ -329,6 +345,28 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RecordTurn(self, request, context):
+        """Counts a turn of a conversation, and tidies the collection every so many, if that is switched
+        on. No operation: a retry counts once more.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Tidy(self, request, context):
+        """Closes exact doubles, and tells near states for a plan. Nothing is changed without `apply`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApplyTidyPlan(self, request, context):
+        """Carries out a plan, or some updates of it, as one operation, which Undo takes back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateEpisode(self, request, context):
         """Keeps memories together as something that happened.
         """
@@ -478,6 +516,21 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Watch,
                     request_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.SerializeToString,
+            ),
+            'RecordTurn': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordTurn,
+                    request_deserializer=totonoe_dot_v1_dot_tidy__pb2.RecordTurnRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_tidy__pb2.RecordTurnResponse.SerializeToString,
+            ),
+            'Tidy': grpc.unary_stream_rpc_method_handler(
+                    servicer.Tidy,
+                    request_deserializer=totonoe_dot_v1_dot_tidy__pb2.TidyRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_tidy__pb2.TidyResponse.SerializeToString,
+            ),
+            'ApplyTidyPlan': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApplyTidyPlan,
+                    request_deserializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.SerializeToString,
             ),
             'CreateEpisode': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateEpisode,
@@ -1035,6 +1088,87 @@ class MemoryService:
             '/totonoe.v1.MemoryService/Watch',
             totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
             totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordTurn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/RecordTurn',
+            totonoe_dot_v1_dot_tidy__pb2.RecordTurnRequest.SerializeToString,
+            totonoe_dot_v1_dot_tidy__pb2.RecordTurnResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Tidy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Tidy',
+            totonoe_dot_v1_dot_tidy__pb2.TidyRequest.SerializeToString,
+            totonoe_dot_v1_dot_tidy__pb2.TidyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApplyTidyPlan(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/ApplyTidyPlan',
+            totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.SerializeToString,
+            totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.FromString,
             options,
             channel_credentials,
             insecure,

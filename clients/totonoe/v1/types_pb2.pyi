@@ -587,6 +587,20 @@ class BlastPolicy(_message.Message):
     percent: float
     def __init__(self, rows_min: _Optional[int] = ..., percent: _Optional[float] = ...) -> None: ...
 
+class TidyPolicy(_message.Message):
+    __slots__ = ("enabled", "first_turn", "every_turns", "closes_max", "read_max")
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    FIRST_TURN_FIELD_NUMBER: _ClassVar[int]
+    EVERY_TURNS_FIELD_NUMBER: _ClassVar[int]
+    CLOSES_MAX_FIELD_NUMBER: _ClassVar[int]
+    READ_MAX_FIELD_NUMBER: _ClassVar[int]
+    enabled: bool
+    first_turn: int
+    every_turns: int
+    closes_max: int
+    read_max: int
+    def __init__(self, enabled: _Optional[bool] = ..., first_turn: _Optional[int] = ..., every_turns: _Optional[int] = ..., closes_max: _Optional[int] = ..., read_max: _Optional[int] = ...) -> None: ...
+
 class EmbeddingModel(_message.Message):
     __slots__ = ("name", "version", "weights_sha256", "dimension")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -600,7 +614,7 @@ class EmbeddingModel(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
 
 class Collection(_message.Message):
-    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention", "blast")
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention", "blast", "tidy")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     GUARD_FIELD_NUMBER: _ClassVar[int]
@@ -613,6 +627,7 @@ class Collection(_message.Message):
     CALIBRATION_FIELD_NUMBER: _ClassVar[int]
     RETENTION_FIELD_NUMBER: _ClassVar[int]
     BLAST_FIELD_NUMBER: _ClassVar[int]
+    TIDY_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     guard: GuardPolicy
@@ -625,7 +640,8 @@ class Collection(_message.Message):
     calibration: Calibration
     retention: RetentionPolicy
     blast: BlastPolicy
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[BlastPolicy, _Mapping]] = ...) -> None: ...
+    tidy: TidyPolicy
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[BlastPolicy, _Mapping]] = ..., tidy: _Optional[_Union[TidyPolicy, _Mapping]] = ...) -> None: ...
 
 class Calibration(_message.Message):
     __slots__ = ("model", "false_merge_budget", "false_merge_rate", "duplicate_recall", "pair_count", "created_time")

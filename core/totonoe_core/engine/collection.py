@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import heap, limits, validate
+from totonoe_core import heap, limits, tidy_plan, validate
 from totonoe_core.cleanup import Planned
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
@@ -39,13 +39,14 @@ from totonoe_core.commands import (
     asked,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import calibrating, past, reading
+from totonoe_core.engine import calibrating, past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.turns import Turns
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
@@ -59,6 +60,7 @@ from totonoe_core.queries import (
     RecallQuery,
 )
 from totonoe_core.store.reader import ReaderPool
+from totonoe_core.tidy import ApplyTidyPlan, Tidied, Tidy, TidyUpsert
 from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
@@ -103,6 +105,7 @@ class Collection:
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.waiters = Waiters(searchers, self._state.revision)
         self._readers = ReaderPool(path, READERS)
+        self.turns = Turns(self._state, self._writer)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self._consider_indexing(self._state)
 
@@ -158,11 +161,16 @@ class Collection:
         now_us = self._clock()
         for command in commands:
             validate.command(command, now_us)
+            if isinstance(command, ApplyTidyPlan):
+                tidy_plan.check(command.updates, now_us)
             vector = None
             if isinstance(command, Remember | Update | Merge) and command.vector:
                 dimension = self._dimension(command.vector)
                 field = "vector" if isinstance(command, Merge) else "memory.vector"
                 vector = validate.vector(command.vector, field, dimension)
+            elif isinstance(command, TidyUpsert) and command.update.vector:
+                given = command.update.vector
+                vector = validate.vector(given, "state_updates.vector", self._dimension(given))
             elif isinstance(command, Update) and "vector" in command.mask:
                 raise InvalidArgument(
                     "MISSING_FIELD", field="memory.vector", got="nothing", allowed="a vector"
@@ -188,14 +196,9 @@ class Collection:
                 if isinstance(command, Calibrate | Planned) and asked(command) == command
             ]
             texts = {
-                position: command.content
+                position: text
                 for position, command in enumerate(job.commands)
-                if job.vectors[position] is None
-                and (
-                    isinstance(command, Remember)
-                    or (isinstance(command, Update) and "content" in command.mask)
-                    or (isinstance(command, Merge) and command.content)
-                )
+                if job.vectors[position] is None and (text := _text_of(command))
             }
             if not texts:
                 continue
@@ -310,6 +313,16 @@ class Collection:
         validate.command(command, self._clock())
         return self._on_writer(lambda: (self._state.revision, work(Decider(self._state))))
 
+    def preview_tidy(self, command: Tidy) -> Future[tuple[int, Tidied]]:
+        """What Tidy would close now."""
+        validate.command(command, self._clock())
+        return self._on_writer(
+            lambda: (
+                self._state.revision,
+                Decider(self._state).tidying.preview(command, self._clock()),
+            )
+        )
+
     def preview_calibration(self, command: Calibrate) -> Future[tuple[int, Calibrated]]:
         """What Calibrate would answer now. Nothing of it is done on the writer's thread."""
         validate.command(command, self._clock())
@@ -405,6 +418,7 @@ class Collection:
                 file_bytes=_size(self._path),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
+                tidy=tidying.state_of(self._state.file.rows),
                 **reading.figures(self._state),
             )
 
@@ -441,6 +455,18 @@ class Collection:
             self._indexer.submit(work)
         except RuntimeError:  # the engine is closing
             self._indexing.release()
+
+
+def _text_of(command: Command) -> str:
+    """The text that a command needs a vector of, unless one was given with it."""
+    match command:
+        case Remember(content=text) | Merge(content=text):
+            return text
+        case Update(mask=mask, content=text) if "content" in mask:
+            return text
+        case TidyUpsert(update=update):
+            return update.body_text
+    return ""
 
 
 def _size(path: Path) -> int:

@@ -26,12 +26,14 @@ from totonoe_core.guard.policy import (
     NO_RETENTION,
     PRESETS,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     Preset,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
@@ -177,6 +179,7 @@ class Collections:
                 self._client_vector_dimension if self._embedding is None else 0,
                 NO_RETENTION,
                 STANDARD_BLAST,
+                STANDARD_TIDY,
             )
             self._create(info, _DEFAULT_OPERATION, "", b"")
 
@@ -193,6 +196,7 @@ class Collections:
         client_vector_dimension: int,
         retention: RetentionPolicy,
         blast: BlastPolicy,
+        tidy: TidyPolicy,
         digest: bytes,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes a collection, on an opener's thread: it may wait for the embedder."""
@@ -211,6 +215,7 @@ class Collections:
                 client_vector_dimension,
                 retention,
                 blast,
+                tidy,
             )
             settings.check(info)
             return self._create(info, operation_id, agent_id, digest)
@@ -227,6 +232,7 @@ class Collections:
         client_vector_dimension: int,
         retention: RetentionPolicy,
         blast: BlastPolicy,
+        tidy: TidyPolicy,
     ) -> CollectionInfo:
         model = client_vectors(client_vector_dimension)
         if self._embedding is not None and client_vector_dimension == 0:
@@ -244,6 +250,7 @@ class Collections:
             settings_revision=0,
             retention=retention,
             blast=blast,
+            tidy=tidy,
         )
 
     def _create(

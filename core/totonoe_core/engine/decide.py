@@ -42,9 +42,12 @@ from totonoe_core.engine.purging import Purging
 from totonoe_core.engine.remembering import Remembering
 from totonoe_core.engine.settings import changed
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.tidy_plans import TidyPlans
+from totonoe_core.engine.tidying import Tidying
 from totonoe_core.engine.undoing import Undoing
 from totonoe_core.errors import StaleRevision
 from totonoe_core.judging import JudgingService
+from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
 
 
 class Decider:
@@ -59,6 +62,8 @@ class Decider:
         self._merging = Merging(self._ledger, self.guarding)
         self.purging = Purging(self._ledger)
         self.undoing = Undoing(self._ledger, self.guarding)
+        self.tidying = Tidying(self._ledger)
+        self._tidy_plans = TidyPlans(self._ledger, self._remembering)
 
     def apply(
         self,
@@ -112,6 +117,12 @@ class Decider:
                 return self._calibrate(operation, command)
             case EndSession() | CleanUpDuplicates() | Decay():
                 return self._clean_up(operation, command)
+            case Tidy():
+                return self.tidying.tidy(operation, command)
+            case ApplyTidyPlan():
+                return self._tidy_plans.apply(operation, command)
+            case TidyUpsert():
+                return self._tidy_plans.upsert(operation, command, vector)
 
     def _clean_up(self, operation: Operation, command: Planned) -> Result:
         if command.plan is None:

@@ -47,11 +47,13 @@ from totonoe_core.errors import (
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
@@ -67,6 +69,9 @@ from totonoe_core.queries import (
     Filter,
     Gotten,
     HistoryPage,
+    NearCluster,
+    NearGroups,
+    NearQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
@@ -74,8 +79,10 @@ from totonoe_core.queries import (
     Page,
     Recalled,
     RecallQuery,
+    TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.tidy import Tidied, Tidy
 from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
@@ -185,6 +192,24 @@ class EmbeddedEngine:
     def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
         """See `Engine.preview_purge`."""
         return self._with(collection, lambda found: found.preview_purge(command))
+
+    def preview_tidy(self, collection: str, command: Tidy) -> Future[tuple[int, Tidied]]:
+        """See `Engine.preview_tidy`."""
+        return self._with(collection, lambda found: found.preview_tidy(command))
+
+    def tidy_groups(self, collection: str, query: NearQuery) -> Future[NearGroups]:
+        """See `Engine.tidy_groups`."""
+        return self._with(collection, lambda found: found.reads.tidy_groups(query))
+
+    def tidy_clusters(
+        self, collection: str, agent_id: str, group: Sequence[int]
+    ) -> Future[list[NearCluster]]:
+        """See `Engine.tidy_clusters`."""
+        return self._with(collection, lambda found: found.reads.tidy_clusters(agent_id, group))
+
+    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
+        """See `Engine.record_turn`."""
+        return self._with(collection, lambda found: found.turns.record(agent_id))
 
     def preview_calibration(
         self, collection: str, command: Calibrate
@@ -333,6 +358,7 @@ class EmbeddedEngine:
         client_vector_dimension: int,
         retention: RetentionPolicy = NO_RETENTION,
         blast: BlastPolicy = STANDARD_BLAST,
+        tidy: TidyPolicy = STANDARD_TIDY,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """See `Engine.create_collection`."""
         validate.collection_name(name)
@@ -352,6 +378,7 @@ class EmbeddedEngine:
             client_vector_dimension,
             retention,
             blast,
+            tidy,
         )
         digest = _digest("create", asked)
         return self._collections.create(
@@ -365,6 +392,7 @@ class EmbeddedEngine:
             client_vector_dimension=client_vector_dimension,
             retention=retention,
             blast=blast,
+            tidy=tidy,
             digest=digest,
         )
 

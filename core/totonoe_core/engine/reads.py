@@ -34,6 +34,7 @@ from totonoe_core.engine import (
     fading,
     forgetting,
     history,
+    near,
     neighbors,
     past,
     reading,
@@ -49,6 +50,9 @@ from totonoe_core.queries import (
     Filter,
     Gotten,
     HistoryPage,
+    NearCluster,
+    NearGroups,
+    NearQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
@@ -206,6 +210,18 @@ class Reads:
         """Follows links."""
         validate.neighbors(query)
         return self._with_rows(lambda rows: neighbors.neighbors(self._state, rows, query))
+
+    def tidy_groups(self, query: NearQuery) -> Future[NearGroups]:
+        """Groups of near states, for clusters."""
+        validate.near(query)
+        return submit(
+            self._searchers,
+            lambda: near.groups(self._state, query, self._clock(), self._stop),
+        )
+
+    def tidy_clusters(self, agent_id: str, group: Sequence[int]) -> Future[list[NearCluster]]:
+        """What one group comes to."""
+        return self._with_rows(lambda rows: near.clusters(self._state, rows, agent_id, group))
 
     def history(
         self, agent_id: str, memory_id: str, page_size: int, page_token: str

@@ -38,11 +38,13 @@ from totonoe_core.commands import (
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_TIDY,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
+    TidyPolicy,
 )
 from totonoe_core.queries import (
     AsOf,
@@ -56,6 +58,9 @@ from totonoe_core.queries import (
     Filter,
     Gotten,
     HistoryPage,
+    NearCluster,
+    NearGroups,
+    NearQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
@@ -63,8 +68,10 @@ from totonoe_core.queries import (
     Page,
     Recalled,
     RecallQuery,
+    TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.tidy import Tidied, Tidy
 from totonoe_core.why_not import WhyNot
 
 
@@ -122,6 +129,27 @@ class Engine(Protocol):
 
     def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
         """Revision, and what `apply` of this Purge would answer; changes nothing."""
+        ...
+
+    def preview_tidy(self, collection: str, command: Tidy) -> Future[tuple[int, Tidied]]:
+        """Revision, and what `apply` of this Tidy would close; changes nothing.
+
+        More than the blast radius allows is told here, and refused there.
+        """
+        ...
+
+    def tidy_groups(self, collection: str, query: NearQuery) -> Future[NearGroups]:
+        """Groups of near states, by their vectors alone."""
+        ...
+
+    def tidy_clusters(
+        self, collection: str, agent_id: str, group: Sequence[int]
+    ) -> Future[list[NearCluster]]:
+        """What the texts make of one of those groups: some clusters, or none."""
+        ...
+
+    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
+        """Counts a turn, and begins to tidy where one is due. No operation."""
         ...
 
     def preview_calibration(
@@ -264,6 +292,7 @@ class Engine(Protocol):
         client_vector_dimension: int,
         retention: RetentionPolicy = NO_RETENTION,
         blast: BlastPolicy = STANDARD_BLAST,
+        tidy: TidyPolicy = STANDARD_TIDY,
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Makes an empty collection; answers it, the operation id and `replayed`."""
         ...

@@ -18,6 +18,7 @@ from totonoe_core.guard.policy import (
     GuardPolicy,
     Preset,
     RetentionPolicy,
+    TidyPolicy,
     Tokenizer,
 )
 
@@ -30,6 +31,12 @@ _THRESHOLDS = {
 }
 _GUARD_NUMBERS = {"similar_above": (-1.0, 1.0), "link_distance_below": (0.0, 2.0)}
 _BLAST = {"rows_min": (0, limits.MEMORIES_PER_COLLECTION_MAX), "percent": (0.0, 100.0)}
+_TIDY = {
+    "first_turn": (1, 1_000_000),
+    "every_turns": (1, 1_000_000),
+    "closes_max": (1, limits.TIDY_CLOSES_MAX),
+    "read_max": (1, limits.TIDY_READ_MAX),
+}
 _RETENTION = {"purge_forgotten_days": (0.0, 36500.0)}
 _DECAY = {"rate_per_day": (0.0, 1.0), "min_interval_days": (0.0, 36500.0), "floor": (0.0, 1.0)}
 _DECAY_RATES = [name for name in DecayPolicy.__dataclass_fields__ if name not in _DECAY]
@@ -56,6 +63,8 @@ def check(info: CollectionInfo) -> None:
         validate.number(getattr(info.retention, name), f"retention.{name}", low, high)
     for name, (low, high) in _BLAST.items():
         validate.number(getattr(info.blast, name), f"blast.{name}", low, high)
+    for name, (low, high) in _TIDY.items():
+        validate.number(getattr(info.tidy, name), f"tidy.{name}", low, high)
 
 
 def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> CollectionInfo:
@@ -79,6 +88,9 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
             value = getattr(BlastPolicy(), name) if value is None else value
             value = int(value) if name == "rows_min" else value
             info = replace(info, blast=replace(info.blast, **{name: value}))
+        elif part == "tidy" and name in TidyPolicy.__dataclass_fields__:
+            value = getattr(TidyPolicy(), name) if value is None else value
+            info = replace(info, tidy=replace(info.tidy, **{name: value}))
         else:
             raise InvalidArgument(
                 "BAD_UPDATE_MASK",
@@ -86,7 +98,7 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
                 got=path,
                 allowed=(
                     "description, guard.FIELD, diversity.FIELD, decay.FIELD, retention.FIELD,"
-                    " blast.FIELD"
+                    " blast.FIELD, tidy.FIELD"
                 ),
             )
     check(info)

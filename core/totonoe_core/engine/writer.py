@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Command, Purge, Purged, asked, kind_of
+from totonoe_core.commands import (
+    Applied,
+    Command,
+    Purge,
+    Purged,
+    asked,
+    kind_of,
+    reason_of,
+)
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -364,13 +372,12 @@ class Writer:
                 revision = operation.revision if operation.touched else state.revision
                 answer = Applied(operation_id, revision, results)
                 if operation.touched:
-                    reasons = (getattr(one, "reason", "") for one in job.commands)
                     state.file.put_operation(
                         operation.revision,
                         operation_id,
                         job.agent_id,
                         kind_of(job.commands[0]),
-                        next(filter(None, reasons), ""),
+                        reason_of(job.commands),
                         operation.touched,
                         operation.now_us,
                         operation.undoes,

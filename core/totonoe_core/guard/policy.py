@@ -157,7 +157,31 @@ class BlastPolicy:
     percent: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class TidyPolicy:
+    """When a collection is tidied by itself, and how much of it at once (document 004).
+
+    Attributes
+    ----------
+    enabled : bool
+        Tidy after turns.
+    first_turn, every_turns : int
+        The first turn after which a run begins, and turns between runs from then on.
+    closes_max : int
+        Memories that one run closes at most.
+    read_max : int
+        States that one run reads at most; the next goes on behind them.
+    """
+
+    enabled: bool = False
+    first_turn: int = 10
+    every_turns: int = 200
+    closes_max: int = 200
+    read_max: int = 5000
+
+
 NO_RETENTION = RetentionPolicy()
+STANDARD_TIDY = TidyPolicy()
 STANDARD_BLAST = BlastPolicy()
 
 

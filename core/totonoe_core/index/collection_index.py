@@ -26,7 +26,7 @@ from totonoe_core.index.lexical import InvertedIndex, label_terms
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.slot_map import SlotById, SlotByRow, SlotMap
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Fields, Memory, Status, TypedKey
+from totonoe_core.records import Fields, Memory, Status, TypedKey, said_payload
 from totonoe_core.text.normalize import canonical_hash, fold_space
 from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
 
@@ -41,9 +41,10 @@ def text_hash(content_hash: bytes) -> int:
 
 def payload_hash(fields: Fields) -> int:
     """64-bit hash of a payload and typed key, which make equal texts different; 0 for neither."""
-    if not fields.payload and fields.key is None:
+    payload = said_payload(fields.payload)
+    if not payload and fields.key is None:
         return 0
-    return _hash64(plain.dumps(fields.payload) + ("" if fields.key is None else _key(fields.key)))
+    return _hash64(plain.dumps(payload) + ("" if fields.key is None else _key(fields.key)))
 
 
 def key_hash(key: TypedKey | None) -> int:

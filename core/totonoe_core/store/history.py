@@ -76,6 +76,13 @@ class History:
         """Operations before a revision, newest first."""
         return list(self._operations("revision < ?", (revision,), "DESC", limit))
 
+    def operations_of(self, kinds: Sequence[str], since_us: int) -> list[OperationRow]:
+        """Operations of some kinds from a time on, oldest first."""
+        first = self.revision_at(since_us - 1) + 1
+        marks = ",".join("?" * len(kinds))
+        where = f"revision >= ? AND kind IN ({marks})"
+        return list(self._operations(where, (first, *kinds), "ASC", -1))
+
     def _operations(
         self, where: str, values: Sequence[object], order: str, limit: int
     ) -> Iterator[OperationRow]:

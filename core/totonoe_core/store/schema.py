@@ -8,8 +8,8 @@ once, never twice. Rows and images hold the revision that wrote them, so that ea
 its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with;
 `dismissal` the pairs (a < b) that somebody said are no duplicates, with the hashes of the texts
 that this was said of. `reply` keeps answers for replay, `access` what Recall counts (no
-operation), `setting` the collection's own row. Of a purged memory the row stays, empty: neither
-its id nor its number is used again.
+operation), `setting` the collection's own row and the bookkeeping of tidying (no operation). Of a
+purged memory the row stays, empty: neither its id nor its number is used again.
 
 What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
 

@@ -1,0 +1,189 @@
+"""Near states in clusters, for a plan: by their vectors first, then by what their rows say.
+
+In the readers' pool. Nothing is changed, and no lock is held.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import limits
+from totonoe_core.engine import paging
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.tidying import tidied_now, window
+from totonoe_core.guard import verdict
+from totonoe_core.guard.calibration import weights_for
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import View
+from totonoe_core.index.collection_index import payload_hash
+from totonoe_core.joins.cosine import cosine_pairs
+from totonoe_core.joins.grouping import complete_link
+from totonoe_core.keeping import protected, rank
+from totonoe_core.kernels.cosine import similarity64
+from totonoe_core.queries import NearCluster, NearGroups, NearPair, NearQuery
+from totonoe_core.records import ANY_TIME, Memory, Status, TimeRange, Verdict
+from totonoe_core.store.reader import Rows
+
+_DAY_US = 86_400_000_000
+_APART = frozenset({Verdict.UPDATE, Verdict.CONTRADICTION})
+"""What says one of these of the other is not the same in other words."""
+
+
+def groups(
+    state: CollectionState, query: NearQuery, now_us: int, stop: threading.Event
+) -> NearGroups:
+    """Groups of near states of one state kind, public or the caller's own, by their vectors.
+
+    Pairs have at least one state of the window that is read; TIDY_PAIRS_MAX of them, the nearest,
+    are grouped.
+    """
+    asked = ("tidy", f"{query.distance_below!r}")
+    given = paging.position(query.page_token, (int,), *asked)
+    index, revision = state.index, state.published.revision
+    view = index.view()
+    mask = masks.of_status(view, (Status.ACTIVE,))
+    mask &= masks.readable(view, index.arrays.agents.find(query.agent_id))
+    mask &= tidied_now(now_us)(view.column)
+    slots = np.flatnonzero(mask)
+    rows = view.take("row", slots)
+    after = 0 if given is None else cast(int, given[0])
+    within, last = window(rows, after, state.published.tidy.read_max)
+    # Kinds, and private beside public, never mix: each is joined by itself.
+    said = view.take("state_kind", slots).astype(np.int64) * 2 + view.take("private", slots)
+    pairs: list[tuple[float, int, int]] = []
+    for one in np.unique(said).tolist():
+        mine = said == one
+        changed = slots[mine & within].tolist()
+        for found in cosine_pairs(
+            view, slots[mine], query.distance_below, changed=changed, stop=stop
+        ):
+            pairs += zip(found.distance.tolist(), found.a.tolist(), found.b.tolist(), strict=True)
+            if len(pairs) > 2 * limits.TIDY_PAIRS_MAX:
+                pairs = sorted(pairs)[: limits.TIDY_PAIRS_MAX]
+    pairs = sorted(pairs)[: limits.TIDY_PAIRS_MAX]
+    grouped = _grouped(view, pairs)
+    row_of = dict(zip(slots.tolist(), rows.tolist(), strict=True))
+    told = grouped[: query.clusters_max]
+    return NearGroups(
+        revision=revision,
+        groups=tuple(tuple(row_of[slot] for slot in group) for group in told),
+        read_count=int(np.count_nonzero(within)),
+        left_out_count=len(grouped) - len(told),
+        next_page_token=paging.token((last,), *asked) if last else "",
+    )
+
+
+def _grouped(view: View, pairs: Sequence[tuple[float, int, int]]) -> list[tuple[int, ...]]:
+    """Groups in which any two are a pair, the nearest first, none larger than a cluster may be."""
+    members = np.array(sorted({slot for _, *both in pairs for slot in both}), np.int64)
+    if not len(members):
+        return []
+    # As `keeping.rank`, by columns; of what is equal in all of them the older row comes first.
+    keys = (
+        view.take("row", members),
+        -view.take("created", members),
+        -view.take("access_count", members),
+        -view.take("confidence", members),
+    )
+    order = members[np.lexsort(keys)].tolist()
+    found = complete_link([(a, b) for _, a, b in pairs], order)
+    most = limits.TIDY_CLUSTER_MEMORIES_MAX
+    # What is over the bound is a cluster of its own.
+    parts = [group[at : at + most] for group in found for at in range(0, len(group), most)]
+    parts = [part for part in parts if len(part) > 1]
+    nearest: dict[int, float] = {}
+    for distance, a, b in pairs:
+        for slot in (a, b):
+            nearest.setdefault(slot, distance)
+    place = {slot: at for at, slot in enumerate(order)}
+    return sorted(parts, key=lambda part: (min(nearest[slot] for slot in part), place[part[0]]))
+
+
+def clusters(
+    state: CollectionState, rows: Rows, agent_id: str, group: Sequence[int]
+) -> list[NearCluster]:
+    """What their texts make of a group of rows: one cluster, several, or none.
+
+    States of which one updates or contradicts the other are parted.
+    """
+    found = [
+        memory
+        for memory in rows.memories(group).values()
+        # It may have changed since the group was made.
+        if memory.status is Status.ACTIVE
+        and (not memory.fields.private or memory.agent_id == agent_id)
+    ]
+    members = sorted(state.shown(rows, found, agent_id), key=rank)
+    pairs = {
+        (one.row, other.row): _pair(state, one, other)
+        for one, other in itertools.combinations(members, 2)
+    }
+    together = [key for key, pair in pairs.items() if pair.verdict not in _APART]
+    by_row = {memory.row: memory for memory in members}
+    return [
+        _cluster([by_row[row] for row in part], pairs)
+        for part in complete_link(together, [memory.row for memory in members])
+    ]
+
+
+def _cluster(members: Sequence[Memory], pairs: dict[tuple[int, int], NearPair]) -> NearCluster:
+    own = [pairs[one.row, other.row] for one, other in itertools.combinations(members, 2)]
+    return NearCluster(
+        state_kind=members[0].fields.state_kind,
+        members=tuple(members),
+        protected=frozenset(one.id for one in members if protected(one.fields)),
+        pairs=tuple(sorted(own, key=lambda pair: (pair.distance, pair.a_id, pair.b_id))),
+    )
+
+
+def _pair(state: CollectionState, one: Memory, other: Memory) -> NearPair:
+    cosine = float(similarity64(_vector(one), _vector(other)))
+    info = state.published
+    weights = weights_for(info.calibration, info.model)
+    judged = verdict.judged(one.content, other.content, cosine, weights).verdict
+    own, its = one.fields, other.fields
+    if judged is Verdict.DUPLICATE and payload_hash(own) != payload_hash(its):
+        judged = Verdict.UPDATE  # as the guard: with another payload, or under another key
+    return NearPair(
+        a_id=one.id,
+        b_id=other.id,
+        distance=max(0.0, 1.0 - cosine),
+        verdict=judged,
+        valid_together=_share_a_moment(
+            TimeRange(own.valid_from_us, own.valid_to_us),
+            TimeRange(its.valid_from_us, its.valid_to_us),
+        ),
+        about_gap_days=_about_gap_days(own.about_time, its.about_time),
+        same_thread=bool(own.thread_id) and own.thread_id == its.thread_id,
+        shared_entities=tuple(name for name in own.entities if name in set(its.entities)),
+    )
+
+
+def _about_gap_days(one: TimeRange, other: TimeRange) -> float | None:
+    """Days between two times; `None` where one is no time."""
+    if ANY_TIME in (one, other):
+        return None
+    gaps_us = [
+        second.from_us - first.to_us
+        for first, second in ((one, other), (other, one))
+        if first.to_us is not None and second.from_us is not None
+    ]
+    return max([0, *gaps_us]) / _DAY_US
+
+
+def _share_a_moment(one: TimeRange, other: TimeRange) -> bool:
+    """Ends do not belong to a range."""
+    return all(
+        first.to_us is None or second.from_us is None or second.from_us < first.to_us
+        for first, second in ((one, other), (other, one))
+    )
+
+
+def _vector(memory: Memory) -> NDArray[np.float32]:
+    return np.frombuffer(memory.vector, np.float32)

@@ -1,0 +1,243 @@
+"""Tidy on a collection: exact doubles are closed, turns are counted. On its writer thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core import blast, plain, tidy
+from totonoe_core.blast import Blast
+from totonoe_core.engine.ledger import Ledger, Operation
+from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
+from totonoe_core.index.masks import Mask
+from totonoe_core.index.selection import Columns, Condition, Selection, equal, readable
+from totonoe_core.records import Fields, Kind, Memory, StateKind, Status
+from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.reader import Rows
+from totonoe_core.tidy import ClosedDoubles, Doubles, Tidied, Tidy, TidyState
+
+_SETTING = "tidy"
+_KIND_OF = {code: kind for kind, code in STATE_KINDS.items()}
+
+
+# -- What is kept between runs
+
+
+def state_of(rows: Rows) -> TidyState:
+    """What the collection keeps of tidying."""
+    text = rows.setting(_SETTING)
+    return TidyState() if text is None else plain.loads(TidyState, text)
+
+
+def keep_state(file: CollectionFile, state: TidyState) -> None:
+    """Writes it, within a transaction. No operation, and no before image: it is bookkeeping."""
+    file.put_setting(_SETTING, plain.dumps(state), revision=0, before=None)
+
+
+# -- Which states
+
+
+def tidied_now(now_us: int) -> Condition:
+    """States that are valid now, but for long moods, which are grown and never tidied."""
+    state, long_mood = KINDS[Kind.STATE], STATE_KINDS[StateKind.LONG_MOOD]
+
+    def condition(columns: Columns) -> Mask:
+        begin, end = columns("valid_from"), columns("valid_to")
+        mask: Mask = (columns("kind") == state) & (columns("state_kind") != long_mood)
+        mask &= (begin == NO_TIME) | (begin < now_us)
+        mask &= (end == NO_TIME) | (end > now_us)
+        return mask
+
+    return condition
+
+
+def window(rows: NDArray[np.int64], after: int, read_max: int) -> tuple[NDArray[np.bool_], int]:
+    """Which of some rows are the first after one, and where to go on: 0 from the beginning."""
+    behind = np.sort(rows[rows > after])
+    if len(behind) <= read_max:
+        return rows > after, 0
+    last = int(behind[read_max - 1])
+    return (rows > after) & (rows <= last), last
+
+
+def counted(codes: Iterable[int]) -> tuple[tuple[StateKind, int], ...]:
+    """How many of each state kind, by their codes."""
+    counts = Counter(_KIND_OF[code] for code in codes)
+    return tuple((kind, counts[kind]) for kind in StateKind if counts[kind])
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a run found: groups to close, figures, and where the next begins."""
+
+    doubles: list[Doubles]
+    read_counts: tuple[tuple[StateKind, int], ...]
+    more: bool
+    cursor: int
+    blast: Blast
+
+
+class Tidying:
+    """Carries out Tidy on one collection."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def preview(self, command: Tidy, now_us: int) -> Tidied:
+        """What a Tidy would close, also if that is more than it may."""
+        return self._answer(self._found(command, now_us))
+
+    def tidy(self, operation: Operation, command: Tidy) -> Tidied:
+        """Closes exact doubles.
+
+        Raises `Quota` (BLAST_RADIUS); a run of the daemon's own answers `over` instead, so that
+        it counts as carried out.
+        """
+        found = self._found(command, operation.now_us)
+        if not command.turn:
+            blast.refuse_over(found.blast)
+        clusters = []
+        if not found.blast.over:
+            clusters = [
+                self._close(operation, one, f"{operation.revision}-{number}")
+                for number, one in enumerate(found.doubles, 1)
+            ]
+        answer = self._answer(found)
+        file = self._ledger.file
+        state = state_of(file.rows)
+        keep_state(
+            file,
+            replace(
+                state,
+                due=0 if command.turn else state.due,
+                # What was not closed is read again.
+                cursor=state.cursor if found.blast.over or found.more else found.cursor,
+                runs=state.runs + 1,
+                closed=state.closed + sum(len(one.closed_ids) for one in clusters),
+                last_us=operation.now_us,
+                over=found.blast.over,
+            ),
+        )
+        return replace(answer, clusters=tuple(clusters))
+
+    def _close(self, operation: Operation, found: Doubles, cluster_id: str) -> ClosedDoubles:
+        ledger = self._ledger
+        # The one that stays is touched too: an Undo takes both, and what repeats it comes back.
+        fields = found.kept.fields
+        fields = replace(fields, payload=tidy.noted(fields.payload, cluster=cluster_id))
+        ledger.replace(operation, found.kept, replace(found.kept, fields=fields))
+        for one in found.closed:
+            payload = tidy.noted(one.fields.payload, cluster=cluster_id)
+            # All of them are valid now.
+            ended = replace(one.fields, payload=payload, valid_to_us=operation.now_us)
+            close(ledger, operation, one, ended)
+        return _closed(found, cluster_id)
+
+    def _found(self, command: Tidy, now_us: int) -> _Found:
+        """What there is to close.
+
+        The columns nominate; of what they name the rows decide. States before the window are
+        looked at only as doubles of those in it.
+        """
+        index, policy = self._ledger.index, self._ledger.state.info.tidy
+        arrays, view = index.arrays, index.arrays.writer_view()
+        seen = (
+            equal("private", 0) if command.turn else readable(arrays.agents.find(command.agent_id))
+        )
+        wanted = Selection(view, seen, tidied_now(now_us), pending=arrays.pending_status)
+        slots = np.flatnonzero(wanted.all())
+        rows, kinds = view.take("row", slots), view.take("state_kind", slots)
+        before = state_of(self._ledger.rows)
+        within, cursor = window(rows, before.cursor, policy.read_max)
+        said = np.stack(
+            [
+                view.take("text_hash", slots),
+                view.take("payload_hash", slots),
+                kinds.astype(np.uint64) * 2 + view.take("private", slots).astype(np.uint64),
+            ],
+            axis=1,
+        )
+        found, more = self._doubles(rows, said, within, policy.closes_max, policy.read_max)
+        closing = sum(len(one.closed) for one in found)
+        today = taken_today(self._ledger.rows, now_us)
+        may = blast.check(closing, arrays.live_count, today, self._ledger.state.info.blast)
+        return _Found(found, counted(kinds[within].tolist()), more, cursor, may)
+
+    def _doubles(
+        self,
+        rows: NDArray[np.int64],
+        said: NDArray[np.uint64],
+        within: NDArray[np.bool_],
+        closes_max: int,
+        read_max: int,
+    ) -> tuple[list[Doubles], bool]:
+        """Exact doubles among rows with equal hashes, and whether there are more of them."""
+        slots = _shared(said[:, 0])
+        if len(slots):
+            # Only then in full: nearly every text is alone, and rows are dear to sort.
+            _, group, sizes = np.unique(
+                said[slots], axis=0, return_inverse=True, return_counts=True
+            )
+            group = group.reshape(-1)
+            touched = np.zeros(len(sizes), np.bool_)
+            touched[group[within[slots]]] = True
+            chosen = (sizes[group] > 1) & touched[group]
+            # Groups together, each by row number.
+            order = np.lexsort((rows[slots[chosen]], group[chosen]))
+            slots = slots[chosen][order]
+        read = rows[slots[:read_max]].tolist()
+        found = tidy.doubles(self._ledger.rows.memories(read).values())
+        kept = tidy.cut(found, closes_max)
+        left = sum(len(one.closed) for one in found) - sum(len(one.closed) for one in kept)
+        # Of doubles that all are protected there is nothing more to come.
+        return kept, bool(kept) and (left > 0 or len(slots) > read_max)
+
+    def _answer(self, found: _Found) -> Tidied:
+        closing = [one.fields.state_kind for each in found.doubles for one in each.closed]
+        return Tidied(
+            clusters=tuple(_closed(one, "") for one in found.doubles),
+            read_counts=found.read_counts,
+            closed_counts=counted(STATE_KINDS[kind] for kind in closing),
+            complete=not found.cursor,
+            more=found.more,
+            over=found.blast.over,
+            allowed=found.blast.allowed,
+            today=found.blast.today,
+        )
+
+
+def _shared(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where a hash stands that is there more than once."""
+    _, group, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
+    return np.flatnonzero(sizes[group] > 1)
+
+
+def _closed(found: Doubles, cluster_id: str) -> ClosedDoubles:
+    closed, protected = (tuple(one.id for one in some) for some in (found.closed, found.protected))
+    return ClosedDoubles(found.kept.id, closed, protected, cluster_id)
+
+
+def close(ledger: Ledger, operation: Operation, before: Memory, fields: Fields) -> Memory:
+    """Closes a memory, with the fields that say until when it was valid."""
+    after = replace(before, status=Status.CLOSED, fields=fields)
+    # A column holds that time: it takes a new slot.
+    return ledger.replace(operation, before, after, ledger.features_of(after))
+
+
+def taken_today(rows: Rows, now_us: int) -> int:
+    """Memories that operations by rule took in the 24 hours before, but for those taken back."""
+    history = rows.history
+    done = history.operations_of(blast.OPERATION_KINDS, now_us - blast.DAY_US)
+    undone = history.undone_by([one.revision for one in done])
+    count = 0
+    for one in done:
+        if one.revision not in undone:
+            before = history.memory_images(one.revision)
+            live = [row for row, memory in before.items() if memory.status is Status.ACTIVE]
+            after = history.memories_after(one.revision, live)
+            count += sum(memory.status is not Status.ACTIVE for memory in after.values())
+    return count

@@ -1,0 +1,226 @@
+"""Tidying (document 004): when, which of exact doubles stays, what a plan says. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from totonoe_core import plain
+from totonoe_core.guard.policy import TidyPolicy
+from totonoe_core.keeping import protected
+from totonoe_core.records import TIDY_KEY, Memory, StateKind, said_payload
+
+
+class TidyOp(StrEnum):
+    """What a plan does with a state."""
+
+    UPSERT = "upsert"
+    CLOSE = "close"
+    MARK_DONE = "mark_done"
+
+
+@dataclass(frozen=True, slots=True)
+class TidyUpdate:
+    """One update of a plan. `None`, empty and 0: not said. Times are UTC microseconds.
+
+    `vector` is float32 little-endian bytes, where clients bring them; it is not in the JSON form.
+    """
+
+    op: TidyOp
+    state_id: str = ""
+    kind: StateKind = StateKind.NONE
+    body_text: str = ""
+    payload: dict[str, Any] = field(default_factory=dict)
+    confidence: float | None = None
+    salience: float | None = None
+    valid_from_us: int | None = None
+    valid_to_us: int | None = None
+    last_confirmed_us: int | None = None
+    reason: str = ""
+    evidence_ids: tuple[str, ...] = ()
+    expected_revision: int = 0
+    vector: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Tidy:
+    """Close exact doubles of states. `turn`: the daemon's own run after it; 0: asked for."""
+
+    agent_id: str
+    reason: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTidyPlan:
+    """Check a plan as a whole, and close what it closes.
+
+    `updates` has (place, update). The command of an upsert follows in the same operation
+    (`tidy_plan.commands`).
+    """
+
+    agent_id: str
+    updates: tuple[tuple[int, TidyUpdate], ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TidyUpsert:
+    """Carry out one upsert of a plan, which stands in front of it in the operation."""
+
+    agent_id: str
+    update: TidyUpdate
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedDoubles:
+    """Exact doubles of which one stays. `cluster_id` is empty where nothing was changed."""
+
+    kept_id: str
+    closed_ids: tuple[str, ...]
+    protected_ids: tuple[str, ...] = ()
+    cluster_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Answer to `Tidy`.
+
+    Attributes
+    ----------
+    clusters : tuple of ClosedDoubles
+        By the one that stays, the highest confidence first.
+    read_counts, closed_counts : tuple of (StateKind, int)
+        States that were read, and that were (or would be) closed.
+    complete : bool
+        All states to the end of the collection were read.
+    more : bool
+        There are more doubles than one run closes.
+    over : bool
+        More than the blast radius allows: nothing was changed.
+    allowed, today : int
+        Memories that may go by rule on one day, and that went in the last 24 hours.
+    """
+
+    clusters: tuple[ClosedDoubles, ...]
+    read_counts: tuple[tuple[StateKind, int], ...]
+    closed_counts: tuple[tuple[StateKind, int], ...]
+    complete: bool
+    more: bool
+    over: bool
+    allowed: int
+    today: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanApplied:
+    """Answer to `ApplyTidyPlan`: ids that it closed, by place; the places of its upserts.
+
+    What became of an upsert is the result of its own command, in the order of `upserts`.
+    """
+
+    closed: tuple[tuple[int, str], ...] = ()
+    done: tuple[tuple[int, str], ...] = ()
+    upserts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TidyState:
+    """What a collection keeps of tidying between runs, and over a restart.
+
+    Attributes
+    ----------
+    turns : int
+        Recorded so far.
+    due : int
+        Turn whose run has not been carried out yet, or 0.
+    cursor : int
+        Row number of the last state that was read; the next run goes on behind it.
+    runs, closed : int
+        Runs that were carried out, and what they closed.
+    last_us : int or None
+        When the last one was.
+    over : bool
+        That one, begun by a turn, was more than the blast radius allows.
+    """
+
+    turns: int = 0
+    due: int = 0
+    cursor: int = 0
+    runs: int = 0
+    closed: int = 0
+    last_us: int | None = None
+    over: bool = False
+
+
+NEVER_TIDIED = TidyState()
+
+
+def begins(turn: int, policy: TidyPolicy) -> bool:
+    """Whether a run is due after a turn: 10, 210, 410 ... by default."""
+    since_first = turn - policy.first_turn
+    return policy.enabled and since_first >= 0 and since_first % policy.every_turns == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Doubles:
+    """States that say exactly the same: the one that stays, and what becomes of the others."""
+
+    kept: Memory
+    closed: tuple[Memory, ...]
+    protected: tuple[Memory, ...]
+
+
+def doubles(memories: Iterable[Memory]) -> list[Doubles]:
+    """Groups of exact doubles with at least one that may be closed.
+
+    Equal are state kind, text, payload (but for the reserved key), typed key and whether it is
+    private. Of each group stays the highest confidence, then the newest, then the smallest id;
+    the answer is the same for every order of `memories`.
+    """
+    groups: dict[tuple[object, ...], list[Memory]] = {}
+    for memory in memories:
+        groups.setdefault(_said(memory), []).append(memory)
+    found = []
+    for group in groups.values():
+        kept, *others = sorted(group, key=_rank)
+        closed = tuple(one for one in others if not protected(one.fields))
+        if closed:
+            rest = tuple(one for one in others if protected(one.fields))
+            found.append(Doubles(kept, closed, rest))
+    return sorted(found, key=lambda one: _rank(one.kept))
+
+
+def cut(found: Sequence[Doubles], closes_max: int) -> list[Doubles]:
+    """The first of them, with at most so many to be closed."""
+    kept = []
+    for one in found:
+        closed = one.closed[:closes_max]
+        if not closed:
+            break
+        kept.append(Doubles(one.kept, closed, one.protected))
+        closes_max -= len(closed)
+    return kept
+
+
+def noted(payload: dict[str, Any], **notes: str) -> dict[str, Any]:
+    """A payload with these notes in place of earlier ones under the reserved key."""
+    return payload | {TIDY_KEY: {key: note for key, note in notes.items() if note}}
+
+
+def reason(what: str, why: str) -> str:
+    """The reason of an operation, which names tidy (document 004)."""
+    return f"{what}: {why}" if why else what
+
+
+def _said(memory: Memory) -> tuple[object, ...]:
+    fields = memory.fields
+    payload = plain.dumps(said_payload(fields.payload))
+    return fields.state_kind, fields.private, memory.content, payload, fields.key
+
+
+def _rank(memory: Memory) -> tuple[float, int, str]:
+    """Document 004 names no accesses, unlike 002 (`keeping.rank`)."""
+    return -memory.fields.confidence, -memory.created_us, memory.id
