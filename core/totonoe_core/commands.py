@@ -218,6 +218,15 @@ class Calibrate:
     fitted: Fitted | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayEvents:
+    """Use up the oldest Recall events: what was recalled together is linked."""
+
+    agent_id: str
+    max_events: int
+    reason: str = "consolidate: recalled together"
+
+
 Command = (
     Remember
     | Update
@@ -233,9 +242,11 @@ Command = (
     | Undismiss
     | ChangeSettings
     | Calibrate
+    | ReplayEvents
 )
 
 _KINDS = {
+    "ReplayEvents": "Consolidate",
     "LinkMemories": "Link",
     "UnlinkMemories": "Unlink",
     "ChangeSettings": "UpdateCollection",
@@ -439,6 +450,16 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsReplayed:
+    """Answer to `ReplayEvents`: counts of document 000, of what the caller may see."""
+
+    replay_events: int = 0
+    coactivation_updates: int = 0
+    link_updates: int = 0
+    refreshed_memories: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """Settings of one collection."""
 
@@ -470,6 +491,7 @@ Result = (
     | Undismissed
     | SettingsChanged
     | Calibrated
+    | EventsReplayed
 )
 
 

@@ -28,6 +28,7 @@ from totonoe_core.commands import (
     Merge,
     Purge,
     Remember,
+    ReplayEvents,
     Undismiss,
     Undo,
     UnlinkMemories,
@@ -342,6 +343,8 @@ def command(value: Command, now_us: int) -> None:
             number(value.expected_revision, "expected_revision", 0, 2**62)
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
+        case ReplayEvents():
+            number(value.max_events, "max_replay_events", 1, limits.REPLAY_EVENTS_MAX)
 
 
 def neighbors(value: NeighborsQuery) -> None:

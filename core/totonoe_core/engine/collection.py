@@ -56,6 +56,7 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
+from totonoe_core.records import GuardReport, RecallEvent
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.why_not import WhyNot
 
@@ -376,17 +377,18 @@ class Collection:
                     self._state, rows, graph, query, vector, degraded, self._clock()
                 )
             if query.touch and found.hits:
-                self._touch([hit.memory.row for hit in found.hits])
+                self._touch(query.agent_id, [hit.memory.row for hit in found.hits])
             self._consider_indexing(self._state)
             return found
 
         return submit(self._searchers, work)
 
-    def _touch(self, rows: Sequence[int]) -> None:
-        index = self._state.index
+    def _touch(self, agent_id: str, rows: Sequence[int]) -> None:
+        index, now_us = self._state.index, self._clock()
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
-        index.touch(np.array(slots, np.int64), self._clock())
-        self._writer.touch(rows)
+        index.touch(np.array(slots, np.int64), now_us)
+        hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
+        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""

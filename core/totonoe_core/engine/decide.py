@@ -25,6 +25,7 @@ from totonoe_core.commands import (
     Merge,
     Purge,
     Remember,
+    ReplayEvents,
     Result,
     SettingsChanged,
     Undismiss,
@@ -32,7 +33,7 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
-from totonoe_core.engine import dismissing, episodes, linking
+from totonoe_core.engine import dismissing, episodes, linking, replaying
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
@@ -109,6 +110,8 @@ class Decider:
                 return self._change_settings(operation, command)
             case Calibrate():
                 return self._calibrate(operation, command)
+            case ReplayEvents():
+                return replaying.replay(self._ledger, operation, command)
 
     # -- Settings
 

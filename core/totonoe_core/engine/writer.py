@@ -13,6 +13,8 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -24,7 +26,15 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
+from totonoe_core.commands import (
+    Applied,
+    Calibrate,
+    Command,
+    Purge,
+    Purged,
+    ReplayEvents,
+    kind_of,
+)
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -35,6 +45,7 @@ from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.records import RecallEvent
 from totonoe_core.store.collection_file import Touched
 
 Vector = NDArray[np.float32]
@@ -108,6 +119,11 @@ class Writer:
         self._maintain = maintain
         self._published = published
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
+        self._touches: dict[int, None] = {}
+        self._events: deque[RecallEvent] = deque(maxlen=limits.RECALL_EVENTS_KEPT_MAX)
+        self._touch_lock = threading.Lock()
+        self._next_flush_s = 0.0
+        self._next_upkeep_us = 0
         self._closing = threading.Event()
         # Between looking at `_closing` and queueing, the thread must not end.
         self._gate = threading.Lock()
@@ -155,6 +171,14 @@ class Writer:
         """Notes recalled rows; their figures are written within seconds."""
         self._upkeep.touch(rows)
 
+    def touch(self, rows: Sequence[int], event: RecallEvent | None = None) -> None:
+        """Notes recalled rows, and the Recall; both are written within seconds."""
+        with self._touch_lock:
+            if len(self._touches) < limits.PENDING_TOUCHES_MAX:
+                self._touches.update(dict.fromkeys(rows))
+            if event is not None:
+                self._events.append(event)
+
     def close(self, timeout_s: float) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
         with self._gate:
@@ -197,6 +221,9 @@ class Writer:
             if isinstance(item, Call) and item.future.set_running_or_notify_cancel():
                 settle(item.future, item.work)
         if groups:
+            if any(_replays(group) for group in groups):
+                # What was recalled a moment ago counts too.
+                self._flush_touches()
             self._batch(groups)
         self._upkeep.run()
 
@@ -409,6 +436,77 @@ class Writer:
                 futures = [] if item is None else [item.future]
             for future in futures:
                 fail(future, error)
+
+
+    def _upkeep(self) -> None:
+        """Between batches: access figures, upkeep, and replay answers past their time."""
+        # Not with every batch: a flush is a commit of its own, and what is due for maintenance
+        # is found out by looking at every slot.
+        end = self._state.index.arrays.end
+        idle = time.monotonic() >= self._next_flush_s
+        if idle:
+            self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
+            self._flush_touches()
+            if self._state.file.to_clean:
+                self._clean()
+        if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
+            self._maintained_end = end
+            self._maintain(self._state)
+        now_us = self._clock()
+        if now_us < self._next_upkeep_us:
+            return
+        self._next_upkeep_us = now_us + _UPKEEP_EVERY_US
+        before_us = now_us - limits.REPLAY_KEPT_S * 1_000_000
+        try:
+            with self._state.file.transaction():
+                self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
+        except ReadOnly:
+            self.state = "read-only"
+        self._retain(now_us)
+
+    def _retain(self, now_us: int) -> None:
+        """Purges what has been forgotten for longer than the collection keeps it."""
+        state = self._state
+        days = state.info.retention.purge_forgotten_days
+        if not days:
+            return
+        before_us = now_us - int(days * _DAY_US)
+        with state.file.reading():
+            ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
+        if ids:
+            command = Purge("", tuple(ids), "retention", by_retention=True)
+            self._batch([Group([Job("", (command,), [None])])])
+
+    def _flush_touches(self) -> None:
+        with self._touch_lock:
+            rows, self._touches = list(self._touches), {}
+            events = list(self._events)
+            self._events.clear()
+        if not (rows or events):
+            return
+        index = self._state.index
+        view = index.view()
+        figures = []
+        for row in rows:
+            slot = index.slot_by_row.get(row)
+            if slot is not None and slot < view.count:
+                last_us = int(view.value("last_access", slot))
+                figures.append((row, last_us, int(view.value("access_count", slot))))
+        try:
+            with self._state.file.transaction():
+                self._state.file.put_access(figures)
+                if events:
+                    self._state.file.put_recall_events(events, limits.RECALL_EVENTS_KEPT_MAX)
+        except ReadOnly:
+            self.state = "read-only"
+            self.touch(rows)
+            with self._touch_lock:
+                self._events = deque([*events, *self._events], limits.RECALL_EVENTS_KEPT_MAX)
+
+
+def _replays(group: Group) -> bool:
+    """Whether any of its commands uses up Recall events."""
+    return any(isinstance(one, ReplayEvents) for job in group.jobs for one in job.commands)
 
 
 def _size(item: Item) -> int:
