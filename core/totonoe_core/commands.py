@@ -451,12 +451,16 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class EventsReplayed:
-    """Answer to `ReplayEvents`: counts of document 000, of what the caller may see."""
+    """Answer to `ReplayEvents`: counts of document 000, of what the caller may see.
+
+    `revision` is that of the operation, 0 if it changed no link.
+    """
 
     replay_events: int = 0
     coactivation_updates: int = 0
     link_updates: int = 0
     refreshed_memories: int = 0
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

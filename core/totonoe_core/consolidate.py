@@ -5,7 +5,7 @@ memories that were recalled together gain. Pure: no disk, no clock, no threads.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -17,6 +17,12 @@ from totonoe_core import limits
 from totonoe_core.commands import EventsReplayed
 from totonoe_core.joins.grouping import complete_link
 from totonoe_core.records import Judgement, Link, LinkType, Memory, RecallEvent, Verdict
+
+Pair = tuple[int, int]
+_ASKED_AT_ONCE = 256
+DISTANCE_BELOW_MAX = 0.5
+"""Of what a pair may be asked for; from there on nearly everything is one."""
+JACCARD_ABOVE_MIN, JACCARD_ABOVE_MAX = 0.2, 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +97,7 @@ class Consolidated:
     """The end: what was kept, and figures as in document 000.
 
     `revision` is where the run looked, for the next `since_revision`; `replay` is what the first
-    phase did, as operation `operation_id` of revision `operation_revision` (0: nothing to undo).
-    `memory_count` were compared; `pair_count` were found.
+    phase did, as operation `operation_id`. `memory_count` were compared; `pair_count` were found.
     """
 
     revision: int
@@ -101,7 +106,6 @@ class Consolidated:
     pair_count: int
     replay: EventsReplayed
     operation_id: str = ""
-    operation_revision: int = 0
     replayed: bool = False
 
 
@@ -143,28 +147,47 @@ class Nearest:
         return float(self._distance[-1]) if len(self._distance) == self._limit else np.inf
 
     def add(
-        self, a: NDArray[np.int64], b: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> list[tuple[int, int]]:
+        self,
+        a: NDArray[np.int64],
+        b: NDArray[np.int64],
+        distance: NDArray[np.float64],
+        out: Callable[[Sequence[Pair]], Collection[Pair]],
+    ) -> list[Pair]:
         """Adds pairs, each once; returns those of them that are kept now, nearest first.
 
-        Ordered by distance, then the lower id, then the higher one.
+        Ordered by distance, then the lower id, then the higher one. `out` says which of some pairs
+        are no candidates whatever their distance; it is asked about near ones only.
         """
-        near = distance <= self.bound
-        if not near.any():
+        near = np.flatnonzero(distance <= self.bound)
+        if not len(near):
             return []
-        a, b, distance = a[near], b[near], distance[near]
+        near = near[self._order(a[near], b[near], distance[near])]
+        chosen: list[int] = []
+        step = max(self._limit, _ASKED_AT_ONCE)
+        for begin in range(0, len(near), step):
+            part = near[begin : begin + step].tolist()
+            pairs = list(zip(a[part].tolist(), b[part].tolist(), strict=True))
+            gone = out(pairs)
+            chosen += [at for at, pair in zip(part, pairs, strict=True) if pair not in gone]
+            if len(chosen) >= self._limit:
+                break
         held = len(self._a)
-        self._a, self._b = np.concatenate([self._a, a]), np.concatenate([self._b, b])
-        self._distance = np.concatenate([self._distance, distance])
-        one, other = self._rank[self._a], self._rank[self._b]
-        order = np.lexsort((np.maximum(one, other), np.minimum(one, other), self._distance))
-        order = order[: self._limit]
+        self._a = np.concatenate([self._a, a[chosen]])
+        self._b = np.concatenate([self._b, b[chosen]])
+        self._distance = np.concatenate([self._distance, distance[chosen]])
+        order = self._order(self._a, self._b, self._distance)[: self._limit]
         self._a, self._b = self._a[order], self._b[order]
         self._distance = self._distance[order]
         new = order >= held
         return list(zip(self._a[new].tolist(), self._b[new].tolist(), strict=True))
 
-    def kept(self) -> list[tuple[int, int]]:
+    def _order(
+        self, a: NDArray[np.int64], b: NDArray[np.int64], distance: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        one, other = self._rank[a], self._rank[b]
+        return np.lexsort((np.maximum(one, other), np.minimum(one, other), distance))
+
+    def kept(self) -> list[Pair]:
         """The pairs that are kept, nearest first."""
         return list(zip(self._a.tolist(), self._b.tolist(), strict=True))
 

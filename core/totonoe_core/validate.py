@@ -34,6 +34,12 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
+from totonoe_core.consolidate import (
+    DISTANCE_BELOW_MAX,
+    JACCARD_ABOVE_MAX,
+    JACCARD_ABOVE_MIN,
+    ConsolidateQuery,
+)
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX
 from totonoe_core.queries import Filter, NeighborsQuery, OperationFilter, RecallMode, RecallQuery
@@ -365,6 +371,18 @@ def audit(value: AuditQuery) -> None:
     optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
     number(value.days, "days", 1, limits.AUDIT_DAYS_MAX)
     number(value.confidence_below, "confidence_below", 0.0, 1.0)
+
+
+def consolidate(value: ConsolidateQuery) -> None:
+    """Which pairs a Consolidate looks for."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    number(value.window_hours, "window_hours", 0.0, limits.WINDOW_HOURS_MAX)
+    number(value.distance_below, "distance_below", 0.0, DISTANCE_BELOW_MAX)
+    if value.jaccard_above is not None:
+        number(value.jaccard_above, "jaccard_above", JACCARD_ABOVE_MIN, JACCARD_ABOVE_MAX)
+    number(value.max_merge_candidates, "max_merge_candidates", 0, limits.MERGE_CANDIDATES_MAX)
+    number(value.max_replay_events, "max_replay_events", 0, limits.REPLAY_EVENTS_MAX)
+    number(value.since_revision, "since_revision", 0, 2**62)
 
 
 def operations(value: OperationFilter) -> None:

@@ -40,6 +40,7 @@ from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import calibrating, past, reading
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
+from totonoe_core.engine.consolidating import Consolidating
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.reads import Reads
@@ -103,6 +104,7 @@ class Collection:
         self.waiters = Waiters(searchers, self._state.revision)
         self._readers = ReaderPool(path, READERS)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
+        self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
         self._consider_indexing(self._state)
 
     @property
@@ -118,6 +120,7 @@ class Collection:
     def close(self, timeout_s: float) -> None:
         """Finishes queued writes within the time and closes the file."""
         self.stop()
+        self.consolidating.stop(timeout_s)
         self.waiters.close()
         self._writer.close(timeout_s)
         self.reads.close()
@@ -125,6 +128,7 @@ class Collection:
     def _forget_cached(self) -> None:
         """Empties every cache that may hold words, vectors or opinions of what was purged."""
         forget_cached()
+        self.consolidating.forget()
         for service in (self._embedding, self._judging):
             if service is not None:
                 service.forget_cached()
@@ -417,6 +421,7 @@ class Collection:
 
     def _consider_indexing(self, state: CollectionState) -> None:
         """Brings prefix and graph up to date in the background when there is enough to do."""
+        self.consolidating.drop_old()
         index = state.index
         # The prefix first: a graph takes minutes to build.
         due = [one for one in (index.prefix, index.graph) if one.due()]

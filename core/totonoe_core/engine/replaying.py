@@ -65,6 +65,7 @@ def replay(ledger: Ledger, operation: Operation, command: ReplayEvents) -> Event
         ),
         link_updates=link_count,
         refreshed_memories=sum(map(seen, memories.values())),
+        revision=operation.revision if link_count else 0,
     )
 
 
