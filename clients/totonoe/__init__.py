@@ -45,12 +45,20 @@ if TYPE_CHECKING:
         WhyNot,
     )
     from totonoe.client import Client
+    from totonoe.consolidate_models import (
+        Consolidated,
+        ConsolidateEvent,
+        ConsolidateProgress,
+        MergeCandidate,
+        MergeCluster,
+    )
     from totonoe.drafts import Draft
     from totonoe.enums import (
         Action,
         ChangeType,
         DiversityEffect,
         Finding,
+        KeepReason,
         Kind,
         LinkType,
         Method,
@@ -131,6 +139,9 @@ __all__ = [
     "CollectionPage",
     "CollectionStats",
     "Comparison",
+    "ConsolidateEvent",
+    "ConsolidateProgress",
+    "Consolidated",
     "CurvePoint",
     "DecayPolicy",
     "Dismissed",
@@ -154,6 +165,7 @@ __all__ = [
     "Hit",
     "ItemResult",
     "Judgement",
+    "KeepReason",
     "Kind",
     "LayerReport",
     "Link",
@@ -163,6 +175,8 @@ __all__ = [
     "LostDetail",
     "Memory",
     "MemoryChange",
+    "MergeCandidate",
+    "MergeCluster",
     "Merged",
     "Method",
     "NearPair",
@@ -213,10 +227,13 @@ _ROOMS = {
         "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
     ),
     "client": "Client",
+    "consolidate_models": (
+        "Consolidated ConsolidateEvent ConsolidateProgress MergeCandidate MergeCluster"
+    ),
     "drafts": "Draft",
     "enums": (
-        "Action ChangeType DiversityEffect Finding Kind LinkType Method Preset RecallMode "
-        "StateKind Status Tokenizer UndoConflictKind Verdict WhyNotOutcome"
+        "Action ChangeType DiversityEffect Finding KeepReason Kind LinkType Method Preset "
+        "RecallMode StateKind Status Tokenizer UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

@@ -21,6 +21,7 @@ import grpc.aio
 from totonoe import admin_models, convert, models, status, watching
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.aio_audit import AsyncAuditCalls
+from totonoe.aio_consolidate import AsyncConsolidateCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
 from totonoe.bulk import Sent, Window
@@ -46,7 +47,9 @@ from totonoe.watching import Course
 R = TypeVar("R")
 
 
-class AsyncClient(AsyncAdminCalls, AsyncAuditCalls, AsyncGraphCalls, AsyncHistoryCalls):
+class AsyncClient(
+    AsyncAdminCalls, AsyncAuditCalls, AsyncConsolidateCalls, AsyncGraphCalls, AsyncHistoryCalls
+):
     """A connection to one daemon, made on the first call, for one event loop.
 
     Calls, arguments and errors are those of `totonoe.Client`. A call that is cancelled

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from totonoe.prepared import Prepared
 from totonoe.requests import Requests
+from totonoe.retry import RetryPolicy
 
 R = TypeVar("R")
 
@@ -14,7 +15,10 @@ R = TypeVar("R")
 class Calls(ABC):
     """A group of calls; `Client` adds it to its own."""
 
+    address: str
     _requests: Requests
+    _retry: RetryPolicy
+    _channel: Any
 
     @abstractmethod
     def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:
@@ -24,7 +28,10 @@ class Calls(ABC):
 class AsyncCalls(ABC):
     """A group of calls; `AsyncClient` adds it to its own."""
 
+    address: str
     _requests: Requests
+    _retry: RetryPolicy
+    _channel: Any
 
     @abstractmethod
     async def _run(self, prepared: Prepared[R], timeout_s: float | None) -> R:

@@ -15,6 +15,7 @@ from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
 from totonoe.client_audit import AuditCalls
+from totonoe.client_consolidate import ConsolidateCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
 from totonoe.drafts import (
@@ -37,7 +38,7 @@ from totonoe.watching import Course, Watch
 R = TypeVar("R")
 
 
-class Client(AdminCalls, AuditCalls, GraphCalls, HistoryCalls):
+class Client(AdminCalls, AuditCalls, ConsolidateCalls, GraphCalls, HistoryCalls):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;

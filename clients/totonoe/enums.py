@@ -194,3 +194,14 @@ class WhyNotOutcome(StrEnum):
     BEYOND_K = "beyond_k"
     CROWDED_OUT = "crowded_out"
     UNKNOWN = "unknown"
+
+
+class KeepReason(StrEnum):
+    """Why one of two memories is the one to keep: the first in which they differ."""
+
+    MORE_DETAIL = "more_detail"
+    CONFIDENCE = "confidence"
+    ACCESS_COUNT = "access_count"
+    NEWER = "newer"
+    ID = "id"
+    UNKNOWN = "unknown"

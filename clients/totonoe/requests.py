@@ -28,6 +28,7 @@ from totonoe.prepared import MEMORY_SERVICE as _MEMORY
 from totonoe.prepared import Prepared, new_operation_id
 from totonoe.requests_admin import AdminRequests
 from totonoe.requests_audit import AuditRequests
+from totonoe.requests_consolidate import ConsolidateRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
 from totonoe.v1 import memory_service_pb2 as memory_pb
@@ -54,7 +55,7 @@ def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
     return None if value is None else convert.ACTION.encode(value, field)
 
 
-class Requests(AdminRequests, AuditRequests, HistoryRequests, GraphRequests):
+class Requests(AdminRequests, AuditRequests, ConsolidateRequests, HistoryRequests, GraphRequests):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 
     def remember_item(self, draft: Draft) -> memory_pb.RememberRequest:

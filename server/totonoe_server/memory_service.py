@@ -24,6 +24,7 @@ from totonoe_server.codec_memory import (
     remember_from_wire,
     update_from_wire,
 )
+from totonoe_server.consolidate_service import ConsolidateCalls
 from totonoe_server.graph_service import GraphCalls
 from totonoe_server.history_service import HistoryCalls
 from totonoe_server.pending import answer_of
@@ -33,7 +34,11 @@ LINK_CONFIDENCE_DEFAULT = 0.5
 
 
 class MemoryService(
-    AuditCalls, GraphCalls, HistoryCalls, memory_service_pb2_grpc.MemoryServiceServicer
+    AuditCalls,
+    ConsolidateCalls,
+    GraphCalls,
+    HistoryCalls,
+    memory_service_pb2_grpc.MemoryServiceServicer,
 ):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""
 

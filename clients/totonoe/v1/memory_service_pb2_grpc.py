@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import consolidate_pb2 as totonoe_dot_v1_dot_consolidate__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
 from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
@@ -138,6 +139,11 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/Watch',
                 request_serializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+                _registered_method=True)
+        self.Consolidate = channel.unary_stream(
+                '/totonoe.v1.MemoryService/Consolidate',
+                request_serializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.FromString,
                 _registered_method=True)
         self.CreateEpisode = channel.unary_unary(
                 '/totonoe.v1.MemoryService/CreateEpisode',
@@ -313,6 +319,14 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Consolidate(self, request, context):
+        """First links what was recalled together, as one operation; then looks for pairs of memories that
+        may say the same and streams them as they are found. It merges nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateEpisode(self, request, context):
         """Keeps memories together as something that happened.
         """
@@ -438,6 +452,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Watch,
                     request_deserializer=totonoe_dot_v1_dot_operations__pb2.WatchRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_operations__pb2.WatchResponse.SerializeToString,
+            ),
+            'Consolidate': grpc.unary_stream_rpc_method_handler(
+                    servicer.Consolidate,
+                    request_deserializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.SerializeToString,
             ),
             'CreateEpisode': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateEpisode,
@@ -980,6 +999,33 @@ class MemoryService:
             '/totonoe.v1.MemoryService/Watch',
             totonoe_dot_v1_dot_operations__pb2.WatchRequest.SerializeToString,
             totonoe_dot_v1_dot_operations__pb2.WatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Consolidate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Consolidate',
+            totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.SerializeToString,
+            totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.FromString,
             options,
             channel_credentials,
             insecure,

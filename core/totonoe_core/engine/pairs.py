@@ -176,8 +176,8 @@ class PairSearch:
         """Those that are no candidates: dismissed, or one side is no longer live."""
         slots = np.array(pairs, np.int64)
         status = self._view.take("status", slots.ravel()).reshape(-1, 2)
-        live = np.isin(status, (STATUSES[Status.ACTIVE], RETIRED)).all(axis=1)
-        gone = {pair for pair, alive in zip(pairs, live.tolist(), strict=True) if not alive}
+        live = np.isin(status, (STATUSES[Status.ACTIVE], RETIRED))
+        gone = {pair for pair, sides in zip(pairs, live.tolist(), strict=True) if not all(sides)}
         rows = self._view.take("row", slots.ravel()).reshape(-1, 2).tolist()
         by_rows = {(a, b): pair for (a, b), pair in zip(rows, pairs, strict=True)}
         with self._readers.rows() as read:
