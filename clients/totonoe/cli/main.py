@@ -10,6 +10,7 @@ import typer
 from totonoe.cli import (
     admin_commands,
     audit_commands,
+    consolidate_commands,
     forget_commands,
     graph_commands,
     history_commands,
@@ -49,6 +50,7 @@ def make_app() -> typer.Typer:
     memory_commands.register(app)
     forget_commands.register(app)
     graph_commands.register(app)
+    consolidate_commands.register(app)
     history_commands.register(app)
     admin_commands.register(app)
     audit_commands.register(app)

@@ -153,7 +153,7 @@ class PairSearch:
             counts = either[a] | either[b]
             a, b, distance = a[counts], b[counts], distance[counts]
         self.pair_count += len(a)
-        return self._nearest.add(a, b, distance, self._out)
+        return self._nearest.add(a, b, distance, self._asked_out)
 
     def _take_by_words(self, a: Slots, b: Slots, either: NDArray[np.bool_] | None) -> list[Pair]:
         """Pairs that the words found and the distance did not."""
@@ -172,7 +172,11 @@ class PairSearch:
         kept = set(self._nearest.kept())
         return [pair for pair in new if pair in kept]
 
-    def _out(self, pairs: Sequence[Pair]) -> set[Pair]:
+    def _asked_out(self, pairs: Sequence[Pair]) -> set[Pair]:
+        with self._readers.rows() as rows:
+            return self._out(rows, pairs)
+
+    def _out(self, read: Rows, pairs: Sequence[Pair]) -> set[Pair]:
         """Those that are no candidates: dismissed, or one side is no longer live."""
         slots = np.array(pairs, np.int64)
         status = self._view.take("status", slots.ravel()).reshape(-1, 2)
@@ -180,8 +184,7 @@ class PairSearch:
         gone = {pair for pair, sides in zip(pairs, live.tolist(), strict=True) if not all(sides)}
         rows = self._view.take("row", slots.ravel()).reshape(-1, 2).tolist()
         by_rows = {(a, b): pair for (a, b), pair in zip(rows, pairs, strict=True)}
-        with self._readers.rows() as read:
-            return gone | {by_rows[one] for one in read.dismissed(by_rows)}
+        return gone | {by_rows[one] for one in read.dismissed(by_rows)}
 
     # -- What is told of pairs
 
@@ -193,10 +196,10 @@ class PairSearch:
         """What is told of pairs; those are left out that have changed or were dismissed."""
         with self._readers.rows() as rows:
             memories = self._memories(rows, pairs)
-            out = self._out(pairs) if pairs else set()
-            for pair in pairs:
-                if pair in out or not memories.keys() >= set(pair):
-                    continue
+            out = self._out(rows, pairs) if pairs else set()
+        # Without the connection: texts are compared now, which takes its time.
+        for pair in pairs:
+            if pair not in out and memories.keys() >= set(pair):
                 yield self._candidate(pair, memories[pair[0]], memories[pair[1]])
 
     def _memories(self, rows: Rows, pairs: Sequence[Pair]) -> dict[int, Memory]:
@@ -249,7 +252,7 @@ class PairSearch:
             """It notes the verdict."""
         with self._readers.rows() as rows:
             memories = self._memories(rows, kept)
-            out = self._out(kept) if kept else set()
+            out = self._out(rows, kept) if kept else set()
         pairs = [
             (memories[a].row, memories[b].row, self._verdicts[a, b])
             for a, b in kept
