@@ -392,7 +392,7 @@ class Collection:
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
         index.touch(np.array(slots, np.int64), now_us)
         hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
-        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
+        self._writer.touches.note(rows, RecallEvent(agent_id, now_us, hits))
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""

@@ -14,7 +14,6 @@ import contextlib
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -43,9 +42,10 @@ from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
+from totonoe_core.engine.touches import Touches
+from totonoe_core.errors import AlreadyExists, Corruption, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
-from totonoe_core.records import RecallEvent
 from totonoe_core.store.collection_file import Touched
 
 Vector = NDArray[np.float32]
@@ -119,9 +119,7 @@ class Writer:
         self._maintain = maintain
         self._published = published
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
-        self._touches: dict[int, None] = {}
-        self._events: deque[RecallEvent] = deque(maxlen=limits.RECALL_EVENTS_KEPT_MAX)
-        self._touch_lock = threading.Lock()
+        self.touches = Touches()
         self._next_flush_s = 0.0
         self._next_upkeep_us = 0
         self._closing = threading.Event()
@@ -222,8 +220,7 @@ class Writer:
                 settle(item.future, item.work)
         if groups:
             if any(_replays(group) for group in groups):
-                # What was recalled a moment ago counts too.
-                self._flush_touches()
+                self._flush_touches()  # what was recalled a moment ago counts too
             self._batch(groups)
         self._upkeep.run()
 
@@ -478,30 +475,10 @@ class Writer:
             self._batch([Group([Job("", (command,), [None])])])
 
     def _flush_touches(self) -> None:
-        with self._touch_lock:
-            rows, self._touches = list(self._touches), {}
-            events = list(self._events)
-            self._events.clear()
-        if not (rows or events):
-            return
-        index = self._state.index
-        view = index.view()
-        figures = []
-        for row in rows:
-            slot = index.slot_by_row.get(row)
-            if slot is not None and slot < view.count:
-                last_us = int(view.value("last_access", slot))
-                figures.append((row, last_us, int(view.value("access_count", slot))))
         try:
-            with self._state.file.transaction():
-                self._state.file.put_access(figures)
-                if events:
-                    self._state.file.put_recall_events(events, limits.RECALL_EVENTS_KEPT_MAX)
+            self.touches.flush(self._state)
         except ReadOnly:
             self.state = "read-only"
-            self.touch(rows)
-            with self._touch_lock:
-                self._events = deque([*events, *self._events], limits.RECALL_EVENTS_KEPT_MAX)
 
 
 def _replays(group: Group) -> bool:
