@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from bench import common, material
 from totonoe_core.commands import Remember
@@ -200,6 +201,8 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=384)
     parser.add_argument("--limit-s", type=float, default=60.0, help="for the writers of one size")
     arguments: argparse.Namespace = parser.parse_args()
+    # As the daemon does; others get the same.
+    threadpool_limits(limits=1)
     warm_up()
     with common.Report("consolidate", arguments.seed, arguments.out) as report:
         for stored in arguments.stored:
