@@ -42,6 +42,8 @@ from totonoe_core.store.reader import ReaderPool
 
 _PROGRESS_EVERY_S = 0.1
 _REPLAY_WAIT_S = 0.05
+_REST_S = 0.002
+"""After a product, where something was written since the one before."""
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 _END: tuple[ConsolidateMessage, ...] = ()
 
@@ -262,6 +264,7 @@ class Run:
         """Looks for pairs, a product a step, and writes the log; false while there is more."""
         begun_s = due_s = time.monotonic()
         active_s = 0.0
+        seen_revision = self._search.revision
         for new in self._search.steps():
             self._check_replay()
             for pair in new:
@@ -275,6 +278,11 @@ class Run:
                 due_s = now_s + _PROGRESS_EVERY_S
                 self._show(active_s)
             yield False
+            newest = self._search.newest_revision
+            if newest != seen_revision:
+                # Somebody writes: what it needs of the processors comes first.
+                seen_revision = newest
+                time.sleep(_REST_S)
         self._show(active_s)
         while self._replay is not None and not self._replay.done():
             wait([self._replay], _REPLAY_WAIT_S)

@@ -77,6 +77,11 @@ class PairSearch:
         self._verdicts: dict[Pair, Verdict] = {}
         self.scanned_count = self.total_count = self.pair_count = self.memory_count = 0
 
+    @property
+    def newest_revision(self) -> int:
+        """Of the collection, by now."""
+        return self._state.published.revision
+
     # -- The joins
 
     def steps(self) -> Iterator[list[Pair]]:
