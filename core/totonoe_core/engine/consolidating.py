@@ -43,7 +43,10 @@ from totonoe_core.store.reader import ReaderPool
 _PROGRESS_EVERY_S = 0.1
 _REPLAY_WAIT_S = 0.05
 _REST_S = 0.002
-"""After a product, where something was written since the one before."""
+_BUSY_S = 0.05
+"""After each product, of a millisecond or two, for so long after a write that was seen: writers are
+to have the processors first.
+"""
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 _END: tuple[ConsolidateMessage, ...] = ()
 
@@ -262,7 +265,7 @@ class Run:
 
     def _found(self) -> Iterator[bool]:
         """Looks for pairs, a product a step, and writes the log; false while there is more."""
-        begun_s = due_s = time.monotonic()
+        begun_s = due_s = busy_until_s = time.monotonic()
         active_s = 0.0
         seen_revision = self._search.revision
         for new in self._search.steps():
@@ -278,10 +281,10 @@ class Run:
                 due_s = now_s + _PROGRESS_EVERY_S
                 self._show(active_s)
             yield False
-            newest = self._search.newest_revision
-            if newest != seen_revision:
-                # Somebody writes: what it needs of the processors comes first.
-                seen_revision = newest
+            if self._search.newest_revision != seen_revision:
+                seen_revision = self._search.newest_revision
+                busy_until_s = time.monotonic() + _BUSY_S
+            if time.monotonic() < busy_until_s:
                 time.sleep(_REST_S)
         self._show(active_s)
         while self._replay is not None and not self._replay.done():
