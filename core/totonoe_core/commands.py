@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from totonoe_core.consolidate import EventsReplayed, ReplayEvents
 from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
@@ -216,15 +217,6 @@ class Calibrate:
     agent_id: str
     false_merge_budget: float
     fitted: Fitted | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayEvents:
-    """Use up the oldest Recall events: what was recalled together is linked."""
-
-    agent_id: str
-    max_events: int
-    reason: str = "consolidate: recalled together"
 
 
 Command = (
@@ -447,20 +439,6 @@ class Calibrated:
     """Answer to `Calibrate`."""
 
     fitted: Fitted
-
-
-@dataclass(frozen=True, slots=True)
-class EventsReplayed:
-    """Answer to `ReplayEvents`: counts of document 000, of what the caller may see.
-
-    `revision` is that of the operation, 0 if it changed no link.
-    """
-
-    replay_events: int = 0
-    coactivation_updates: int = 0
-    link_updates: int = 0
-    refreshed_memories: int = 0
-    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
-from totonoe_core.commands import EventsReplayed
 from totonoe_core.joins.grouping import complete_link
 from totonoe_core.records import Judgement, Link, LinkType, Memory, RecallEvent, Verdict
 
@@ -23,6 +22,29 @@ _ASKED_AT_ONCE = 256
 DISTANCE_BELOW_MAX = 0.5
 """Of what a pair may be asked for; from there on nearly everything is one."""
 JACCARD_ABOVE_MIN, JACCARD_ABOVE_MAX = 0.2, 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayEvents:
+    """Use up the oldest Recall events: what was recalled together is linked."""
+
+    agent_id: str
+    max_events: int
+    reason: str = "consolidate: recalled together"
+
+
+@dataclass(frozen=True, slots=True)
+class EventsReplayed:
+    """Answer to `ReplayEvents`: counts of document 000, of what the caller may see.
+
+    `revision` is that of the operation, 0 if it changed no link.
+    """
+
+    replay_events: int = 0
+    coactivation_updates: int = 0
+    link_updates: int = 0
+    refreshed_memories: int = 0
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ from totonoe_core.commands import (
     Merge,
     Purge,
     Remember,
-    ReplayEvents,
     Undismiss,
     Undo,
     UnlinkMemories,
@@ -39,6 +38,7 @@ from totonoe_core.consolidate import (
     JACCARD_ABOVE_MAX,
     JACCARD_ABOVE_MIN,
     ConsolidateQuery,
+    ReplayEvents,
 )
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX

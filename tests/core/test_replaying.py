@@ -12,8 +12,8 @@ import pytest
 
 from support.engines import WAIT_S, Store, forget, opened, undo, update, vector_of
 from totonoe_core import limits
-from totonoe_core.commands import EventsReplayed, Purge, ReplayEvents
-from totonoe_core.consolidate import Consolidated, ConsolidateQuery
+from totonoe_core.commands import Purge
+from totonoe_core.consolidate import Consolidated, ConsolidateQuery, EventsReplayed, ReplayEvents
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import OperationFilter, RecallQuery
 from totonoe_core.records import Link, LinkType

@@ -23,14 +23,16 @@ from dataclasses import replace
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.clock import Clock
-from totonoe_core.commands import Applied, Command, EventsReplayed, ReplayEvents
+from totonoe_core.commands import Applied, Command
 from totonoe_core.consolidate import (
     Consolidated,
     ConsolidateMessage,
     ConsolidateProgress,
     ConsolidateQuery,
+    EventsReplayed,
     MergeCluster,
     Pair,
+    ReplayEvents,
     Told,
 )
 from totonoe_core.engine.futures import ready, shutting_down, submit

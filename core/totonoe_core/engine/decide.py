@@ -25,7 +25,6 @@ from totonoe_core.commands import (
     Merge,
     Purge,
     Remember,
-    ReplayEvents,
     Result,
     SettingsChanged,
     Undismiss,
@@ -33,6 +32,7 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
+from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine import dismissing, episodes, linking, replaying
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding

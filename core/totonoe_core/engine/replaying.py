@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from totonoe_core import limits
-from totonoe_core.commands import EventsReplayed, ReplayEvents
-from totonoe_core.consolidate import coactivated_link, coactivations
+from totonoe_core.consolidate import EventsReplayed, ReplayEvents, coactivated_link, coactivations
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.records import LinkType, Memory, Status
 

@@ -31,9 +31,9 @@ from totonoe_core.commands import (
     Command,
     Purge,
     Purged,
-    ReplayEvents,
     kind_of,
 )
+from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
