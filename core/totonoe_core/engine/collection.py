@@ -57,8 +57,7 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
-from totonoe_core.records import GuardReport, RecallEvent
-from totonoe_core.store.collection_file import size_of
+from totonoe_core.records import RecallEvent
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.why_not import WhyNot
 
@@ -295,58 +294,6 @@ class Collection:
         vector = self._checked("", [command])[0]
         return self._checking.check(command, vector)
 
-        text = GuardedText(
-            policy=self._state.published.guard,
-            agent_id=command.agent_id,
-            content=command.content,
-            content_hash=refusing_hash(command.content),
-            fields=command.fields,
-            force=command.force,
-        )
-
-        def asked() -> GuardedText:
-            return replace(text, replaced=superseded(Ledger(self._state), command))
-
-        def by_text() -> GuardReport | None:
-            report = Guarding(self._state).by_text(asked(), self._clock())
-            return report or tombstones.refusal(self._state, text, self._clock())
-
-        def by_all(found: Vector, may_ask: bool) -> Checked:
-            self._state.check_dimension(len(found))
-            features = Features.of(command.content, found, self._state.index.tokenizer)
-            guarding = Guarding(self._state, self._judging)
-            report, _ = guarding.by_all(asked(), features, self._clock(), may_ask)
-            if report.duplicate is None:
-                forgotten = tombstones.match(self._state, text, features.canonical, self._clock())
-                report = replace(report, forgotten=forgotten)
-            return Checked(self._state.revision, report.duplicate is None, report)
-
-        def decided(found: Vector) -> Future[Checked]:
-            if self._judging is None:
-                return self._on_writer(lambda: by_all(found, False))
-            judging = self._judging
-
-            def again(first: Future[Checked]) -> Future[Checked]:
-                error = first.exception()
-                if not isinstance(error, NeedsOpinion):
-                    return first
-                return then(
-                    judging.submit(error.pairs),
-                    lambda _: self._on_writer(lambda: by_all(found, False)),
-                )
-
-            return then(settled(self._on_writer(lambda: by_all(found, True))), again)
-
-        def embedded(report: GuardReport | None) -> Future[Checked]:
-            if report is not None:
-                return ready(Checked(self._state.revision, False, report))
-            if vector is not None:
-                return decided(vector)
-            vectors = self._embedder().submit([command.content])
-            return then(vectors, lambda found: decided(found[0]))
-
-        return then(self._on_writer(by_text), embedded)
-
     def preview_forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
         """What Forget would answer now."""
         return self._preview(command, lambda decider: decider.forgetting.preview(command))
@@ -445,7 +392,7 @@ class Collection:
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
         index.touch(np.array(slots, np.int64), now_us)
         hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
-        self._writer.touches.note(rows, RecallEvent(agent_id, now_us, hits))
+        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""
@@ -456,7 +403,7 @@ class Collection:
                 saved_count=self._writer.saved_count,
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
-                file_bytes=size_of(self._path),
+                file_bytes=_size(self._path),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
                 **reading.figures(self._state),
@@ -496,3 +443,8 @@ class Collection:
             self._indexer.submit(work)
         except RuntimeError:  # the engine is closing
             self._indexing.release()
+
+
+def _size(path: Path) -> int:
+    files = (path, path.with_name(path.name + "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

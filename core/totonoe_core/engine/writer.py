@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -25,14 +24,7 @@ from numpy.typing import NDArray
 
 from totonoe_core import limits, plain
 from totonoe_core.clock import Clock
-from totonoe_core.commands import (
-    Applied,
-    Calibrate,
-    Command,
-    Purge,
-    Purged,
-    kind_of,
-)
+from totonoe_core.commands import Applied, Calibrate, Command, Purge, Purged, kind_of
 from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
@@ -42,10 +34,9 @@ from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
-from totonoe_core.engine.touches import Touches
-from totonoe_core.errors import AlreadyExists, Corruption, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.records import RecallEvent
 from totonoe_core.store.collection_file import Touched
 
 Vector = NDArray[np.float32]
@@ -119,9 +110,6 @@ class Writer:
         self._maintain = maintain
         self._published = published
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
-        self.touches = Touches()
-        self._next_flush_s = 0.0
-        self._next_upkeep_us = 0
         self._closing = threading.Event()
         # Between looking at `_closing` and queueing, the thread must not end.
         self._gate = threading.Lock()
@@ -165,17 +153,9 @@ class Writer:
             except queue.Full:
                 raise _overloaded() from None
 
-    def touch(self, rows: Sequence[int]) -> None:
+    def touch(self, rows: Sequence[int], event: RecallEvent) -> None:
         """Notes recalled rows; their figures are written within seconds."""
-        self._upkeep.touch(rows)
-
-    def touch(self, rows: Sequence[int], event: RecallEvent | None = None) -> None:
-        """Notes recalled rows, and the Recall; both are written within seconds."""
-        with self._touch_lock:
-            if len(self._touches) < limits.PENDING_TOUCHES_MAX:
-                self._touches.update(dict.fromkeys(rows))
-            if event is not None:
-                self._events.append(event)
+        self._upkeep.touch(rows, event)
 
     def close(self, timeout_s: float) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
@@ -220,7 +200,7 @@ class Writer:
                 settle(item.future, item.work)
         if groups:
             if any(_replays(group) for group in groups):
-                self._flush_touches()  # what was recalled a moment ago counts too
+                self._upkeep.flush_touches()  # what was recalled a moment ago counts too
             self._batch(groups)
         self._upkeep.run()
 
@@ -433,52 +413,6 @@ class Writer:
                 futures = [] if item is None else [item.future]
             for future in futures:
                 fail(future, error)
-
-
-    def _upkeep(self) -> None:
-        """Between batches: access figures, upkeep, and replay answers past their time."""
-        # Not with every batch: a flush is a commit of its own, and what is due for maintenance
-        # is found out by looking at every slot.
-        end = self._state.index.arrays.end
-        idle = time.monotonic() >= self._next_flush_s
-        if idle:
-            self._next_flush_s = time.monotonic() + TOUCH_FLUSH_S
-            self._flush_touches()
-            if self._state.file.to_clean:
-                self._clean()
-        if idle or abs(end - self._maintained_end) >= _MAINTAINED_SLOTS:
-            self._maintained_end = end
-            self._maintain(self._state)
-        now_us = self._clock()
-        if now_us < self._next_upkeep_us:
-            return
-        self._next_upkeep_us = now_us + _UPKEEP_EVERY_US
-        before_us = now_us - limits.REPLAY_KEPT_S * 1_000_000
-        try:
-            with self._state.file.transaction():
-                self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
-        except ReadOnly:
-            self.state = "read-only"
-        self._retain(now_us)
-
-    def _retain(self, now_us: int) -> None:
-        """Purges what has been forgotten for longer than the collection keeps it."""
-        state = self._state
-        days = state.info.retention.purge_forgotten_days
-        if not days:
-            return
-        before_us = now_us - int(days * _DAY_US)
-        with state.file.reading():
-            ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
-        if ids:
-            command = Purge("", tuple(ids), "retention", by_retention=True)
-            self._batch([Group([Job("", (command,), [None])])])
-
-    def _flush_touches(self) -> None:
-        try:
-            self.touches.flush(self._state)
-        except ReadOnly:
-            self.state = "read-only"
 
 
 def _replays(group: Group) -> bool:

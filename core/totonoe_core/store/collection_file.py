@@ -428,12 +428,6 @@ class CollectionFile:
         return int(self._connection.execute("SELECT count(*) FROM link").get) // 2
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a collection's file and of its log."""
-    files = (path, path.with_name(path.name + "-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())
-
-
 def _raise_typed(error: BaseException) -> None:
     """Raises what the disk refused as a typed error; anything else is the caller's to raise."""
     if isinstance(error, apsw.CorruptError | apsw.NotADBError):
