@@ -74,6 +74,18 @@ PEERS: Columns = {
     "duplicates let in": "duplicates_let_in",
     "skipped": "skipped",
 }
+FIND: Columns = {
+    "n": "n",
+    "dim": "dimension",
+    "distance": "distance",
+    "method": "method",
+    "found": "found",
+    "first after ms": "first_ms",
+    "CPU until then": "first_cpu_ms",
+    "CPU s": "cpu_s",
+    "wall s": "wall_s",
+}
+WRITERS: Columns = {"n": "n", "beside": "beside", "runs": "runs", "ops": "ops", **LATENCY}
 STARTUP: Columns = {
     "phase": "phase",
     "n": "n",
@@ -97,11 +109,17 @@ def every(_row: Row) -> bool:
     return True
 
 
+def of_part(name: str) -> Callable[[Row], bool]:
+    """Which rows of `bench.consolidate` a table takes."""
+    return lambda row: row["part"] == name
+
+
 TABLES: dict[str, list[tuple[Columns, Callable[[Row], bool]]]] = {
     "kernels": [
         (JOIN, of_kernel("cosine_join", "jaccard_join")),
         (SINGLE, of_kernel("top_k", "guard_query", "jaccard", "decay")),
     ],
+    "consolidate": [(FIND, of_part("find")), (WRITERS, of_part("writers"))],
     "guard": [(GUARD, every)],
     "history": [(HISTORY, every)],
     "load": [(LOAD, every)],

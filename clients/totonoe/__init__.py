@@ -59,6 +59,13 @@ if TYPE_CHECKING:
         Survival,
     )
     from totonoe.client import Client
+    from totonoe.consolidate_models import (
+        Consolidated,
+        ConsolidateEvent,
+        ConsolidateProgress,
+        MergeCandidate,
+        MergeCluster,
+    )
     from totonoe.drafts import Draft
     from totonoe.enums import (
         Action,
@@ -66,6 +73,7 @@ if TYPE_CHECKING:
         DiversityEffect,
         Finding,
         GroupBy,
+        KeepReason,
         Kind,
         LinkType,
         Measure,
@@ -166,6 +174,9 @@ __all__ = [
     "CollectionPage",
     "CollectionStats",
     "Comparison",
+    "ConsolidateEvent",
+    "ConsolidateProgress",
+    "Consolidated",
     "CurvePoint",
     "DecayPolicy",
     "DecayReport",
@@ -193,6 +204,7 @@ __all__ = [
     "Hit",
     "ItemResult",
     "Judgement",
+    "KeepReason",
     "Kind",
     "LayerReport",
     "Link",
@@ -204,6 +216,8 @@ __all__ = [
     "Memory",
     "MemoryChange",
     "MemoryGroup",
+    "MergeCandidate",
+    "MergeCluster",
     "Merged",
     "Method",
     "NearPair",
@@ -278,11 +292,14 @@ _ROOMS = {
         "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
     ),
     "client": "Client",
+    "consolidate_models": (
+        "Consolidated ConsolidateEvent ConsolidateProgress MergeCandidate MergeCluster"
+    ),
     "drafts": "Draft",
     "enums": (
-        "Action ChangeType DiversityEffect Finding GroupBy Kind LinkType Measure Method Preset "
-        "RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer UndoConflictKind "
-        "Verdict WhyNotOutcome"
+        "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
+        "Method Preset RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
+        "UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

@@ -22,6 +22,7 @@ from totonoe import admin_models, convert, models, status, watching
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.aio_audit import AsyncAuditCalls
 from totonoe.aio_cleanup import AsyncCleanupCalls
+from totonoe.aio_consolidate import AsyncConsolidateCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
 from totonoe.aio_tidy import AsyncTidyCalls
@@ -55,6 +56,7 @@ class AsyncClient(
     AsyncCleanupCalls,
     AsyncAuditCalls,
     AsyncTidyCalls,
+    AsyncConsolidateCalls,
 ):
     """A connection to one daemon, made on the first call, for one event loop.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from totonoe.prepared import Prepared
 from totonoe.requests import Requests
-from totonoe.retry import Attempts
+from totonoe.retry import Attempts, RetryPolicy
 
 R = TypeVar("R")
 
@@ -17,6 +17,7 @@ class Calls(ABC):
 
     address: str
     _requests: Requests
+    _retry: RetryPolicy
     _channel: Any
 
     @abstractmethod
@@ -33,6 +34,7 @@ class AsyncCalls(ABC):
 
     address: str
     _requests: Requests
+    _retry: RetryPolicy
 
     @property
     @abstractmethod

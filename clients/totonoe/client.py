@@ -16,6 +16,7 @@ from totonoe.channel import channel_options, resolve_address
 from totonoe.client_admin import AdminCalls
 from totonoe.client_audit import AuditCalls
 from totonoe.client_cleanup import CleanupCalls
+from totonoe.client_consolidate import ConsolidateCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
 from totonoe.client_tidy import TidyCalls
@@ -39,7 +40,9 @@ from totonoe.watching import Course, Watch
 R = TypeVar("R")
 
 
-class Client(AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls, TidyCalls):
+class Client(
+    AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls, TidyCalls, ConsolidateCalls
+):
     """A connection to one daemon, made on the first call.
 
     Every call takes `timeout_s` (seconds for all its tries together; `None`: the client's;

@@ -240,3 +240,14 @@ class TidyFate(StrEnum):
     DONE = "done"
     REFUSED = "refused"
     UNKNOWN = "unknown"
+
+
+class KeepReason(StrEnum):
+    """Why one of two memories is the one to keep: the first in which they differ."""
+
+    MORE_DETAIL = "more_detail"
+    CONFIDENCE = "confidence"
+    ACCESS_COUNT = "access_count"
+    NEWER = "newer"
+    ID = "id"
+    UNKNOWN = "unknown"

@@ -29,6 +29,7 @@ from totonoe.prepared import Prepared, new_operation_id
 from totonoe.requests_admin import AdminRequests
 from totonoe.requests_audit import AuditRequests
 from totonoe.requests_cleanup import CleanupRequests
+from totonoe.requests_consolidate import ConsolidateRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
 from totonoe.requests_tidy import TidyRequests
@@ -57,7 +58,13 @@ def _action(value: Action | str | None, field: str) -> types_pb2.Action | None:
 
 
 class Requests(
-    AdminRequests, HistoryRequests, GraphRequests, CleanupRequests, AuditRequests, TidyRequests
+    AdminRequests,
+    HistoryRequests,
+    GraphRequests,
+    CleanupRequests,
+    AuditRequests,
+    TidyRequests,
+    ConsolidateRequests,
 ):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 

@@ -19,6 +19,7 @@ from totonoe_core.cleanup import (
     EndSession,
     SessionEnded,
 )
+from totonoe_core.consolidate import EventsReplayed, ReplayEvents
 from totonoe_core.guard.calibration import Calibration, Fitted
 from totonoe_core.guard.policy import (
     NO_RETENTION,
@@ -255,9 +256,11 @@ Command = (
     | Tidy
     | ApplyTidyPlan
     | TidyUpsert
+    | ReplayEvents
 )
 
 _KINDS = {
+    "ReplayEvents": "Consolidate",
     "LinkMemories": "Link",
     "UnlinkMemories": "Unlink",
     "ChangeSettings": "UpdateCollection",
@@ -518,6 +521,7 @@ Result = (
     | Decayed
     | Tidied
     | PlanApplied
+    | EventsReplayed
 )
 
 

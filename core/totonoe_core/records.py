@@ -312,6 +312,15 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallEvent:
+    """What one Recall answered: its hits' row numbers in their order, for whom and when."""
+
+    agent_id: str
+    time_us: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LayerReport:
     """What one layer of the guard did.
 

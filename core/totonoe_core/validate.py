@@ -34,6 +34,13 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
+from totonoe_core.consolidate import (
+    DISTANCE_BELOW_MAX,
+    JACCARD_ABOVE_MAX,
+    JACCARD_ABOVE_MIN,
+    ConsolidateQuery,
+    ReplayEvents,
+)
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET_MAX
 from totonoe_core.queries import (
@@ -370,6 +377,8 @@ def command(value: Command, now_us: int) -> None:
             pass
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
+        case ReplayEvents():
+            number(value.max_events, "max_replay_events", 1, limits.REPLAY_EVENTS_MAX)
 
 
 def _end_session(value: EndSession) -> None:
@@ -417,6 +426,18 @@ def near(value: NearQuery) -> None:
 
 NEAR_DISTANCE_MAX = 0.5
 """Farther than that, states have little to do with each other, and too many are pairs."""
+
+
+def consolidate(value: ConsolidateQuery) -> None:
+    """Which pairs a Consolidate looks for."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    number(value.window_hours, "window_hours", 0.0, limits.WINDOW_HOURS_MAX)
+    number(value.distance_below, "distance_below", 0.0, DISTANCE_BELOW_MAX)
+    if value.jaccard_above is not None:
+        number(value.jaccard_above, "jaccard_above", JACCARD_ABOVE_MIN, JACCARD_ABOVE_MAX)
+    number(value.max_merge_candidates, "max_merge_candidates", 0, limits.MERGE_CANDIDATES_MAX)
+    number(value.max_replay_events, "max_replay_events", 0, limits.REPLAY_EVENTS_MAX)
+    number(value.since_revision, "since_revision", 0, 2**62)
 
 
 def operations(value: OperationFilter) -> None:

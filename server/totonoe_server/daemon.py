@@ -163,8 +163,9 @@ class Daemon:
         """
         self.guard.drain()
         if self.memory_service is not None:
-            # They would never end by themselves.
+            # They would never end by themselves, or not soon.
             self.memory_service.watching.stop()
+            self.memory_service.end_consolidations()
         idle = self.guard.figures.idle
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):

@@ -25,6 +25,7 @@ from totonoe_server.codec_memory import (
     remember_from_wire,
     update_from_wire,
 )
+from totonoe_server.consolidate_service import ConsolidateCalls
 from totonoe_server.graph_service import GraphCalls
 from totonoe_server.history_service import HistoryCalls
 from totonoe_server.pending import answer_of
@@ -40,6 +41,7 @@ class MemoryService(
     GraphCalls,
     HistoryCalls,
     TidyCalls,
+    ConsolidateCalls,
     memory_service_pb2_grpc.MemoryServiceServicer,
 ):
     """MemoryService over an engine. Errors leave it as `TotonoeError`."""

@@ -52,6 +52,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
         {"phase", "n", "settled_rss_bytes"},
     ),
+    "consolidate": (
+        ["--stored", "200", "--dimension", "8", "--limit-s", "0.3"],
+        {"part", "method", "n", "dimension", "distance"},
+    ),
     "embedding": (
         [*("--texts-count", "8", "--batches", "4", "--callers", "2"), "--limit-s", "0.2"],
         {"part", "method", "batch", "workers", "callers", "cpu_ms_per_text"},

@@ -11,6 +11,7 @@ from totonoe.cli import (
     admin_commands,
     audit_commands,
     cleanup_commands,
+    consolidate_commands,
     forget_commands,
     graph_commands,
     history_commands,
@@ -51,6 +52,7 @@ def make_app() -> typer.Typer:
     memory_commands.register(app)
     forget_commands.register(app)
     graph_commands.register(app)
+    consolidate_commands.register(app)
     history_commands.register(app)
     cleanup_commands.register(app)
     admin_commands.register(app)

@@ -84,7 +84,7 @@ def repeated(duplicate: Duplicate) -> None:
     line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
     line(f"Similarity: {shown_similarity(duplicate.similarity)}")
     line(f"Method: {duplicate.method}")
-    _judgement(duplicate.judgement)
+    judgement(duplicate.judgement)
     line(UPDATE_HINT)
 
 
@@ -114,15 +114,15 @@ def _most_related(similar: Sequence[Similar]) -> None:
         shown = shown_similarity(max(item.cosine_similarity, item.jaccard_similarity))
         line(f"- [{item.age}] {item.snippet} (id: {item.memory_id}, similarity: {shown})")
         if item.judgement is not None and item.judgement.verdict is not Verdict.RELATED:
-            _judgement(item.judgement, indent="  ")
+            judgement(item.judgement, indent="  ")
 
 
-def _judgement(judgement: Judgement | None, indent: str = "") -> None:
+def judgement(found: Judgement | None, indent: str = "") -> None:
     """The verdict, and what decided: one line each."""
-    if judgement is None:
+    if found is None:
         return
-    line(f"{indent}Verdict: {judgement.verdict} ({judgement.confidence:.2f})")
-    for one in judgement.evidence:
+    line(f"{indent}Verdict: {found.verdict} ({found.confidence:.2f})")
+    for one in found.evidence:
         own, other = one.own_text, one.other_text
         both = f"{own!r} against {other!r}" if own and other else repr(own or other)
         line(f"{indent}- {one.finding}: {both}")
@@ -192,7 +192,7 @@ def compared(answer: Comparison) -> None:
         refused = f"would refuse the second ({outcome.method})" if outcome.refuses else "keeps both"
         rows.append((f"preset {outcome.preset}", refused))
     table(("", "result"), rows)
-    _judgement(answer.judgement)
+    judgement(answer.judgement)
 
 
 # -- memories

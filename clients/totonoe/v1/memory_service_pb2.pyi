@@ -1,6 +1,7 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
+from totonoe.v1 import consolidate_pb2 as _consolidate_pb2
 from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import operations_pb2 as _operations_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2

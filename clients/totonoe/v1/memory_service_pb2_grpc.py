@@ -5,6 +5,7 @@ import warnings
 
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
 from totonoe.v1 import cleanup_pb2 as totonoe_dot_v1_dot_cleanup__pb2
+from totonoe.v1 import consolidate_pb2 as totonoe_dot_v1_dot_consolidate__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
 from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
@@ -155,6 +156,11 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/ApplyTidyPlan',
                 request_serializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.FromString,
+                _registered_method=True)
+        self.Consolidate = channel.unary_stream(
+                '/totonoe.v1.MemoryService/Consolidate',
+                request_serializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.FromString,
                 _registered_method=True)
         self.CreateEpisode = channel.unary_unary(
                 '/totonoe.v1.MemoryService/CreateEpisode',
@@ -367,6 +373,14 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Consolidate(self, request, context):
+        """First links what was recalled together, as one operation; then looks for pairs of memories that
+        may say the same and streams them as they are found. It merges nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateEpisode(self, request, context):
         """Keeps memories together as something that happened.
         """
@@ -531,6 +545,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ApplyTidyPlan,
                     request_deserializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.SerializeToString,
+            ),
+            'Consolidate': grpc.unary_stream_rpc_method_handler(
+                    servicer.Consolidate,
+                    request_deserializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.SerializeToString,
             ),
             'CreateEpisode': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateEpisode,
@@ -1169,6 +1188,33 @@ class MemoryService:
             '/totonoe.v1.MemoryService/ApplyTidyPlan',
             totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanRequest.SerializeToString,
             totonoe_dot_v1_dot_tidy__pb2.ApplyTidyPlanResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Consolidate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Consolidate',
+            totonoe_dot_v1_dot_consolidate__pb2.ConsolidateRequest.SerializeToString,
+            totonoe_dot_v1_dot_consolidate__pb2.ConsolidateResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -42,6 +42,7 @@ from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import calibrating, past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
+from totonoe_core.engine.consolidating import Consolidating
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.reads import Reads
@@ -59,6 +60,7 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
+from totonoe_core.records import RecallEvent
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.tidy import ApplyTidyPlan, Tidied, Tidy, TidyUpsert
 from totonoe_core.why_not import WhyNot
@@ -107,6 +109,7 @@ class Collection:
         self._readers = ReaderPool(path, READERS)
         self.turns = Turns(self._state, self._writer)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
+        self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
         self._consider_indexing(self._state)
 
     @property
@@ -122,6 +125,7 @@ class Collection:
     def close(self, timeout_s: float) -> None:
         """Finishes queued writes within the time and closes the file."""
         self.stop()
+        self.consolidating.stop(timeout_s)
         self.waiters.close()
         self._writer.close(timeout_s)
         self.reads.close()
@@ -129,6 +133,7 @@ class Collection:
     def _forget_cached(self) -> None:
         """Empties every cache that may hold words, vectors or opinions of what was purged."""
         forget_cached()
+        self.consolidating.forget()
         for service in (self._embedding, self._judging):
             if service is not None:
                 service.forget_cached()
@@ -394,17 +399,18 @@ class Collection:
                     self._state, rows, graph, query, vector, degraded, self._clock()
                 )
             if query.touch and found.hits:
-                self._touch([hit.memory.row for hit in found.hits])
+                self._touch(query.agent_id, [hit.memory.row for hit in found.hits])
             self._consider_indexing(self._state)
             return found
 
         return submit(self._searchers, work)
 
-    def _touch(self, rows: Sequence[int]) -> None:
-        index = self._state.index
+    def _touch(self, agent_id: str, rows: Sequence[int]) -> None:
+        index, now_us = self._state.index, self._clock()
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
-        index.touch(np.array(slots, np.int64), self._clock())
-        self._writer.touch(rows)
+        index.touch(np.array(slots, np.int64), now_us)
+        hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
+        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
 
     def stats(self) -> Future[CollectionStats]:
         """Figures of this collection."""
@@ -434,6 +440,7 @@ class Collection:
 
     def _consider_indexing(self, state: CollectionState) -> None:
         """Brings prefix and graph up to date in the background when there is enough to do."""
+        self.consolidating.drop_old()
         index = state.index
         # The prefix first: a graph takes minutes to build.
         due = [one for one in (index.prefix, index.graph) if one.due()]

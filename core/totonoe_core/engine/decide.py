@@ -33,7 +33,8 @@ from totonoe_core.commands import (
     UnlinkMemories,
     Update,
 )
-from totonoe_core.engine import dismissing, doubles, ending, episodes, fading, linking
+from totonoe_core.consolidate import ReplayEvents
+from totonoe_core.engine import dismissing, doubles, ending, episodes, fading, linking, replaying
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
@@ -117,6 +118,8 @@ class Decider:
                 return self._calibrate(operation, command)
             case EndSession() | CleanUpDuplicates() | Decay():
                 return self._clean_up(operation, command)
+            case ReplayEvents():
+                return replaying.replay(self._ledger, operation, command)
             case Tidy():
                 return self.tidying.tidy(operation, command)
             case ApplyTidyPlan():

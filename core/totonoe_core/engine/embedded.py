@@ -35,11 +35,13 @@ from totonoe_core.commands import (
     Undo,
     Undone,
 )
+from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import comparing, paging, reading
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import fail, ready, settle, submit, then
+from totonoe_core.engine.seam import Consolidation
 from totonoe_core.errors import (
     InvalidArgument,
     Precondition,
@@ -335,6 +337,12 @@ class EmbeddedEngine:
     def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
         """See `Engine.audit`."""
         return self._with(collection, lambda found: found.reads.audit(query))
+
+    def consolidate(
+        self, collection: str, operation_id: str, query: ConsolidateQuery
+    ) -> Future[Consolidation]:
+        """See `Engine.consolidate`."""
+        return self._with(collection, lambda found: found.consolidating.start(operation_id, query))
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""

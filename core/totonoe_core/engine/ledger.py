@@ -171,9 +171,20 @@ class Ledger:
 
         `link` is as the source holds it.
         """
-        inverse = replace(link, target_id=source.id, type=link.type.inverse)
         before = self.file.link_between(source.row, target.row, link.type)
-        before_inverse = self.file.link_between(target.row, source.row, inverse.type)
+        return self.change_link_pair(operation, source, target, link, before)
+
+    def change_link_pair(
+        self,
+        operation: Operation,
+        source: Memory,
+        target: Memory,
+        link: Link,
+        before: Link | None,
+    ) -> bool:
+        """The same where the link is known that the source holds before."""
+        inverse = replace(link, target_id=source.id, type=link.type.inverse)
+        before_inverse = before and replace(before, target_id=source.id, type=inverse.type)
         revision = operation.revision
         self.file.put_link(source.row, target.row, link, revision, before)
         self.file.put_link(target.row, source.row, inverse, revision, before_inverse)

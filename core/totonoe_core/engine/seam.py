@@ -35,6 +35,7 @@ from totonoe_core.commands import (
     Undo,
     Undone,
 )
+from totonoe_core.consolidate import ConsolidateMessage, ConsolidateQuery
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
@@ -73,6 +74,22 @@ from totonoe_core.queries import (
 from totonoe_core.records import TimeRange
 from totonoe_core.tidy import Tidied, Tidy
 from totonoe_core.why_not import WhyNot
+
+
+class Consolidation(Protocol):
+    """What a Consolidate tells, as it is read."""
+
+    def read(self) -> Future[tuple[ConsolidateMessage, ...]]:
+        """The next messages, at least one; none: it is over. One read at a time.
+
+        Fails with `Unavailable` (SHUTTING_DOWN) when the collection is closed meanwhile, and with
+        what the operation failed with.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Ends the work soon; the token of the last message goes on for a while. Idempotent."""
+        ...
 
 
 class Engine(Protocol):
@@ -276,6 +293,17 @@ class Engine(Protocol):
 
         Cancel it when nobody waits any more. `Quota` if WATCHERS_MAX wait, `Unavailable`
         (SHUTTING_DOWN) when the collection is closed meanwhile.
+        """
+        ...
+
+    def consolidate(
+        self, collection: str, operation_id: str, query: ConsolidateQuery
+    ) -> Future[Consolidation]:
+        """Links what was recalled together, and looks for pairs that may say the same.
+
+        The first is one operation, as `apply` does it, before the last message. `OutOfRange` for a
+        revision to come, `Quota` if CONSOLIDATIONS_MAX run, `InvalidArgument` (BAD_PAGE_TOKEN) for
+        a token that leads to no run.
         """
         ...
 

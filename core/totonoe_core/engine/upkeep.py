@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 
 from totonoe_core import limits
@@ -11,6 +12,7 @@ from totonoe_core.clock import Clock
 from totonoe_core.commands import Purge
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import Corruption, ReadOnly
+from totonoe_core.records import RecallEvent
 
 TOUCH_FLUSH_S = 1.0
 _REPLIES_DROPPED_AT_ONCE = 1000
@@ -42,15 +44,21 @@ class Upkeep:
         self._refused = refused
         self._maintained_end = 0
         self._touches: dict[int, None] = {}
+        self._events: deque[RecallEvent] = deque(maxlen=limits.RECALL_EVENTS_KEPT_MAX)
         self._touch_lock = threading.Lock()
         self._next_flush_s = 0.0
         self._next_us = 0
 
-    def touch(self, rows: Iterable[int]) -> None:
-        """Notes recalled rows, at most PENDING_TOUCHES_MAX and those of one answer. Any thread."""
+    def touch(self, rows: Iterable[int], event: RecallEvent | None = None) -> None:
+        """Notes recalled rows, at most PENDING_TOUCHES_MAX and those of one answer, and the Recall.
+
+        Any thread.
+        """
         with self._touch_lock:
             if len(self._touches) < limits.PENDING_TOUCHES_MAX:
                 self._touches.update(dict.fromkeys(rows))
+            if event is not None:
+                self._events.append(event)
 
     def run(self) -> None:
         """Whatever is due."""
@@ -101,10 +109,12 @@ class Upkeep:
             self._purge(Purge("", tuple(ids), "retention", by_retention=True))
 
     def flush_touches(self) -> None:
-        """Writes the access figures of what was recalled; what the disk refuses is kept."""
+        """Writes access figures and Recalls; what the disk refuses is kept."""
         with self._touch_lock:
             rows, self._touches = list(self._touches), {}
-        if not rows:
+            events = list(self._events)
+            self._events.clear()
+        if not (rows or events):
             return
         index = self._state.index
         view = index.view()
@@ -117,6 +127,12 @@ class Upkeep:
         try:
             with self._state.file.transaction():
                 self._state.file.put_access(figures)
+                if events:
+                    self._state.file.put_recall_events(events, limits.RECALL_EVENTS_KEPT_MAX)
         except ReadOnly:
             self._refused()
             self.touch(rows)
+            with self._touch_lock:
+                later = list(self._events)
+                self._events.clear()
+                self._events.extend([*events, *later])

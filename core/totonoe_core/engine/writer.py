@@ -33,6 +33,7 @@ from totonoe_core.commands import (
     kind_of,
     reason_of,
 )
+from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -43,6 +44,7 @@ from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.records import RecallEvent
 from totonoe_core.store.collection_file import Touched
 
 Vector = NDArray[np.float32]
@@ -159,9 +161,9 @@ class Writer:
             except queue.Full:
                 raise _overloaded() from None
 
-    def touch(self, rows: Sequence[int]) -> None:
+    def touch(self, rows: Sequence[int], event: RecallEvent) -> None:
         """Notes recalled rows; their figures are written within seconds."""
-        self._upkeep.touch(rows)
+        self._upkeep.touch(rows, event)
 
     def close(self, timeout_s: float) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
@@ -205,6 +207,8 @@ class Writer:
             if isinstance(item, Call) and item.future.set_running_or_notify_cancel():
                 settle(item.future, item.work)
         if groups:
+            if any(_replays(group) for group in groups):
+                self._upkeep.flush_touches()  # what was recalled a moment ago counts too
             self._batch(groups)
         self._upkeep.run()
 
@@ -415,6 +419,11 @@ class Writer:
                 futures = [] if item is None else [item.future]
             for future in futures:
                 fail(future, error)
+
+
+def _replays(group: Group) -> bool:
+    """Whether any of its commands uses up Recall events."""
+    return any(isinstance(one, ReplayEvents) for job in group.jobs for one in job.commands)
 
 
 def _size(item: Item) -> int:

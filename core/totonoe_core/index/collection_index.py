@@ -253,6 +253,13 @@ class CollectionIndex:
             chunk.columns["last_access"][at] = now_us
             chunk.columns["access_count"][at] += 1
 
+    def refresh(self, slots: NDArray[np.int64], now_us: int) -> None:
+        """Sets the last access of slots, and counts none. Writer only."""
+        view = self.arrays.writer_view()
+        for slot in slots.tolist():
+            chunk, at = view.chunk_of(slot)
+            chunk.columns["last_access"][at] = now_us
+
     def access(self) -> dict[int, tuple[int, int]]:
         """Last access (us) and count by row, of memories that were recalled. Writer only."""
         view = self.arrays.writer_view()

@@ -48,6 +48,16 @@ class CosinePairs(NamedTuple):
     distance: NDArray[np.float64]
 
 
+class CosineStep(NamedTuple):
+    """One product of a join: how many pairs were looked at in it, and those found, if any.
+
+    The counts of a whole join add up to `pair_count`.
+    """
+
+    looked_count: int
+    pairs: CosinePairs | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
     """Rows of one chunk: where they lie, and their short rows float32[m, width + 1]."""
@@ -87,6 +97,31 @@ def cosine_pairs(
         At least one pair and at most 524,288, by place in memory. A zero vector has distance 1
         to everything.
     """
+    steps = cosine_steps(view, slots, distance_below, changed=changed)
+    while not (stop is not None and stop.is_set()):
+        step = next(steps, None)
+        if step is None:
+            return
+        if step.pairs is not None:
+            yield step.pairs
+
+
+def pair_count(size: int, changed_count: int) -> int:
+    """Pairs of `size` slots with at least one of those that changed."""
+    return changed_count * (changed_count - 1) // 2 + changed_count * (size - changed_count)
+
+
+def cosine_steps(
+    view: View,
+    slots: NDArray[np.int64],
+    distance_below: float,
+    *,
+    changed: Collection[int] | None = None,
+) -> Iterator[CosineStep]:
+    """`cosine_pairs` product by product, a millisecond each, to be counted and left at any time.
+
+    Parameters are those of `cosine_pairs`.
+    """
     slots = np.unique(slots)
     if not len(slots):
         return
@@ -102,14 +137,10 @@ def cosine_pairs(
     for block in _blocks(view, slots[is_changed], basis):
         old.append(block)
         for other in old:
-            yield from _join(other, block, distance_below, products, found, stop)
-            if stop is not None and stop.is_set():
-                return
+            yield from _join(other, block, distance_below, products, found)
     for block in _blocks(view, slots[~is_changed], basis):
         for other in old:
-            yield from _join(other, block, distance_below, products, found, stop)
-            if stop is not None and stop.is_set():
-                return
+            yield from _join(other, block, distance_below, products, found)
 
 
 def _width(distance_below: float) -> int:
@@ -167,28 +198,30 @@ def _join(
     distance_below: float,
     products: NDArray[np.float32],
     found: NDArray[np.int32],
-    stop: threading.Event | None,
-) -> Iterator[CosinePairs]:
+) -> Iterator[CosineStep]:
     """Pairs of a block with another, or within one block."""
     at_least = 1.0 - distance_below - _SLACK
     same = left is right
     for begin in range(0, len(left.rows), _SLICE):
-        if stop is not None and stop.is_set():
-            return
         # Within a block, what lies before the slice was joined with it already.
         first = begin if same else 0
         a, b = left.short[begin : begin + _SLICE], right.short[first:]
         out = products[: len(a) * len(b)].reshape(len(a), len(b))
         np.matmul(a, b.T, out=out)
         count = pairs_at_least(out, at_least, 1 if same else -len(a), found[0], found[1])
+        looked = len(a) * len(b) - (len(a) * (len(a) + 1) // 2 if same else 0)
         if not count:
+            yield CosineStep(looked, None)
             continue
         rows, columns = left.rows[begin + found[0, :count]], right.rows[first + found[1, :count]]
         distance = np.empty(count, np.float64)
         kept = keep_below(
             left.vectors, right.vectors, rows, columns, at_least, distance_below, distance
         )
-        if kept:
-            one = rows[:kept].astype(np.int64) + left.base
-            other = columns[:kept].astype(np.int64) + right.base
-            yield CosinePairs(np.minimum(one, other), np.maximum(one, other), distance[:kept])
+        if not kept:
+            yield CosineStep(looked, None)
+            continue
+        one = rows[:kept].astype(np.int64) + left.base
+        other = columns[:kept].astype(np.int64) + right.base
+        pairs = CosinePairs(np.minimum(one, other), np.maximum(one, other), distance[:kept])
+        yield CosineStep(looked, pairs)

@@ -51,6 +51,13 @@ class JaccardPairs(NamedTuple):
     similarity: NDArray[np.float64]
 
 
+class JaccardStep(NamedTuple):
+    """Part of a join: the share of it that is done by now, 0..1, and the pairs found, if any."""
+
+    done: float
+    pairs: JaccardPairs | None
+
+
 def jaccard_pairs(
     view: View,
     slots: NDArray[np.int64],
@@ -76,14 +83,35 @@ def jaccard_pairs(
     JaccardPairs
         Slots; at least one pair.
     """
+    steps = jaccard_steps(view, slots, similarity_above, changed=changed)
+    while not (stop is not None and stop.is_set()):
+        step = next(steps, None)
+        if step is None:
+            return
+        if step.pairs is not None:
+            yield step.pairs
+
+
+def jaccard_steps(
+    view: View,
+    slots: NDArray[np.int64],
+    similarity_above: float,
+    *,
+    changed: Collection[int] | None = None,
+) -> Iterator[JaccardStep]:
+    """`jaccard_pairs` step by step, to be counted and left at any time."""
     slots = np.unique(slots)
     indptr, values = _gather(view, slots)
     if changed is not None:
         wanted = np.fromiter(changed, np.int64, len(changed))
         changed = set(np.flatnonzero(np.isin(slots, wanted)).tolist())
-    found = jaccard_pairs_of_sets(indptr, values, similarity_above, changed=changed, stop=stop)
-    for pairs in found:
-        yield JaccardPairs(slots[pairs.a], slots[pairs.b], pairs.similarity)
+    for step in _steps_of_sets(indptr, values, similarity_above, changed):
+        pairs = step.pairs
+        if pairs is None:
+            yield step
+        else:
+            found = JaccardPairs(slots[pairs.a], slots[pairs.b], pairs.similarity)
+            yield JaccardStep(step.done, found)
 
 
 def jaccard_pairs_of_sets(
@@ -114,6 +142,21 @@ def jaccard_pairs_of_sets(
     JaccardPairs
         Row numbers; at least one pair.
     """
+    steps = _steps_of_sets(indptr, values, similarity_above, changed)
+    while not (stop is not None and stop.is_set()):
+        step = next(steps, None)
+        if step is None:
+            return
+        if step.pairs is not None:
+            yield step.pairs
+
+
+def _steps_of_sets(
+    indptr: NDArray[np.int64],
+    values: NDArray[np.uint64],
+    similarity_above: float,
+    changed: Collection[int] | None,
+) -> Iterator[JaccardStep]:
     assert 0.0 <= similarity_above < 1.0
     sizes = np.diff(indptr)
     is_changed = np.ones(len(sizes), np.uint8)
@@ -141,18 +184,20 @@ def jaccard_pairs_of_sets(
     a, b = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
     similarity = np.empty(capacity, np.float64)
     state = np.array([0, 0, _FIRST_WORK], np.int64)
-    while state[0] < len(order) and not (stop is not None and stop.is_set()):
+    while state[0] < len(order):
         probe_rows(
             bounds, ranks, of_one_word, bits, is_changed, similarity_above, every, some,
             seen, scratch, state, a, b, similarity,
         )  # fmt: skip
         state[2] = min(_WORK, 2 * int(state[2]))
-        count = int(state[1])
+        count, done = int(state[1]), int(state[0]) / len(order)
+        pairs = None
         if count:
             one, other = order[a[:count]], order[b[:count]]
-            yield JaccardPairs(
+            pairs = JaccardPairs(
                 np.minimum(one, other), np.maximum(one, other), similarity[:count].copy()
             )
+        yield JaccardStep(done, pairs)
 
 
 def _index(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ import apsw
 
 from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
+from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
@@ -371,6 +371,50 @@ class CollectionFile:
                 "SELECT row, last_us, count FROM access"
             )
         }
+
+    # -- Recall events
+
+    def put_recall_events(self, events: Iterable[RecallEvent], keep: int) -> None:
+        """Keeps what Recalls answered; of more than `keep` the oldest fall out."""
+        self._connection.executemany(
+            "INSERT INTO recall_event (agent_id, time_us, hits) VALUES (?,?,?)",
+            ((one.agent_id, one.time_us, json.dumps(one.rows)) for one in events),
+        )
+        self._connection.execute(
+            "DELETE FROM recall_event WHERE number <= (SELECT max(number) FROM recall_event) - ?",
+            (keep,),
+        )
+
+    def take_recall_events(self, limit: int) -> list[RecallEvent]:
+        """The oldest events, which are taken away: each is used once."""
+        found = list(
+            self._connection.execute(
+                "SELECT number, agent_id, time_us, hits FROM recall_event ORDER BY number LIMIT ?",
+                (limit,),
+            )
+        )
+        if found:
+            self._connection.execute("DELETE FROM recall_event WHERE number <= ?", (found[-1][0],))
+        return [
+            RecallEvent(agent, time_us, tuple(json.loads(hits)))
+            for _, agent, time_us, hits in found
+        ]
+
+    def add_coactivations(
+        self, gained: Mapping[tuple[int, int], int]
+    ) -> dict[tuple[int, int], int]:
+        """Counts what two rows gained, by (lower, higher) row; returns their counts now."""
+        counts = {}
+        for (low, high), count in gained.items():
+            counts[low, high] = int(
+                self._connection.execute(
+                    "INSERT INTO coactivation (low, high, count) VALUES (?,?,?) "
+                    "ON CONFLICT (low, high) DO UPDATE SET count = count + excluded.count "
+                    "RETURNING count",
+                    (low, high, count),
+                ).get
+            )
+        return counts
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
         """One direction of a link."""

@@ -128,6 +128,11 @@ class Rows:
             self._connection.execute("SELECT count(*) FROM link WHERE source = ?", (source,)).get
         )
 
+    def rows_after(self, revision: int) -> list[int]:
+        """Rows of memories whose last operation is later than a revision."""
+        found = self._connection.execute("SELECT row FROM memory WHERE revision > ?", (revision,))
+        return [row for (row,) in found]
+
     def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
         """Memories whose place was taken by this one, by row number, at most `limit`."""
         found = self._connection.execute(

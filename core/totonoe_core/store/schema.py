@@ -8,7 +8,9 @@ once, never twice. Rows and images hold the revision that wrote them, so that ea
 its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with;
 `dismissal` the pairs (a < b) that somebody said are no duplicates, with the hashes of the texts
 that this was said of. `reply` keeps answers for replay, `access` what Recall counts (no
-operation), `setting` the collection's own row and the bookkeeping of tidying (no operation). Of a
+operation), `recall_event` what Recall answered lately, until a Consolidate uses it up,
+`coactivation` how often two rows were recalled together, `setting` the collection's own row and
+the bookkeeping of tidying (no operation). Of a
 purged memory the row stays, empty: neither its id nor its number is used again.
 
 What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
@@ -69,6 +71,19 @@ CREATE TABLE access (
   last_us INTEGER NOT NULL,
   count INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE recall_event (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  agent_id TEXT NOT NULL,
+  time_us INTEGER NOT NULL,
+  hits TEXT NOT NULL
+) STRICT;
+CREATE TABLE coactivation (
+  low INTEGER NOT NULL,
+  high INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (low, high)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX coactivation_by_high ON coactivation (high);
 CREATE TABLE operation (
   revision INTEGER PRIMARY KEY,
   operation_id TEXT NOT NULL,

@@ -1,0 +1,561 @@
+"""Consolidate in the engine: against every pair written out, left, gone on with, many at once."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.engines import (
+    HOUR_US,
+    WAIT_S,
+    Store,
+    forget,
+    merge,
+    opened,
+    unit,
+    update,
+    vector_at,
+    vector_of,
+)
+from support.oracles_joins import cosine_pairs
+from totonoe_core import limits
+from totonoe_core.commands import Dismiss, Purge
+from totonoe_core.consolidate import (
+    Consolidated,
+    ConsolidateMessage,
+    ConsolidateProgress,
+    ConsolidateQuery,
+    MergeCandidate,
+    MergeCluster,
+)
+from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, Unavailable
+from totonoe_core.records import Kind, StateKind, Verdict
+from totonoe_core.text.tokens import tokens
+
+EVER = {"window_hours": 0.0, "max_merge_candidates": 0, "max_replay_events": 0}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with opened(tmp_path) as made:
+        yield made
+
+
+def begun(store: Store, agent: str = "anna", operation_id: str = "", **asked: Any) -> Any:
+    query = ConsolidateQuery(agent, **(EVER | asked))
+    return store.engine.consolidate(store.collection, operation_id, query).result(WAIT_S)
+
+
+def read_all(run: Any) -> list[ConsolidateMessage]:
+    found: list[ConsolidateMessage] = []
+    while messages := run.read().result(WAIT_S):
+        found += messages
+    return found
+
+
+def consolidated(store: Store, agent: str = "anna", **asked: Any) -> Consolidated:
+    run = begun(store, agent, **asked)
+    done = read_all(run)[-1].told
+    run.leave()
+    assert isinstance(done, Consolidated)
+    return done
+
+
+def pairs_of(done: Consolidated) -> list[tuple[str, str]]:
+    return [
+        (min(one.memory_a_id, one.memory_b_id), max(one.memory_a_id, one.memory_b_id))
+        for one in done.candidates
+    ]
+
+
+def near(store: Store, *contents: str, cosine: float = 0.98, **more: Any) -> list[str]:
+    """Memories about the first one's vector, and nothing else near them."""
+    base = vector_of(contents[0])
+    vectors = [base] + [vector_at(base, cosine, seed) for seed in range(len(contents) - 1)]
+    return [
+        store.save(content, vector=vector, force=True, **more)
+        for content, vector in zip(contents, vectors, strict=True)
+    ]
+
+
+# -- exactness
+
+
+class Random:
+    """A store of random memories in few places, and what there is of them."""
+
+    def __init__(self, store: Store, seed: int) -> None:
+        rng, numbers = random.Random(seed), np.random.default_rng(seed)
+        centres = [unit(numbers.normal(size=8)) for _ in range(4)]
+        words = ["port", "host", "disk", "lamp", "door", "path", "team", "node"]
+        self.rows: dict[str, dict[str, Any]] = {}
+        for number in range(40):
+            store.clock.advance(HOUR_US)
+            kind = rng.choice([Kind.STATE] * 7 + [Kind.EVENT])
+            state = rng.choice([StateKind.FACT, StateKind.FACT, StateKind.TASK])
+            row = {
+                "content": f"{' '.join(rng.sample(words, 4))} {number % 7}",
+                "vector": vector_at(rng.choice(centres), rng.uniform(0.9, 1.0), number),
+                "agent": rng.choice(["anna", "anna", "bert"]),
+                "private": rng.random() < 0.3,
+                "kind": kind,
+                "state_kind": state if kind is Kind.STATE else StateKind.NONE,
+            }
+            row["id"] = store.save(
+                row["content"],
+                force=True,
+                **{
+                    name: row[name] for name in ("vector", "agent", "private", "kind", "state_kind")
+                },
+            )
+            row["created_us"] = store.clock.now_us
+            row["revision"] = store.revision
+            self.rows[row["id"]] = row
+        for memory_id in rng.sample(sorted(self.rows), 6):
+            store.do(forget(memory_id, agent=self.rows[memory_id]["agent"]))
+            del self.rows[memory_id]
+        self.known = store.revision
+        for memory_id in rng.sample(sorted(self.rows), 4):
+            row = self.rows[memory_id]
+            store.do(update(memory_id, agent=row["agent"], importance=5))
+            row["revision"] = store.revision
+
+    def expected(
+        self, agent: str, below: float, above: float | None, now_us: int, hours: float, since: int
+    ) -> list[tuple[str, str, float]]:
+        """Every pair that counts, nearest first."""
+        seen = [
+            row
+            for row in self.rows.values()
+            if row["kind"] is Kind.STATE and (not row["private"] or row["agent"] == agent)
+        ]
+        distances = cosine_pairs(np.array([unit(row["vector"]) for row in seen]), 2.5)
+        found = []
+        for (i, j), distance in distances.items():
+            a, b = seen[i], seen[j]
+            if a["state_kind"] is not b["state_kind"]:
+                continue
+            left, right = set(tokens(a["content"])), set(tokens(b["content"]))
+            shared = len(left & right) / len(left | right)
+            if not (distance < below or (above is not None and shared > above)):
+                continue
+            if hours and max(a["created_us"], b["created_us"]) < now_us - hours * HOUR_US:
+                continue
+            if since and max(a["revision"], b["revision"]) <= since:
+                continue
+            found.append((*sorted((a["id"], b["id"])), distance))
+        return sorted(found, key=lambda one: (one[2], one[0], one[1]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_consolidate_of_random_stores_finds_what_every_pair_written_out_shows(
+    store: Store, seed: int
+) -> None:
+    made = Random(store, seed)
+    cases = [
+        (agent, below, above, hours, since, cap)
+        for agent in ("anna", "bert", "carl")
+        for below, above in ((0.1, None), (0.02, 0.5), (0.3, None))
+        for hours, since in ((0.0, 0), (9.0, 0), (0.0, made.known), (20.0, made.known))
+        for cap in (0, 4)
+    ]
+    found_count = 0
+    for agent, below, above, hours, since, cap in random.Random(seed).sample(cases, 8):
+        done = consolidated(
+            store,
+            agent,
+            distance_below=below,
+            jaccard_above=above,
+            window_hours=hours,
+            since_revision=since,
+            max_merge_candidates=cap,
+        )
+        expected = made.expected(agent, below, above, store.clock.now_us, hours, since)
+        assert done.pair_count == len(expected)
+        expected = expected[:cap] if cap else expected
+        assert [
+            (*pair, one.distance) for pair, one in zip(pairs_of(done), done.candidates, strict=True)
+        ] == expected
+        found_count += len(expected)
+    assert found_count > 8
+
+
+def test_consolidate_candidate_says_all_of_its_pair(store: Store) -> None:
+    a, b = near(store, "The gripper force is 12.5 N", "The gripper force is 15 N")
+    (one,) = consolidated(store).candidates
+    assert (one.memory_a_id, one.memory_b_id) == (a, b)
+    assert (one.revision_a, one.revision_b) == (store.one(a).revision, store.one(b).revision)
+    assert one.judgement.verdict is Verdict.UPDATE
+    assert one.judgement.evidence
+    assert one.distance == pytest.approx(0.02, abs=1e-6)
+    assert (one.snippet_a, one.snippet_b) == (store.one(a).content, store.one(b).content)
+    assert store.do(
+        merge(a, b, expected_revisions=((a, one.revision_a), (b, one.revision_b)))
+    ).merged
+
+
+def test_consolidate_snippets_are_cut_at_a_hundred_characters(store: Store) -> None:
+    near(store, "long " * 50, "longer " * 50)
+    (one,) = consolidated(store).candidates
+    assert (len(one.snippet_a), one.snippet_a[-1]) == (limits.CANDIDATE_SNIPPET_CHARS, "…")
+
+
+def test_consolidate_of_an_empty_collection_is_through_at_once(store: Store) -> None:
+    messages = read_all(begun(store))
+    assert [type(one.told) for one in messages][-1] is Consolidated
+    assert messages[-1].told.candidates == ()
+
+
+def test_consolidate_tells_progress_that_ends_at_the_total(store: Store) -> None:
+    near(store, "one", "two", "three")
+    for above in (None, 0.5):
+        told = [one.told for one in read_all(begun(store, jaccard_above=above))]
+        progress = [one for one in told if isinstance(one, ConsolidateProgress)]
+        assert progress[-1].scanned_count == progress[-1].total_count == (3 if above is None else 6)
+        assert progress[-1].left_s == 0.0
+
+
+def test_consolidate_tells_clusters_of_the_kept_pairs(store: Store) -> None:
+    base = vector_of("x")
+    texts = ["The door is open.", "the door is open", "The door is open!"]
+    ids = [store.save(text, vector=base, force=True) for text in texts]
+    told = [one.told for one in read_all(begun(store))]
+    (cluster,) = [one for one in told if isinstance(one, MergeCluster)]
+    # Of the same confidence and never recalled: the newest first.
+    assert cluster.memory_ids == tuple(reversed(ids))
+
+
+def test_consolidate_order_of_saving_does_not_change_the_pairs(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    base = vector_of("x")
+    items = [(f"note {number}", vector_at(base, 0.97, number)) for number in range(12)]
+    seen = set()
+    for turn in range(4):
+        rng.shuffle(items)
+        with opened(tmp_path / str(turn)) as made:
+            names = {made.save(text, vector=vector, force=True): text for text, vector in items}
+            done = consolidated(made, max_merge_candidates=6)
+            seen.add(frozenset(frozenset(map(names.get, pair)) for pair in pairs_of(done)))
+    assert len(seen) == 1
+
+
+# -- what does not come
+
+
+def test_consolidate_twice_finds_the_same_and_changes_nothing(store: Store) -> None:
+    near(store, "one", "two", "three")
+    revision = store.revision
+    first = consolidated(store)
+    assert consolidated(store) == first
+    assert store.revision == revision == first.revision
+
+
+def test_consolidate_leaves_dismissed_pairs_out_until_a_text_changes(store: Store) -> None:
+    a, b, c = near(store, "one", "two", "three")
+    store.do(Dismiss("anna", a, b))
+    done = consolidated(store)
+    assert len(done.candidates) == 2
+    assert tuple(sorted((a, b))) not in pairs_of(done)
+    # They take no place from others either.
+    assert len(consolidated(store, max_merge_candidates=2).candidates) == 2
+    store.do(update(b, content="two, as of today", vector=store.one(b).vector and vector_of("one")))
+    assert tuple(sorted((a, b))) in pairs_of(consolidated(store))
+    assert c
+
+
+def test_consolidate_shows_no_private_memory_of_another(store: Store) -> None:
+    near(store, "one", "two", private=True)
+    assert consolidated(store, "bert").candidates == ()
+    assert consolidated(store, "bert").memory_count == 0
+    assert len(consolidated(store).candidates) == 1
+
+
+def test_consolidate_since_its_own_revision_finds_only_what_changed(store: Store) -> None:
+    near(store, "one", "two")
+    done = consolidated(store)
+    assert consolidated(store, since_revision=done.revision).candidates == ()
+    third = store.save("three", vector=vector_at(vector_of("one"), 0.99, 9), force=True)
+    again = consolidated(store, since_revision=done.revision)
+    assert len(again.candidates) == 2
+    assert all(third in pair for pair in pairs_of(again))
+
+
+# -- left and gone on with
+
+
+def test_consolidate_left_goes_on_and_tells_nothing_twice(store: Store) -> None:
+    near(store, *(f"note {number}" for number in range(30)))
+    straight = read_all(begun(store))
+    whole = [one.told for one in straight if not isinstance(one.told, ConsolidateProgress)]
+    told: list[Any] = []
+    token, run = "", begun(store)
+    for _ in range(1000):
+        messages = run.read().result(WAIT_S)
+        if not messages:
+            break
+        for message in messages:
+            token = message.token
+            if not isinstance(message.told, ConsolidateProgress):
+                told.append(message.told)
+        run.leave()
+        run = begun(store, resume_token=token)
+    assert told == whole
+
+
+def test_consolidate_resumed_from_an_earlier_token_tells_the_rest_again(store: Store) -> None:
+    near(store, "one", "two", "three")
+    run = begun(store)
+    messages = read_all(run)
+    run.leave()
+    rest = [one for one in messages if isinstance(one.told, MergeCandidate)][1:]
+    again = read_all(begun(store, resume_token=messages[1].token))
+    kept = [one for one in again if not isinstance(one.told, ConsolidateProgress)]
+    assert kept[: len(rest)] == rest
+    assert kept[-1] == messages[-1]
+
+
+def test_consolidate_resumed_twice_ends_the_reader_before(store: Store) -> None:
+    near(store, "one", "two")
+    first = begun(store)
+    first.read().result(WAIT_S)
+    second = begun(store, resume_token=run_token(first))
+    assert first.read().result(WAIT_S) == ()
+    first.leave()
+    assert isinstance(read_all(second)[-1].told, Consolidated)
+
+
+def test_consolidate_token_of_something_else_is_refused(store: Store) -> None:
+    near(store, "one", "two")
+    run = begun(store)
+    token = read_all(run)[-1].token
+    others: list[tuple[str, dict[str, Any]]] = [
+        ("bert", {"resume_token": token}),
+        ("anna", {"resume_token": token, "distance_below": 0.2}),
+        ("anna", {"resume_token": token.split("-")[0] + "-99"}),
+        ("anna", {"resume_token": token.split("-")[0] + "-x"}),
+        ("anna", {"resume_token": "0123456789abcdef-0"}),
+        ("anna", {"resume_token": "no token"}),
+    ]
+    for agent, asked in others:
+        with pytest.raises(InvalidArgument, match="resume_token"):
+            begun(store, agent, **asked)
+
+
+def test_consolidate_left_too_long_ago_is_refused(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near(store, "one", "two")
+    run = begun(store)
+    token = read_all(run)[-1].token
+    run.leave()
+    monkeypatch.setattr(limits, "CONSOLIDATION_KEPT_S", 0)
+    with pytest.raises(InvalidArgument, match="resume_token"):
+        begun(store, resume_token=token)
+
+
+def consolidate_threads() -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == "consolidate"]
+
+
+def ended(what: Callable[[], bool]) -> bool:
+    """Waits for threads; bounded."""
+    for thread in consolidate_threads():
+        thread.join(WAIT_S)
+    return what()
+
+
+def test_consolidate_left_frees_its_thread_though_nobody_reads(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 2)
+    near(store, *(f"note {number}" for number in range(12)))
+    run = begun(store)
+    run.read().result(WAIT_S)
+    run.leave()
+    assert ended(lambda: not consolidate_threads())
+
+
+def test_consolidate_waits_for_its_reader_and_holds_nobody_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 3)
+    near(store, *(f"note {number}" for number in range(20)))
+    run = begun(store)
+    first = run.read().result(WAIT_S)
+    # Nobody reads; writers go on.
+    store.save("written meanwhile")
+    assert len(first) <= 1 + 3
+    counts = []
+    while messages := run.read().result(WAIT_S):
+        counts.append(len(messages))
+        last = messages[-1].told
+    assert max(counts) <= 1 + 3
+    assert isinstance(last, Consolidated)
+    assert len(last.candidates) == 190
+
+
+# -- what changes meanwhile
+
+
+def test_consolidate_does_not_tell_what_changed_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 1)
+    a, b, c, d = near(store, "one", "two", "three", "four")
+    run = begun(store)
+    run.read().result(WAIT_S)
+    run.leave()
+    assert ended(lambda: not consolidate_threads())
+    store.do(forget(a))
+    store.do(update(b, private=True))
+    token = run_token(run)
+    told = [one.told for one in read_all(begun(store, resume_token=token))]
+    assert a not in repr(told[-1])
+    assert pairs_of(told[-1]) == sorted(
+        pairs_of(told[-1]), key=pairs_of(told[-1]).index
+    )  # as they were kept
+    assert {c, d} <= {memory_id for pair in pairs_of(told[-1]) for memory_id in pair}
+
+
+def run_token(run: Any) -> str:
+    """The token with which a run begins anew."""
+    return f"{run._run.id}-0"
+
+
+def test_consolidate_after_a_purge_quotes_nothing_of_it(store: Store) -> None:
+    a, b = near(store, "secret one", "secret two")
+    run = begun(store)
+    messages = read_all(run)
+    assert "secret one" in repr(messages)
+    run.leave()
+    store.do(Purge("anna", (a,)))
+    again = read_all(begun(store, resume_token=run_token(run)))
+    assert "secret" not in repr(again)
+    assert again[-1].told.candidates == ()
+    assert b
+
+
+def test_consolidate_pair_that_waits_is_made_again_after_a_purge(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 1)
+    a, *_ = near(store, "secret one", "secret two", "public three")
+    run = begun(store)
+    messages = list(run.read().result(WAIT_S))
+    store.do(Purge("anna", (a,)))
+    rest = read_all(run)
+    assert "secret one" not in repr([one for one in rest if one not in messages][1:])
+    assert len(rest[-1].told.candidates) == 1
+
+
+# -- many at once
+
+
+def test_consolidate_by_several_agents_at_once_finds_the_same_for_each(store: Store) -> None:
+    near(store, *(f"note {number}" for number in range(15)))
+    expected = consolidated(store)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: consolidated(store, f"agent {n}"), range(4)))
+    assert found == [expected] * 4
+
+
+def test_consolidate_more_than_may_run_is_refused_and_a_left_one_gives_way(store: Store) -> None:
+    runs = [begun(store) for _ in range(limits.CONSOLIDATIONS_MAX)]
+    with pytest.raises(Quota):
+        begun(store)
+    runs[0].leave()
+    again = begun(store)
+    assert isinstance(read_all(again)[-1].told, Consolidated)
+
+
+def test_consolidate_while_others_remember_loses_no_update(store: Store) -> None:
+    near(store, *(f"note {number}" for number in range(10)))
+
+    def writes(agent: int) -> list[str]:
+        return [
+            store.save(f"agent {agent} says {number}", agent=f"agent {agent}", force=True)
+            for number in range(10)
+        ]
+
+    def consolidates(agent: int) -> int:
+        query = ConsolidateQuery(f"agent {agent}", window_hours=0.0)
+        for _ in range(100):
+            try:
+                run = store.engine.consolidate(store.collection, "", query).result(WAIT_S)
+                break
+            except Quota:
+                continue
+        else:
+            return 0
+        done = read_all(run)[-1].told
+        run.leave()
+        return len(done.candidates)
+
+    with ThreadPoolExecutor(20) as pool:
+        written = [pool.submit(writes, agent) for agent in range(10)]
+        looked = [pool.submit(consolidates, agent) for agent in range(10)]
+        ids = [memory_id for one in written for memory_id in one.result(WAIT_S)]
+        assert all(one.result(WAIT_S) in (0, 5) for one in looked)
+    assert len(set(ids)) == 100
+    found = {memory.id for memory in store.list()}
+    assert found >= set(ids)
+    assert store.revision == 110
+
+
+# -- the end, and bad requests
+
+
+def test_consolidate_of_a_closed_engine_ends_with_unavailable(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        near(store, "one", "two")
+        run = begun(store)
+        store.close()
+        with pytest.raises(Unavailable):
+            while run.read().result(WAIT_S):
+                pass
+        assert ended(lambda: not consolidate_threads())
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"window_hours": -1.0}, "window_hours"),
+        ({"window_hours": float("nan")}, "window_hours"),
+        ({"distance_below": 0.6}, "distance_below"),
+        ({"jaccard_above": 0.1}, "jaccard_above"),
+        ({"max_merge_candidates": 1001}, "max_merge_candidates"),
+        ({"max_merge_candidates": -1}, "max_merge_candidates"),
+        ({"max_replay_events": 1001}, "max_replay_events"),
+        ({"since_revision": -1}, "since_revision"),
+    ],
+)
+def test_consolidate_out_of_range_names_the_field(
+    store: Store, asked: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=field):
+        begun(store, **asked)
+
+
+def test_consolidate_since_a_revision_to_come_is_out_of_range(store: Store) -> None:
+    with pytest.raises(OutOfRange):
+        begun(store, since_revision=1)
+
+
+def test_run_that_fails_tells_its_reader(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Iterator[Any]:
+        raise RuntimeError("broken join")
+        yield
+
+    near(store, "one", "two")
+    monkeypatch.setattr("totonoe_core.engine.pairs.cosine_steps", broken)
+    run = begun(store)
+    with pytest.raises(RuntimeError, match="broken join"):
+        while run.read().result(WAIT_S):
+            pass
