@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from totonoe_core import limits
-from totonoe_core.commands import Applied, CollectionInfo, OperationInfo
+from totonoe_core.commands import Applied, CollectionInfo
 from totonoe_core.guard.policy import DiversityPolicy
 from totonoe_core.records import (
     ANY_TIME,
@@ -26,6 +26,7 @@ from totonoe_core.records import (
     Verdict,
 )
 from totonoe_core.tidy import NEVER_TIDIED, TidyState
+from totonoe_core.undo import OperationInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from google.protobuf.struct_pb2 import ListValue, NullValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from totonoe.v1 import memory_service_pb2, operations_pb2, tidy_pb2, types_pb2
-from totonoe_core import commands, limits, queries, records, tidy
+from totonoe_core import limits, queries, records, tidy, undo
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
 
@@ -112,7 +112,7 @@ RECALL_MODES = EnumTable(memory_service_pb2.RecallMode, queries.RecallMode, "REC
 DIVERSITY_EFFECTS = EnumTable(
     memory_service_pb2.DiversityEffect, queries.DiversityEffect, "DIVERSITY_EFFECT_"
 )
-CONFLICTS = EnumTable(operations_pb2.UndoConflictKind, commands.ConflictKind, "UNDO_CONFLICT_KIND_")
+CONFLICTS = EnumTable(operations_pb2.UndoConflictKind, undo.ConflictKind, "UNDO_CONFLICT_KIND_")
 
 TIDY_OPS = EnumTable(tidy_pb2.TidyOp, tidy.TidyOp, "TIDY_OP_")
 

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from totonoe.v1 import admin_service_pb2, operations_pb2
 from totonoe_core import limits
-from totonoe_core.commands import (
-    Applied,
-    CollectionInfo,
-    OperationInfo,
-    Purge,
-    Purged,
-    Undo,
-    UndoConflict,
-    Undone,
-)
+from totonoe_core.commands import Applied, CollectionInfo, Purge, Purged, Undo, Undone
 from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Version
+from totonoe_core.undo import OperationInfo, UndoConflict
 from totonoe_server.codec import CONFLICTS, range_from_wire, time_to_wire
 from totonoe_server.codec_answers import duplicate_to_wire
 from totonoe_server.codec_memory import field_to_wire, link_to_wire, memory_to_wire

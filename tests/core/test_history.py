@@ -24,10 +24,11 @@ from support.engines import (
 )
 from support.timelines import AGENTS, Timeline, bare
 from totonoe_core import errors, limits
-from totonoe_core.commands import CreateEpisode, DeleteEpisode, OperationInfo
+from totonoe_core.commands import CreateEpisode, DeleteEpisode
 from totonoe_core.engine.operations import operation_info
 from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Version
 from totonoe_core.records import LinkType, Memory, Status, TimeRange, TypedKey
+from totonoe_core.undo import OperationInfo
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])

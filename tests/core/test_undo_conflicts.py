@@ -26,15 +26,9 @@ from support.engines import (
 from support.judges import ScriptedJudge, service
 from totonoe_core import errors, limits
 from totonoe_core.cleanup import CleanUpDuplicates
-from totonoe_core.commands import (
-    ConflictKind,
-    CreateEpisode,
-    DeleteEpisode,
-    Purge,
-    UndoConflict,
-    Undone,
-)
+from totonoe_core.commands import CreateEpisode, DeleteEpisode, Purge, Undone
 from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey, Verdict
+from totonoe_core.undo import ConflictKind, UndoConflict
 
 
 @pytest.fixture

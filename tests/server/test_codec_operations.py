@@ -12,17 +12,7 @@ from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe.v1 import operations_pb2 as pb
 from totonoe_core import limits, records
-from totonoe_core.commands import (
-    Applied,
-    ConflictKind,
-    Forget,
-    OperationInfo,
-    Purge,
-    Purged,
-    Undo,
-    UndoConflict,
-    Undone,
-)
+from totonoe_core.commands import Applied, Forget, Purge, Purged, Undo, Undone
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard.policy import RetentionPolicy
 from totonoe_core.queries import (
@@ -35,6 +25,7 @@ from totonoe_core.queries import (
     Page,
     Version,
 )
+from totonoe_core.undo import ConflictKind, OperationInfo, UndoConflict
 from totonoe_server import codec, codec_answers, codec_memory, codec_policy
 from totonoe_server import codec_operations as operations
 

@@ -15,7 +15,7 @@ import pytest
 from google.protobuf.message import Message
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
-from totonoe.v1 import graph_pb2, types_pb2
+from totonoe.v1 import audit_pb2, cleanup_pb2, consolidate_pb2, graph_pb2, tidy_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as ops
 
@@ -45,10 +45,13 @@ class Scene:
             for item in request.items:
                 item.collection, item.agent_id = self.collection, "ben"
             return list(stub(iter([request]), timeout=20))
-        request.collection = self.collection
+        where = request.recall if name == "WhyNot" else request
+        where.collection = self.collection
         if name != "Stats":
-            request.agent_id = "ben"
+            where.agent_id = "ben"
         answer = stub(request, timeout=20)
+        if name in ("Consolidate", "Tidy"):
+            return list(answer)
         if name != "Watch":
             return [answer]
         told = []
@@ -192,6 +195,51 @@ CALLS: list[tuple[str, Build]] = [
             keep_id=s.ids["other"], remove_ids=[s.ids["citing"]], content="Ada likes tea."
         ),
     ),
+    (
+        "Consolidate",
+        lambda _: consolidate_pb2.ConsolidateRequest(
+            window_hours=0, distance_below=0.5, max_merge_candidates=0
+        ),
+    ),
+    (
+        "WhyNot",
+        lambda s: pb.WhyNotRequest(
+            memory_id=s.ids["third"], recall=pb.RecallRequest(text="pump valve tea")
+        ),
+    ),
+    (
+        "WhyNot",
+        lambda s: pb.WhyNotRequest(
+            memory_id=s.ids["citing"], recall=pb.RecallRequest(text="pump valve")
+        ),
+    ),
+    (
+        "Dismiss",
+        lambda s: audit_pb2.DismissRequest(id_a=s.ids["other"], id_b=s.ids["third"]),
+    ),
+    (
+        "Undismiss",
+        lambda s: audit_pb2.UndismissRequest(id_a=s.ids["other"], id_b=s.ids["third"]),
+    ),
+    ("Audit", lambda _: audit_pb2.AuditRequest(confidence_below=0.9)),
+    ("CleanUpDuplicates", lambda _: cleanup_pb2.CleanUpDuplicatesRequest()),
+    ("CleanUpDuplicates", lambda _: cleanup_pb2.CleanUpDuplicatesRequest(apply=True)),
+    ("Decay", lambda _: cleanup_pb2.DecayRequest()),
+    ("Decay", lambda _: cleanup_pb2.DecayRequest(close_below=0.99, dry_run=True)),
+    ("RecordTurn", lambda _: tidy_pb2.RecordTurnRequest()),
+    ("Tidy", lambda _: tidy_pb2.TidyRequest(plan=True, distance_below=0.5)),
+    ("Tidy", lambda _: tidy_pb2.TidyRequest(apply=True)),
+    (
+        "ApplyTidyPlan",
+        lambda s: tidy_pb2.ApplyTidyPlanRequest(
+            plan={
+                "state_updates": [
+                    {"op": "TIDY_OP_CLOSE", "state_id": s.ids["third"], "reason": "said above"}
+                ]
+            }
+        ),
+    ),
+    ("EndSession", lambda _: cleanup_pb2.EndSessionRequest(by=cleanup_pb2.GROUP_BY_AGENT)),
     ("Undo", lambda _: ops.UndoRequest(target_revision=5, dry_run=True)),
     ("Undo", lambda _: ops.UndoRequest(target_revision=5, partial=True)),
     ("Forget", lambda _: pb.ForgetRequest(filter=every_but_forgotten(), dry_run=True)),

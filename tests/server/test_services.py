@@ -220,7 +220,7 @@ def test_collections_are_made_changed_listed_and_taken_away(wire):
     names = [
         one.name
         for one in wire.admin.ListCollections(
-            admin_pb.ListCollectionsRequest(), timeout=20
+            admin_pb.ListCollectionsRequest(page_size=1000), timeout=20
         ).collections
     ]
     assert "life" in names

@@ -10,7 +10,7 @@ import pytest
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import graph_pb2, operations_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import commands, errors, limits, records
+from totonoe_core import commands, errors, limits, records, undo
 from totonoe_core.commands import Applied, CollectionInfo, Forgotten, Merged, Undone
 from totonoe_core.guard import policy
 from totonoe_core.queries import (
@@ -29,7 +29,7 @@ from totonoe_core.queries import (
 from totonoe_core.records import ANY_TIME
 
 IDS = [f"mem_{number:012x}" for number in range(64)]
-OPERATION = commands.OperationInfo(3, "op_3", "ann", "Forget", "old", 0, (IDS[0],))
+OPERATION = undo.OperationInfo(3, "op_3", "ann", "Forget", "old", 0, (IDS[0],))
 NO_COLLECTION = errors.NotFound("COLLECTION_NOT_FOUND", kind="collection", name="c")
 NO_OPERATION = errors.NotFound("OPERATION_NOT_FOUND", kind="operation", name="op_3")
 NO_MEMORY = errors.NotFound("MEMORY_NOT_FOUND", kind="memory", name="mem_a")

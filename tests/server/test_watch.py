@@ -15,9 +15,10 @@ from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc, types_pb2
 from totonoe.v1 import operations_pb2 as op
 from totonoe_core import errors, limits
-from totonoe_core.commands import CollectionInfo, OperationInfo
+from totonoe_core.commands import CollectionInfo
 from totonoe_core.queries import Change, Changes, ChangeType, LinkChange, MemoryChange
 from totonoe_core.records import Fields, Link, LinkType, Memory, Status
+from totonoe_core.undo import OperationInfo
 from totonoe_server import watching
 from totonoe_server.codec_changes import changes_to_wire
 from totonoe_server.testing import running_server

@@ -440,12 +440,8 @@ class EmbeddedEngine:
         validate.operation_id(operation_id)
         validate.text(target_operation_id, "target_operation_id", limits.OPERATION_ID_BYTES_MAX)
         digest = _digest("restore", (name, target_operation_id))
-        return submit(
-            self._searchers,
-            lambda: self._collections.restore(
-                name, operation_id, target_operation_id, agent_id, digest
-            ),
-        )
+        asked = (name, operation_id, target_operation_id, agent_id, digest)
+        return submit(self._searchers, lambda: self._collections.restore(*asked))
 
     # -- Without a collection
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import cast
 
 from totonoe_core import limits, plain
-from totonoe_core.commands import OperationInfo
 from totonoe_core.engine import paging
 from totonoe_core.engine.operations import operation_infos
 from totonoe_core.engine.past import Past
@@ -20,6 +19,7 @@ from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Ve
 from totonoe_core.records import Fields, Link, Memory
 from totonoe_core.store.history import LinkVersion, OperationRow
 from totonoe_core.store.reader import Rows
+from totonoe_core.undo import OperationInfo
 
 _FIELDS = tuple(item.name for item in fields(Fields) if item.name != "created_us")
 _OWN = ("content", "status", "superseded_by", "created_us")

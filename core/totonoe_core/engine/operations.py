@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from totonoe_core import limits
-from totonoe_core.commands import OperationInfo
 from totonoe_core.engine.sight import may_see, sees_episode
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.records import LinkType, Memory
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 from totonoe_core.store.reader import Rows
+from totonoe_core.undo import OperationInfo
 
 
 def counts(seen_now: bool, before: Memory | None, after: Memory | None, agent_id: str) -> bool:

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from totonoe_core import limits
-from totonoe_core.commands import CollectionInfo, ConflictKind, Undo, UndoConflict
+from totonoe_core.commands import CollectionInfo, Undo
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.ledger import DEAD, Ledger
 from totonoe_core.engine.touched import LinkKey, Reach, one_way
@@ -21,6 +21,7 @@ from totonoe_core.judging import Pair
 from totonoe_core.records import Dismissal, Duplicate, Episode, Kind, Link, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.history import OperationRow
+from totonoe_core.undo import ConflictKind, UndoConflict
 
 
 @dataclass(slots=True)

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from totonoe_core.commands import (
-    CollectionInfo,
-    ConflictKind,
-    OperationInfo,
-    Undo,
-    UndoConflict,
-    Undone,
-)
+from totonoe_core.commands import CollectionInfo, Undo, Undone
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.operations import operation_info
@@ -22,6 +15,7 @@ from totonoe_core.engine.undo_plan import Plan, Planner, held_external_id
 from totonoe_core.errors import InvalidArgument, NotFound, Precondition, UndoRefused
 from totonoe_core.records import Link, Memory
 from totonoe_core.store.history import OperationRow
+from totonoe_core.undo import ConflictKind, OperationInfo, UndoConflict
 
 
 class Undoing:

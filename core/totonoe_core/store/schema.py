@@ -27,7 +27,7 @@ import apsw
 
 from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION_ID = 0x746F746E  # "totn"
 BUSY_TIMEOUT_MS = 5_000
 
