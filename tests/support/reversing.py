@@ -212,7 +212,7 @@ class ReversingMachine(PastMachine):
         if done.episode and self.episode_touch[done.episode] != revision:
             found.add("changed")
         for one, after in coming.items():
-            found |= self.refusal(one, after, coming, agent, force)
+            found |= self.refusal(one, after, coming, agent, force, revision)
         old = pairs_of(before)
         for pair in done.pairs:
             ends = pair[:2]
@@ -228,7 +228,13 @@ class ReversingMachine(PastMachine):
         return found
 
     def refusal(
-        self, one: str, after: Memory, coming: dict[str, Memory], agent: str, force: bool
+        self,
+        one: str,
+        after: Memory,
+        coming: dict[str, Memory],
+        agent: str,
+        force: bool,
+        revision: int,
     ) -> set[str]:
         """What stands against a memory that would be as it was."""
         now = self.now[one]
@@ -252,7 +258,15 @@ class ReversingMachine(PastMachine):
             return set()
         if set(self.holders(agent, after.fields)) - {*coming}:
             return {"key_taken"}
-        return {"duplicate"} if self.decide(agent, after, force, coming).duplicate else set()
+        # What stood beside it before the operation, or took its place, may do so again.
+        beside = {
+            other: seen.memory
+            for other, seen in self.now.items()
+            if other not in self.done[revision].rows
+            and (seen.memory.revision < revision or other == now.memory.superseded_by)
+        }
+        found = self.decide(agent, after, force, {**coming, **beside})
+        return {"duplicate"} if found.duplicate else set()
 
     @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
     def undo_what_was_done_lately(
@@ -457,9 +471,17 @@ class ReversingMachine(PastMachine):
             for one, seen in self.now.items()
             if seen.live and (one not in before or _said(before[one]) != _said(seen))
         }
-        for seen in new.values():
-            # What comes back together was there together.
-            assert not self.decide(command.agent_id, seen.memory, False, new).duplicate
+        since = command.revision if isinstance(command, Undo) else 0
+        for one, seen in new.items():
+            # What comes back was there together, and beside what is unchanged since.
+            took = before[one].memory.superseded_by if one in before else ""
+            beside = {
+                other: each
+                for other, each in self.now.items()
+                if each.memory.revision < since or (since and other == took)
+            }
+            found = self.decide(command.agent_id, seen.memory, False, {**new, **beside})
+            assert not found.duplicate
 
     @invariant()
     def one_public_live_memory_holds_a_typed_key(self) -> None:
