@@ -389,5 +389,5 @@ def test_operation_info_of_one_row_is_that_of_the_page(tmp_path: Path) -> None:
         rows = state.file.rows
         found = [rows.history.operation(revision) for revision in (2, 1)]
         for agent in AGENTS:
-            infos = [operation_info(state, rows, one, agent) for one in found if one]
+            infos = [operation_info(rows, one, agent) for one in found if one]
             assert [one for one in infos if one] == operations(store, agent)

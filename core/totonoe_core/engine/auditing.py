@@ -173,7 +173,7 @@ class _Audit:
             some = history.operations_before(before, min(_READ_AT_ONCE, before - first))
             if not some:
                 break
-            infos = operation_infos(self._state, self._rows, some, self._query.agent_id)
+            infos = operation_infos(self._rows, some, self._query.agent_id)
             for info in infos:
                 if info is not None:
                     counts[info.agent_id][info.kind] += 1

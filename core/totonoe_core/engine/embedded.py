@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
-from totonoe_core.audit import AuditQuery, AuditReport
-from totonoe_core.cleanup import (
-    CleanedUp,
-    CleanUpDuplicates,
-    Decay,
-    Decayed,
-    EndSession,
-    SessionEnded,
-)
 from totonoe_core.clock import Clock, system_clock
 from totonoe_core.commands import (
-    Applied,
-    Calibrate,
-    Calibrated,
     CollectionInfo,
-    Command,
-    Forget,
-    Forgotten,
-    Purge,
-    Purged,
-    Remember,
-    Undo,
-    Undone,
 )
-from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import comparing, paging, reading
-from totonoe_core.engine.collection import Collection
+from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
-from totonoe_core.engine.futures import fail, ready, settle, submit, then
-from totonoe_core.engine.seam import Consolidation
+from totonoe_core.engine.futures import ready, submit, then
 from totonoe_core.errors import (
-    InvalidArgument,
     Precondition,
 )
 from totonoe_core.guard.policy import (
@@ -59,40 +34,18 @@ from totonoe_core.guard.policy import (
 )
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
-    AsOf,
-    Changes,
-    Checked,
     CollectionPage,
     CollectionStats,
     Comparison,
     EngineStats,
-    EpisodePage,
-    EpisodeRead,
-    Filter,
-    Gotten,
-    HistoryPage,
-    NearCluster,
-    NearGroups,
-    NearQuery,
-    Neighborhood,
-    NeighborsQuery,
-    OperationFilter,
-    OperationPage,
-    Page,
-    Recalled,
-    RecallQuery,
-    TurnRecorded,
 )
-from totonoe_core.records import TimeRange
-from totonoe_core.tidy import Tidied, Tidy
-from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
 
 SEARCH_THREADS = 2
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(CollectionCalls):
     """`Engine` on one data directory, which the caller has locked.
 
     Parameters
@@ -128,228 +81,6 @@ class EmbeddedEngine:
             clock=clock,
             searchers=self._searchers,
         )
-
-    # -- Calls on one collection
-
-    def apply(
-        self, collection: str, operation_id: str, commands: Sequence[Command]
-    ) -> Future[Applied]:
-        """See `Engine.apply`."""
-        return self.apply_all(collection, [(operation_id, commands)])[0]
-
-    def apply_all(
-        self, collection: str, requests: Sequence[tuple[str, Sequence[Command]]]
-    ) -> list[Future[Applied]]:
-        """See `Engine.apply_all`."""
-        for _, commands in requests:
-            if not 1 <= len(commands) <= limits.COMMANDS_PER_OPERATION_MAX:
-                raise InvalidArgument(
-                    "LIMIT_EXCEEDED",
-                    field="commands",
-                    got=len(commands),
-                    allowed=f"1 to {limits.COMMANDS_PER_OPERATION_MAX}",
-                )
-        opened = self._collections.opened(collection)
-        if opened.done() and opened.exception() is None:
-            return opened.result().apply(requests)
-        futures: list[Future[Applied]] = [Future() for _ in requests]
-
-        def go_on(done: Future[Collection]) -> None:
-            # From here on they are under way, and can no longer be cancelled.
-            going = [
-                (future, request)
-                for future, request in zip(futures, requests, strict=True)
-                if future.set_running_or_notify_cancel()
-            ]
-            try:
-                inner = done.result().apply([request for _, request in going])
-            except BaseException as error:
-                for future, _ in going:
-                    fail(future, error)
-                return
-            for (future, _), one in zip(going, inner, strict=True):
-                one.add_done_callback(functools.partial(_pass_on, future))
-
-        opened.add_done_callback(go_on)
-        return futures
-
-    def check(self, collection: str, command: Remember) -> Future[Checked]:
-        """See `Engine.check`."""
-        return self._with(collection, lambda found: found.check(command))
-
-    def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
-        """See `Engine.preview_forget`."""
-        return self._with(collection, lambda found: found.preview_forget(command))
-
-    def preview_forget_filter(
-        self, collection: str, agent_id: str, where: Filter
-    ) -> Future[tuple[int, Forgotten, int]]:
-        """See `Engine.preview_forget_filter`."""
-        return self._with(collection, lambda found: found.reads.forget_filter(agent_id, where))
-
-    def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
-        """See `Engine.preview_undo`."""
-        return self._with(collection, lambda found: found.preview_undo(command))
-
-    def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
-        """See `Engine.preview_purge`."""
-        return self._with(collection, lambda found: found.preview_purge(command))
-
-    def preview_tidy(self, collection: str, command: Tidy) -> Future[tuple[int, Tidied]]:
-        """See `Engine.preview_tidy`."""
-        return self._with(collection, lambda found: found.preview_tidy(command))
-
-    def tidy_groups(self, collection: str, query: NearQuery) -> Future[NearGroups]:
-        """See `Engine.tidy_groups`."""
-        return self._with(collection, lambda found: found.reads.tidy_groups(query))
-
-    def tidy_clusters(
-        self, collection: str, agent_id: str, group: Sequence[int]
-    ) -> Future[list[NearCluster]]:
-        """See `Engine.tidy_clusters`."""
-        return self._with(collection, lambda found: found.reads.tidy_clusters(agent_id, group))
-
-    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
-        """See `Engine.record_turn`."""
-        return self._with(collection, lambda found: found.turns.record(agent_id))
-
-    def preview_calibration(
-        self, collection: str, command: Calibrate
-    ) -> Future[tuple[int, Calibrated]]:
-        """See `Engine.preview_calibration`."""
-        return self._with(collection, lambda found: found.preview_calibration(command))
-
-    def preview_end_session(
-        self, collection: str, command: EndSession
-    ) -> Future[tuple[int, SessionEnded]]:
-        """See `Engine.preview_end_session`."""
-        return self._with(collection, lambda found: found.reads.preview_end_session(command))
-
-    def preview_clean_up(
-        self, collection: str, command: CleanUpDuplicates
-    ) -> Future[tuple[int, CleanedUp]]:
-        """See `Engine.preview_clean_up`."""
-        return self._with(collection, lambda found: found.reads.preview_clean_up(command))
-
-    def preview_decay(self, collection: str, command: Decay) -> Future[tuple[int, Decayed]]:
-        """See `Engine.preview_decay`."""
-        return self._with(collection, lambda found: found.reads.preview_decay(command))
-
-    def search(self, collection: str, query: RecallQuery) -> Future[Recalled]:
-        """See `Engine.search`."""
-        return self._with(collection, lambda found: found.search(query))
-
-    def why_not(self, collection: str, memory_id: str, query: RecallQuery) -> Future[WhyNot]:
-        """See `Engine.why_not`."""
-        return self._with(collection, lambda found: found.why_not(memory_id, query))
-
-    def get(
-        self,
-        collection: str,
-        agent_id: str,
-        ids: Sequence[str],
-        *,
-        as_of: AsOf | None = None,
-        follow_superseded: bool = False,
-    ) -> Future[Gotten]:
-        """See `Engine.get`."""
-        return self._with(
-            collection, lambda found: found.reads.get(agent_id, ids, as_of, follow_superseded)
-        )
-
-    def scan(
-        self,
-        collection: str,
-        agent_id: str,
-        where: Filter,
-        page_size: int,
-        page_token: str,
-        *,
-        as_of: AsOf | None = None,
-    ) -> Future[Page]:
-        """See `Engine.scan`."""
-        return self._with(
-            collection,
-            lambda found: found.reads.scan(agent_id, where, page_size, page_token, as_of),
-        )
-
-    def neighbors(self, collection: str, query: NeighborsQuery) -> Future[Neighborhood]:
-        """See `Engine.neighbors`."""
-        return self._with(collection, lambda found: found.reads.neighbors(query))
-
-    def history(
-        self, collection: str, agent_id: str, memory_id: str, page_size: int, page_token: str
-    ) -> Future[HistoryPage]:
-        """See `Engine.history`."""
-        return self._with(
-            collection,
-            lambda found: found.reads.history(agent_id, memory_id, page_size, page_token),
-        )
-
-    def operations(
-        self,
-        collection: str,
-        agent_id: str,
-        where: OperationFilter,
-        page_size: int,
-        page_token: str,
-    ) -> Future[OperationPage]:
-        """See `Engine.operations`."""
-        return self._with(
-            collection, lambda found: found.reads.operations(agent_id, where, page_size, page_token)
-        )
-
-    def episode(
-        self, collection: str, agent_id: str, episode_id: str, include_memories: bool
-    ) -> Future[EpisodeRead]:
-        """See `Engine.episode`."""
-        return self._with(
-            collection, lambda found: found.reads.episode(agent_id, episode_id, include_memories)
-        )
-
-    def episodes(
-        self,
-        collection: str,
-        agent_id: str,
-        time: TimeRange,
-        memory_id: str,
-        page_size: int,
-        page_token: str,
-    ) -> Future[EpisodePage]:
-        """See `Engine.episodes`."""
-        return self._with(
-            collection,
-            lambda found: found.reads.episodes(agent_id, time, memory_id, page_size, page_token),
-        )
-
-    def changes(
-        self, collection: str, agent_id: str, after_revision: int, where: Filter | None
-    ) -> Future[Changes]:
-        """See `Engine.changes`."""
-        return self._with(
-            collection, lambda found: found.reads.changes(agent_id, after_revision, where)
-        )
-
-    def await_change(self, collection: str, after_revision: int) -> Future[int]:
-        """See `Engine.await_change`."""
-        return self._with(collection, lambda found: found.waiters.wait(after_revision))
-
-    def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
-        """See `Engine.audit`."""
-        return self._with(collection, lambda found: found.reads.audit(query))
-
-    def consolidate(
-        self, collection: str, operation_id: str, query: ConsolidateQuery
-    ) -> Future[Consolidation]:
-        """See `Engine.consolidate`."""
-        return self._with(collection, lambda found: found.consolidating.start(operation_id, query))
-
-    def get_collection(self, name: str) -> Future[CollectionInfo]:
-        """See `Engine.get_collection`."""
-        return self._with(name, lambda found: ready(found.info))
-
-    def _with(self, name: str, step: Callable[[Collection], Future[T]]) -> Future[T]:
-        return then(self._collections.opened(name), step)
 
     # -- Collections
 
@@ -490,10 +221,6 @@ class EmbeddedEngine:
             self._judging.close()
         self._searchers.shutdown(wait=True, cancel_futures=True)
         self._collections.close(deadline_s)
-
-
-def _pass_on(outer: Future[T], inner: Future[T]) -> None:
-    settle(outer, inner.result)
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,7 @@ from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.index.arrays import View
 from totonoe_core.keeping import protected
-from totonoe_core.records import Memory
+from totonoe_core.records import Fields, Memory
 from totonoe_core.store.reader import Rows
 from totonoe_core.text.normalize import snippet
 
@@ -112,5 +114,15 @@ def apply(ledger: Ledger, operation: Operation, command: Decay) -> Decayed:
     blast = planning.blast_of(state, ledger.rows, view, len(closed), operation.now_us)
     refuse_over(blast)
     for one in closed:
-        ledger.close(operation, memories[one.memory_id])
+        memory = memories[one.memory_id]
+        ledger.close(operation, memory, _ended(memory.fields, operation.now_us))
     return Decayed(planned.report, closed, blast)
+
+
+def _ended(fields: Fields, now_us: int) -> Fields:
+    """Fields with their validity ended now, unless it ended before."""
+    end_us = now_us if fields.valid_to_us is None else min(fields.valid_to_us, now_us)
+    if fields.valid_from_us is not None and fields.valid_from_us >= end_us:
+        # It never began: a range must not end before it begins.
+        end_us = fields.valid_from_us + 1
+    return replace(fields, valid_to_us=end_us)

@@ -109,7 +109,7 @@ class _Told:
         infos = dict(
             zip(
                 (one.revision for one in made),
-                operation_infos(self._state, self._rows, made, self._agent_id, of_seen=True),
+                operation_infos(self._rows, made, self._agent_id, of_seen=True),
                 strict=True,
             )
         )
@@ -190,7 +190,7 @@ def operations(
         id_count, scanned, at, more = 0, 0, before, False
         for some in _newest_first(rows, row, first, before):
             fitting = [one for one in some if _fits(one, where)]
-            for info in operation_infos(state, rows, fitting, agent_id):
+            for info in operation_infos(rows, fitting, agent_id):
                 if info is None:
                     continue
                 if len(found) == page_size or id_count >= _IDS_PER_PAGE_MAX:

@@ -138,16 +138,11 @@ class Ledger:
         after = replace(before, status=Status.SUPERSEDED, superseded_by=by)
         return self.replace(operation, before, after)
 
-    def close(self, operation: Operation, before: Memory) -> Memory:
-        """Ends the validity of a memory now, unless it ended before."""
-        fields, now_us = before.fields, operation.now_us
-        end_us = now_us if fields.valid_to_us is None else min(fields.valid_to_us, now_us)
-        if fields.valid_from_us is not None and fields.valid_from_us >= end_us:
-            # It never began: a range must not end before it begins.
-            end_us = fields.valid_from_us + 1
-        after = replace(before, status=Status.CLOSED, fields=replace(fields, valid_to_us=end_us))
-        # A column holds the end: it takes a new slot.
-        return self.replace(operation, before, after, self.features_of(before))
+    def close(self, operation: Operation, before: Memory, fields: Fields) -> Memory:
+        """Closes a memory, with the fields that say until when it was valid."""
+        after = replace(before, status=Status.CLOSED, fields=fields)
+        # A column holds that time: it takes a new slot.
+        return self.replace(operation, before, after, self.features_of(after))
 
     def join_access(self, memory: Memory, others: Sequence[Memory]) -> None:
         """Gives a memory's new version the accesses of others as well.

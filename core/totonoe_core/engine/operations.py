@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from totonoe_core import limits
 from totonoe_core.engine.sight import may_see, sees_episode
-from totonoe_core.engine.state import CollectionState
 from totonoe_core.records import LinkType, Memory
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
@@ -67,15 +66,12 @@ def info_of(
     )
 
 
-def operation_info(
-    state: CollectionState, rows: Rows, operation: OperationRow, agent_id: str
-) -> OperationInfo | None:
+def operation_info(rows: Rows, operation: OperationRow, agent_id: str) -> OperationInfo | None:
     """An operation as the agent may see it; `None`: nothing of it counts."""
-    return operation_infos(state, rows, [operation], agent_id)[0]
+    return operation_infos(rows, [operation], agent_id)[0]
 
 
 def operation_infos(
-    state: CollectionState,  # noqa: ARG001 - as of every room
     rows: Rows,
     operations: Sequence[OperationRow],
     agent_id: str,

@@ -15,7 +15,7 @@ from totonoe_core import blast, limits, tidy
 from totonoe_core.commands import Remember, Remembered, Update, Updated
 from totonoe_core.engine.ledger import Ledger, Operation, check_live, check_state
 from totonoe_core.engine.remembering import Remembering
-from totonoe_core.engine.tidying import close, taken_today
+from totonoe_core.engine.tidying import taken_today
 from totonoe_core.errors import InvalidArgument, Precondition
 from totonoe_core.index.collection_index import payload_hash
 from totonoe_core.keeping import protected
@@ -109,7 +109,7 @@ class TidyPlans:
         fields = replace(memory.fields, valid_to_us=_end(memory, one, now_us), payload=payload)
         if one.op is TidyOp.MARK_DONE:
             fields = replace(fields, done_us=now_us)
-        close(self._ledger, operation, memory, fields)
+        self._ledger.close(operation, memory, fields)
 
     def upsert(
         self, operation: Operation, command: TidyUpsert, vector: NDArray[np.float32] | None

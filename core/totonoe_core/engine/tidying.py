@@ -15,7 +15,7 @@ from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection, equal, readable
-from totonoe_core.records import Fields, Kind, Memory, StateKind, Status
+from totonoe_core.records import Kind, StateKind, Status
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import Rows
 from totonoe_core.tidy import ClosedDoubles, Doubles, Tidied, Tidy, TidyState
@@ -134,7 +134,7 @@ class Tidying:
             payload = tidy.noted(one.fields.payload, cluster=cluster_id)
             # All of them are valid now.
             ended = replace(one.fields, payload=payload, valid_to_us=operation.now_us)
-            close(ledger, operation, one, ended)
+            ledger.close(operation, one, ended)
         return _closed(found, cluster_id)
 
     def _found(self, command: Tidy, now_us: int) -> _Found:
@@ -219,13 +219,6 @@ def _shared(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _closed(found: Doubles, cluster_id: str) -> ClosedDoubles:
     closed, protected = (tuple(one.id for one in some) for some in (found.closed, found.protected))
     return ClosedDoubles(found.kept.id, closed, protected, cluster_id)
-
-
-def close(ledger: Ledger, operation: Operation, before: Memory, fields: Fields) -> Memory:
-    """Closes a memory, with the fields that say until when it was valid."""
-    after = replace(before, status=Status.CLOSED, fields=fields)
-    # A column holds that time: it takes a new slot.
-    return ledger.replace(operation, before, after, ledger.features_of(after))
 
 
 def taken_today(rows: Rows, now_us: int) -> int:

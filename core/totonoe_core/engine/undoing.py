@@ -90,11 +90,11 @@ class Undoing:
             rows = history.operations_with_id(command.operation_id)
             # After seven days an id may be used again: the newest counts.
             rows = [one for one in rows if one.agent_id == command.agent_id][:1] or rows
-        state, agent_id = self._ledger.state, command.agent_id
+        agent_id = command.agent_id
         found = [
             (row, reached, info)
             for row in rows
-            if (info := operation_info(state, self._ledger.rows, row, agent_id)) is not None
+            if (info := operation_info(self._ledger.rows, row, agent_id)) is not None
             and (reached := reach(self._ledger.rows, row, agent_id))
         ]
         if not found:
