@@ -1,15 +1,11 @@
-"""The collections of one data directory: which exist, which are open, made and deleted.
+"""The collections of one data directory: which exist, made and deleted.
 
-Collections are opened on first use, on a thread of their own, so that nobody's call waits
-for another collection's file. At most COLLECTIONS_OPEN_MAX are open; the one unused for
-longest makes room.
+Which are open is `openings`'s to know.
 """
 
 from __future__ import annotations
 
-import functools
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,9 +15,10 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import EmbeddingService, client_vectors
 from totonoe_core.engine import settings
 from totonoe_core.engine.collection import Collection
-from totonoe_core.engine.futures import shutting_down, submit
+from totonoe_core.engine.futures import submit
+from totonoe_core.engine.openings import CLOSE_WAIT_S, Openings
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota, Unavailable
+from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     PRESETS,
@@ -41,7 +38,6 @@ from totonoe_core.store.catalog import Catalog
 
 DEFAULT = "default"
 EMBEDDER_WAIT_S = 120.0
-CLOSE_WAIT_S = 30.0
 OPEN_THREADS = 2
 _DEFAULT_OPERATION = "default-collection"
 
@@ -70,56 +66,18 @@ class Collections:
         self._catalog = Catalog(data_dir)
         self._catalog_lock = threading.Lock()
         self._names = self._catalog.names()
-        self._open: dict[str, Future[Collection]] = {}
-        self._leaving: dict[str, Future[None]] = {}
-        self._open_lock = threading.Lock()
-        self._closed = False
+        self._openings = Openings(self._open_collection, self._openers)
 
     def opened(self, name: str) -> Future[Collection]:
         """The collection of a name, opened on first use."""
         validate.collection_name(name)
-        if self._closed:
-            raise shutting_down()
-        with self._open_lock:
-            found = self._open.pop(name, None)
-            if found is not None:
-                # Last in the order: the first one is closed when there are too many.
-                self._open[name] = found
-                return found
-            if name not in self._names and name != DEFAULT:
-                raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
-            if len(self._open) >= limits.COLLECTIONS_OPEN_MAX:
-                self._close_longest_unused()
-            opened = self._open[name] = self._openers.submit(self._open_collection, name)
-        opened.add_done_callback(functools.partial(self._forget_failed, name))
-        return opened
+        return self._openings.opened(name, self._check_there)
 
-    def _close_longest_unused(self) -> None:
-        """Makes room for one more. Whoever still holds it is told to try again."""
-        for name, opened in self._open.items():
-            if opened.done() and opened.exception() is None:
-                del self._open[name]
-                self._leaving[name] = self._openers.submit(opened.result().close, CLOSE_WAIT_S)
-                return
-        raise Unavailable(
-            "OVERLOADED",
-            f"{limits.COLLECTIONS_OPEN_MAX} collections are being opened, the most at once",
-            retry_delay_ms=limits.RETRY_DELAY_MS,
-        )
-
-    def _forget_failed(self, name: str, opened: Future[Collection]) -> None:
-        # The next call tries again.
-        if opened.cancelled() or opened.exception() is not None:
-            with self._open_lock:
-                if self._open.get(name) is opened:
-                    del self._open[name]
+    def _check_there(self, name: str) -> None:
+        if name not in self._names and name != DEFAULT:
+            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
 
     def _open_collection(self, name: str) -> Collection:
-        with self._open_lock:
-            leaving = self._leaving.pop(name, None)
-        if leaving is not None:
-            # One writer for each file, always.
-            leaving.result()
         if name == DEFAULT:
             self._make_default()
         with self._catalog_lock:
@@ -137,8 +95,7 @@ class Collections:
 
     def open_ones(self) -> list[Future[Collection]]:
         """Every collection that is open or being opened."""
-        with self._open_lock:
-            return list(self._open.values())
+        return self._openings.all()
 
     def count(self) -> tuple[int, int]:
         """How many collections there are, and the catalogue's newest revision."""
@@ -155,10 +112,9 @@ class Collections:
 
     def _info(self, name: str) -> CollectionInfo:
         """Settings of a collection, read from its file if it is not open."""
-        with self._open_lock:
-            opened = self._open.get(name)
-        if opened is not None and opened.done() and opened.exception() is None:
-            return opened.result().info
+        found = self._openings.peek(name)
+        if found is not None:
+            return found.info
         with self._catalog_lock:
             uid = self._names.get(name)
         if uid is None:
@@ -326,17 +282,11 @@ class Collections:
             )
             del self._names[name]
             # Before anybody can bring the name back: one writer for each file, always.
-            leaving: Future[None] = Future()
-            with self._open_lock:
-                self._open.pop(name, None)
-                self._leaving[name] = leaving
+            leaving = self._openings.leave(name)
         try:
             found.close(CLOSE_WAIT_S)
         finally:
-            leaving.set_result(None)
-            with self._open_lock:
-                if self._leaving.get(name) is leaving:
-                    del self._leaving[name]
+            self._openings.left(name, leaving)
         return live_count, revision, chosen, False
 
     def restore(
@@ -392,27 +342,11 @@ class Collections:
 
     def stop(self) -> bool:
         """Refuses new calls; False if it did so before."""
-        with self._open_lock:
-            if self._closed:
-                return False
-            self._closed = True
-        self._openers.shutdown(wait=False, cancel_futures=True)
-        for one in self._opened_ones():
-            one.stop()
-        return True
+        return self._openings.stop()
 
     def close(self, deadline_s: float) -> None:
         """Lets queued writes finish until then (monotonic clock), and closes the files."""
-        self._openers.shutdown(wait=True)
-        for one in self._opened_ones():
-            one.close(max(0.1, deadline_s - time.monotonic()))
+        self._openings.close(deadline_s)
         self._indexer.shutdown(wait=True, cancel_futures=True)
         with self._catalog_lock:
             self._catalog.close()
-
-    def _opened_ones(self) -> list[Collection]:
-        return [
-            one.result()
-            for one in self.open_ones()
-            if one.done() and not one.cancelled() and one.exception() is None
-        ]
