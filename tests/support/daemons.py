@@ -37,19 +37,27 @@ class DaemonProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.log = data_dir.parent / f"{data_dir.name}.log"
 
+    def command(self) -> list[str]:
+        """What is started, without options."""
+        return [sys.executable, "-m", "totonoe_server"]
+
+    def environment(self) -> dict[str, str]:
+        """Variables that it is started with."""
+        return {**os.environ, "TOTONOE_LOG_FORMAT": "json"}
+
     def start(self) -> None:
         """Starts it and returns when it answers."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "totonoe_server"),
+                    *self.command(),
                     *("--address", self.address),
                     *("--data-dir", str(self.data_dir)),
                     *("--embedder", self._embedder),
                 ],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "TOTONOE_LOG_FORMAT": "json"},
+                env=self.environment(),
             )
         deadline_s = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline_s:

@@ -1,0 +1,283 @@
+"""Is what some clients were told what one after the other would have been told?
+
+Every change has a revision, and so a place in one order. A plain model (dictionaries, no code of
+the package) carries the changes out in that order. What each client was told must then be right:
+
+- revisions: 1 to n, each of one change, and no change before one that was answered earlier
+- a change: its answer is what the model says at its place
+- a refusal, of which the answer names the revision: right at just that revision
+- a read or an error: right at some revision between the last change that was answered before
+  it began and the first one that began after it ended
+
+A List is one read for each memory: no two memories need be of one revision.
+
+Herlihy and Wing, "Linearizability: a correctness condition for concurrent objects" (1990).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from support.linear_clients import Event
+
+
+class NotLinearizableError(AssertionError):
+    """A client was told what no order explains."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A memory as one revision left it."""
+
+    text: str
+    confidence: float
+    status: str
+    by: str
+    revision: int
+
+
+State = Mapping[str, Version]
+
+
+class Model:
+    """Memories after each revision: `states[r]`, and what each revision found, by id."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = [{}]
+        self._before: list[dict[str, Version | None]] = [{}]
+
+    def change(self, event: Event) -> None:
+        """Carries out the change of the next revision; raises if its answer is not right."""
+        revision, state = len(self.states), self.states[-1]
+        found = self._changed(event, state, revision)
+        if found is None:
+            raise NotLinearizableError(f"could not be done at revision {revision}: {event}")
+        told = [event.answer[name] for name in ("memory",) if name in event.answer]
+        told += event.answer.get("memories", [])
+        for one in told:
+            if seen(one) != found.get(one["id"]):
+                raise NotLinearizableError(f"told {one}, it is {found.get(one['id'])}: {event}")
+        if "before" in event.answer and seen(event.answer["before"]) != state[event.asked["id"]]:
+            raise NotLinearizableError(f"forgot something else: {event}")
+        self._before.append({one: state.get(one) for one in found})
+        self.states.append({**state, **found})
+
+    def _changed(self, event: Event, state: State, revision: int) -> dict[str, Version] | None:
+        """Versions that a call would make here; `None`: it could not be done."""
+        asked = event.asked
+        if event.call == "remember":
+            if holder(state, asked["text"]) is not None or event.answer["id"] in state:
+                return None
+            made = Version(asked["text"], asked["confidence"], "active", "", revision)
+            return {event.answer["id"]: made}
+        if event.call == "undo":
+            return self.undone(asked["target"], state, revision)
+        if event.call == "merge":
+            if merge_error(asked, state):
+                return None
+            keep, gone = state[asked["keep"]], asked["remove"]
+            confidence = max(keep.confidence, state[gone].confidence)
+            found = {asked["keep"]: replace(keep, confidence=confidence, revision=revision)}
+            for one, version in state.items():
+                led_there = version.by == gone and version.status == "superseded"
+                if one == gone or led_there:
+                    found[one] = replace(
+                        version, status="superseded", by=asked["keep"], revision=revision
+                    )
+            return found
+        before = state.get(asked["id"])
+        if before is None:
+            return None
+        if event.call == "forget":
+            if before.status == "forgotten":
+                return None
+            return {asked["id"]: replace(before, status="forgotten", revision=revision)}
+        if update_error(asked, state) or update_duplicate(asked, state):
+            return None
+        named = {name: asked[name] for name in ("text", "confidence") if name in asked}
+        return {asked["id"]: replace(before, revision=revision, **named)}
+
+    def undone(self, target: int, state: State, revision: int) -> dict[str, Version] | None:
+        """Versions that an Undo would make; `None`: something stands against it."""
+        if undo_conflict(self, target, state):
+            return None
+        found = {}
+        for one, before in self._before[target].items():
+            if before is None:
+                found[one] = replace(state[one], status="forgotten", by="", revision=revision)
+            else:
+                found[one] = replace(before, revision=revision)
+        live = [version.text for version in {**state, **found}.values() if is_live(version)]
+        return found if len(live) == len(set(live)) else None
+
+    def touched(self, revision: int) -> Iterable[str]:
+        """Ids that a revision changed."""
+        return self._before[revision]
+
+
+def seen(memory: Mapping[str, Any]) -> Version:
+    """What a client was told of a memory."""
+    return Version(
+        memory["text"], memory["confidence"], memory["status"], memory["by"], memory["revision"]
+    )
+
+
+def is_live(version: Version) -> bool:
+    return version.status == "active"
+
+
+def holder(state: State, text: str, without: str = "") -> str | None:
+    """The live memory that says a text."""
+    for one, version in state.items():
+        if one != without and is_live(version) and version.text == text:
+            return one
+    return None
+
+
+def update_error(asked: Mapping[str, Any], state: State) -> str:
+    """The reason why an Update fails here; empty: it does not."""
+    before = state.get(asked["id"])
+    if before is None:
+        return "MEMORY_NOT_FOUND"
+    if not is_live(before):
+        return "NOT_ACTIVE"
+    if asked.get("expected", 0) not in (0, before.revision):
+        return "STALE_REVISION"
+    return ""
+
+
+def update_duplicate(asked: Mapping[str, Any], state: State) -> str | None:
+    return holder(state, asked["text"], without=asked["id"]) if "text" in asked else None
+
+
+def merge_error(asked: Mapping[str, Any], state: State) -> str:
+    """The reason why a Merge fails here; empty: it does not."""
+    named = (asked["keep"], asked["remove"])
+    if any(one not in state for one in named):
+        return "MEMORY_NOT_FOUND"
+    return "NOT_ACTIVE" if any(not is_live(state[one]) for one in named) else ""
+
+
+def undo_conflict(model: Model, target: int, state: State) -> bool:
+    """Whether a memory was changed since."""
+    return any(state[one].revision != target for one in model.touched(target))
+
+
+def check(events: Sequence[Event]) -> Model:
+    """Raises `NotLinearizableError` if some clients were told what no order explains.
+
+    Returns the model, with all states.
+    """
+    model = Model()
+    changes = sorted(
+        (one for one in events if one.answer.get("changed")),
+        key=lambda one: int(one.answer["revision"]),
+    )
+    revisions = [one.answer["revision"] for one in changes]
+    if revisions != list(range(1, len(changes) + 1)):
+        raise NotLinearizableError(f"not one change for each revision: {revisions}")
+    _check_order(changes)
+    for change in changes:
+        model.change(change)
+    window = _windows(changes)
+    for event in events:
+        if not event.answer.get("changed"):
+            first, last = window(event)
+            if not _explained(model, event, first, last):
+                raise NotLinearizableError(f"no revision of {first} to {last} explains {event}")
+    return model
+
+
+def _check_order(changes: Sequence[Event]) -> None:
+    """A change that was answered before another began has the lower revision."""
+    earliest_end = None
+    for one in reversed(changes):
+        if earliest_end is not None and earliest_end < one.begin_ns:
+            raise NotLinearizableError(
+                f"a later revision was answered before this one began: {one}"
+            )
+        earliest_end = one.end_ns if earliest_end is None else min(earliest_end, one.end_ns)
+
+
+def _windows(changes: Sequence[Event]) -> Callable[[Event], tuple[int, int]]:
+    """The first and last revision at which a call may have been carried out."""
+    ends = sorted((one.end_ns, one.answer["revision"]) for one in changes)
+    begins = sorted((one.begin_ns, one.answer["revision"]) for one in changes)
+    answered, highest = [], 0
+    for _, revision in ends:
+        highest = max(highest, revision)
+        answered.append(highest)
+    later, lowest = [], len(changes) + 1
+    for _, revision in reversed(begins):
+        lowest = min(lowest, revision)
+        later.append(lowest)
+    later.reverse()
+
+    def window(event: Event) -> tuple[int, int]:
+        done = bisect.bisect_left(ends, (event.begin_ns, 0))
+        begun = bisect.bisect_right(begins, (event.end_ns, len(changes) + 1))
+        first = answered[done - 1] if done else 0
+        return first, (later[begun] if begun < len(later) else len(changes) + 1) - 1
+
+    return window
+
+
+def _explained(model: Model, event: Event, first: int, last: int) -> bool:
+    asked, answer = event.asked, event.answer
+    if event.call == "list":
+        return _list_explained(model, answer["memories"], first, last)
+    if not event.error and event.call != "get":
+        # Refused because of what is there: it names the revision that it was decided at.
+        revision = answer["revision"]
+        if not first <= revision <= last:
+            return False
+        state = model.states[revision]
+        if event.call == "remember":
+            return holder(state, asked["text"]) == answer["id"]
+        if event.call == "undo":
+            nothing = model.undone(asked["target"], state, revision + 1) is None
+            return nothing and not undo_conflict(model, asked["target"], state)
+        return (
+            not update_error(asked, state)
+            and update_duplicate(asked, state) == answer["duplicate"]
+            and seen(answer["memory"]) == state[asked["id"]]
+        )
+    return any(_fits(model, event, model.states[revision]) for revision in range(first, last + 1))
+
+
+def _fits(model: Model, event: Event, state: State) -> bool:
+    """Whether an error, or what a Get told, is right in a state."""
+    asked, error = event.asked, event.error
+    if event.call == "get":
+        told = None if error else seen(event.answer["memory"])
+        return state.get(asked["id"]) == told and error in ("", "MEMORY_NOT_FOUND")
+    if event.call == "merge":
+        if asked["keep"] == asked["remove"]:
+            return error in ("BAD_MERGE", merge_error(asked, state))
+        return error == merge_error(asked, state)
+    if event.call == "forget":
+        gone = asked["id"] not in state or state[asked["id"]].status == "forgotten"
+        return error == "MEMORY_NOT_FOUND" and gone
+    if event.call == "undo":
+        return error == "UNDO_CONFLICT" and undo_conflict(model, asked["target"], state)
+    return event.call != "remember" and error == update_error(asked, state)
+
+
+def _list_explained(
+    model: Model, memories: Sequence[Mapping[str, Any]], first: int, last: int
+) -> bool:
+    """Each memory as it was at some revision of the window; none left out that was live in all."""
+    states = model.states[first : last + 1]
+    told = {one["id"]: seen(one) for one in memories}
+    if len(told) != len(memories):
+        return False
+    for one, version in told.items():
+        if not is_live(version) or all(state.get(one) != version for state in states):
+            return False
+    always = {one for one, version in states[0].items() if is_live(version)}
+    for state in states[1:]:
+        always = {one for one in always if is_live(state[one])}
+    return always <= set(told)
