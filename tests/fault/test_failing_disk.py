@@ -1,0 +1,143 @@
+"""A disk that loses power or refuses calls: what was answered is there, whole, or comes again.
+
+Linux only: the calls are intercepted by a library that is compiled here and preloaded.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.engines import Store, remember
+from support.faulty_io import Disk, built, calls, compiler
+from support.faulty_work import SECRET, STEPS, Done, Job, clock_of, shown, states
+from support.processes import ROOT
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or compiler() is None, reason="needs Linux and a C compiler"
+)
+
+PURGED_FROM = 14
+"""Steps from which on nothing may hold the purged text."""
+FAILURES_OF_A_KIND = 12
+
+
+class Worker:
+    """Forks children that do the day's work."""
+
+    def __init__(self, library: Path) -> None:
+        paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "LD_PRELOAD": str(library),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "support.faulty_work", str(library)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+
+    def do(self, job: Job) -> Done:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        Path(job.directory).mkdir()
+        self.process.stdin.write(json.dumps(job.__dict__) + "\n")
+        self.process.stdin.flush()
+        done = Done(**json.loads(self.process.stdout.readline()))
+        assert not done.problem, done.problem
+        return done
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    made = Worker(built(tmp_path_factory.mktemp("library")))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    return states(tmp_path_factory.mktemp("whole") / "data")
+
+
+def look(directory: Path) -> Any:
+    """What a directory shows; it must also take a write."""
+    store = Store(directory, clock=clock_of(len(STEPS)))
+    try:
+        found = shown(store)
+        assert store.do(remember("after the fault")).saved
+    finally:
+        store.close()
+    return found
+
+
+def check(directory: Path, expected: list[Any], acknowledged: int, where: str) -> None:
+    """A directory shows what it did after some step from the last acknowledged one on."""
+    found = look(directory)
+    possible = expected[acknowledged : acknowledged + 2]
+    assert found in possible, f"{where}: not what it was after step {acknowledged}"
+    if acknowledged >= PURGED_FROM:
+        held = [path for path in directory.rglob("*") if path.is_file()]
+        assert not [path for path in held if SECRET.encode() in path.read_bytes()], where
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("torn", [False, True], ids=["nothing unsynced", "any of it"])
+def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
+    worker: Worker, expected: list[Any], tmp_path: Path, torn: bool
+) -> None:
+    folder, trace = tmp_path / "work", tmp_path / "trace"
+    done = worker.do(Job(str(folder), str(trace)))
+    assert not done.refused
+    disk, acknowledged, syncs = Disk(folder), 0, 0
+    for number, call in enumerate(calls(trace)):
+        if call.path == str(folder / "acks"):
+            acknowledged += call.kind == "w"
+            continue
+        if call.kind == "s":
+            syncs += 1
+            image = tmp_path / f"image-{number}"
+            image.mkdir()
+            disk.write(image, random.Random(number) if torn else None)
+            check(image / "data", expected, acknowledged, f"call {number}")
+            shutil.rmtree(image)
+        disk.apply(call)
+    assert syncs > len(STEPS)
+    assert acknowledged == len(STEPS)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", ["w", "s", "t"])
+def test_disk_that_fails_at_any_call_refuses_and_recovers(
+    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+) -> None:
+    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    step = max(1, count // FAILURES_OF_A_KIND)
+    refused = 0
+    for number in range(0, count, step):
+        error = errno.ENOSPC if number // step % 2 else errno.EIO
+        folder = tmp_path / f"fails-{number}"
+        done = worker.do(Job(str(folder), fail=(kind, number, error)))
+        refused += len(done.refused)
+        check(folder / "data", expected, len(STEPS), f"{kind} {number}: {done.refused}")
+        shutil.rmtree(folder)
+    assert refused, "no step met the failure"

@@ -1,0 +1,258 @@
+"""A day's work on a data directory, each step an operation, on a disk that fails or is watched.
+
+python -m support.faulty_work LIBRARY: with the library of `faulty_io.c` preloaded. Reads jobs (JSON
+lines), does each in a fork, and says what became of it (`Done`). Ids and times are the same in each
+run, so that what a store shows after a step is too: `states` says it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from support.engines import WAIT_S, FakeClock, Store, change, forget, link, remember, unlink, update
+from support.operations import seen
+from totonoe_core import ids
+from totonoe_core.commands import CreateEpisode, Merge, Purge, Undo
+from totonoe_core.errors import TotonoeError
+from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+
+OTHER = "other"
+SECRET = "the safe opens with 7391"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do: `directory` gets `data` and `acks`. `fail`: kind, number, error."""
+
+    directory: str
+    trace: str = ""
+    fail: tuple[str, int, int] | None = None
+
+
+@dataclass
+class Done:
+    """What became of a job."""
+
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+Step = Callable[[Store, dict[str, str], str], None]
+"""Does one step under an operation id; ids of memories go by name."""
+
+
+def saving(name: str, text: str, **fields: Any) -> Step:
+    def step(store: Store, named: dict[str, str], operation_id: str) -> None:
+        named[name] = store.do(remember(text, **fields), operation_id).memory_id
+
+    return step
+
+
+def doing(command: Callable[[dict[str, str]], Any]) -> Step:
+    def step(store: Store, named: dict[str, str], operation_id: str) -> None:
+        store.do(command(named), operation_id)
+
+    return step
+
+
+def creating(store: Store, _: dict[str, str], operation_id: str) -> None:
+    store.engine.create_collection(
+        OTHER,
+        operation_id,
+        agent_id="anna",
+        description="another",
+        guard=PRESETS[Preset.STANDARD],
+        diversity=DiversityPolicy(),
+        decay=DecayPolicy(),
+        client_vector_dimension=8,
+    ).result(WAIT_S)
+
+
+def elsewhere(text: str) -> Step:
+    def step(store: Store, _: dict[str, str], operation_id: str) -> None:
+        store.engine.apply(OTHER, operation_id, (remember(text),)).result(WAIT_S)
+
+    return step
+
+
+def deleting(store: Store, _: dict[str, str], operation_id: str) -> None:
+    store.engine.delete_collection(OTHER, operation_id, agent_id="anna").result(WAIT_S)
+
+
+def restoring(store: Store, _: dict[str, str], operation_id: str) -> None:
+    store.engine.restore_collection(
+        OTHER, operation_id, target_operation_id=operation(STEPS.index(deleting)), agent_id="anna"
+    ).result(WAIT_S)
+
+
+def reopening(store: Store, _: dict[str, str], __: str) -> None:
+    """Closed and opened again: the log goes into the file."""
+    store.reopen()
+
+
+STEPS: tuple[Step, ...] = (
+    saving("one", "the pump stands in hall one"),
+    saving("two", "the valve is in hall two"),
+    saving("secret", SECRET),
+    doing(lambda named: link(named["one"], named["two"], confidence=0.9)),
+    creating,
+    elsewhere("a note of its own"),
+    doing(lambda named: update(named["one"], content="the pump stands in hall three")),
+    doing(lambda named: forget(named["two"], reason="moved")),
+    doing(lambda _: Undo("anna", revision=6)),
+    saving("three", "the boiler is new", tags=("heat",)),
+    reopening,
+    doing(lambda named: Merge("anna", named["one"], (named["three"],))),
+    doing(lambda named: CreateEpisode("anna", "a tour", (named["one"], named["secret"]))),
+    doing(lambda named: Purge("anna", (named["secret"],))),
+    deleting,
+    restoring,
+    elsewhere("and another note"),
+    doing(lambda _: change(("description", "changed"))),
+    doing(lambda named: unlink(named["one"], named["two"])),
+    *(saving(f"n{number}", f"reading {number} of the meter") for number in range(6)),
+    reopening,
+    saving("last", "the lights are out"),
+)
+
+
+def operation(step: int) -> str:
+    """Operation id of a step."""
+    return f"step-{step}"
+
+
+@contextmanager
+def same_ids() -> Iterator[None]:
+    """Ids in the order of a count, as in each run."""
+    numbers = itertools.count(1)
+
+    def counted(size: int) -> str:
+        return f"{next(numbers):0{2 * size}x}"
+
+    with mock.patch.object(ids.secrets, "token_hex", counted):
+        yield
+
+
+def shown(store: Store) -> Any:
+    """All that a data directory shows."""
+    page = store.engine.list_collections(100, "").result(WAIT_S)
+    names = [one.name for one in page.collections]
+    other = Store.__new__(Store)
+    other.engine, other.collection = store.engine, OTHER
+    return names, seen(store), other.list() if OTHER in names else None
+
+
+def clock_of(step: int) -> FakeClock:
+    clock = FakeClock()
+    clock.advance(step * 1_000_000)
+    return clock
+
+
+def states(directory: Path) -> list[Any]:
+    """What is shown before each step of a run without faults, and after the last."""
+    found = []
+    with same_ids():
+        store, named = Store(directory, clock=clock_of(0)), {}
+        for number, step in enumerate(STEPS):
+            found.append(shown(store))
+            store.clock.now_us = clock_of(number).now_us
+            step(store, named, operation(number))
+        found.append(shown(store))
+        store.close()
+    return found
+
+
+class Disk:
+    """The preloaded library."""
+
+    def __init__(self, library: str) -> None:
+        self._library = ctypes.CDLL(library)
+        self._library.faulty_count.restype = ctypes.c_long
+
+    def below(self, directory: Path) -> None:
+        self._library.faulty_below(str(directory).encode())
+
+    def trace(self, path: str) -> None:
+        self._library.faulty_trace(path.encode())
+
+    def fail(self, kind: str, number: int, error: int) -> None:
+        self._library.faulty_fail(ord(kind), ctypes.c_long(number), error)
+
+    def calm(self) -> None:
+        self._library.faulty_calm()
+
+    def counts(self) -> dict[str, int]:
+        return {kind: self._library.faulty_count(ord(kind)) for kind in "wtsr"}
+
+
+def carry_out(job: Job, disk: Disk) -> Done:
+    """All steps. One that the disk refuses is done again, with its operation id, on a calm disk."""
+    done, folder = Done(), Path(job.directory)
+    acks = os.open(folder / "acks", os.O_WRONLY | os.O_CREAT, 0o600)
+    named: dict[str, str] = {}
+    # Acknowledgements are part of the story, and none of the disk's business.
+    disk.below(folder if job.trace else folder / "data")
+    if job.trace:
+        disk.trace(job.trace)
+    disk.fail(*(job.fail or ("-", -1, 0)))
+    with same_ids():
+        store: Store | None = None
+        for position, step in enumerate(STEPS):
+            for turn in range(2):
+                try:
+                    if store is None:
+                        store = Store(folder / "data", clock=clock_of(position))
+                    store.clock.now_us = clock_of(position).now_us
+                    step(store, named, operation(position))
+                    break
+                except (TotonoeError, OSError) as refused:
+                    if turn:
+                        raise
+                    done.refused.append((position, getattr(refused, "reason", repr(refused))))
+                    disk.calm()
+                    if not isinstance(refused, TotonoeError):
+                        store = None
+            os.write(acks, f"{position}\n".encode())
+        assert store is not None
+        store.close()
+    done.counts = disk.counts()
+    return done
+
+
+def serve(disk: Disk) -> None:
+    """Forks for each job, before anything has a thread."""
+    for line in sys.stdin:
+        job = Job(**json.loads(line))
+        said, say = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                done = carry_out(job, disk)
+            except BaseException:
+                done = replace(Done(), problem=traceback.format_exc())
+            disk.calm()
+            os.write(say, json.dumps(asdict(done)).encode())
+            os._exit(0)
+        os.close(say)
+        answer = b""
+        while part := os.read(said, 65536):
+            answer += part
+        os.close(said)
+        os.waitpid(pid, 0)
+        os.write(1, answer + b"\n")
+
+
+if __name__ == "__main__":
+    serve(Disk(sys.argv[1]))
