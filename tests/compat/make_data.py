@@ -110,9 +110,7 @@ def fill(store: Store) -> dict[str, str]:
         )
     ]
     store.do(merge(colour[0], colour[1], reason="one hall"))
-    store.save(
-        "The hall is painted yellow", vector=vector(3, 1, 2, -3), force=True, salience=0.75
-    )
+    store.save("The hall is painted yellow", vector=vector(3, 1, 2, -3), force=True, salience=0.75)
     gone = store.save("The old bicycle is in the cellar", vector=vector(-3, -1, 0, 2))
     store.do(forget(gone, reason="sold"))
     back = store.save("The bread knife is in the left drawer", vector=vector(-1, -4, 1, 1))
@@ -141,7 +139,9 @@ def fill(store: Store) -> dict[str, str]:
     for number in range(3):
         if number == 2:
             store.do(ReplayEvents("anna", 100))
-        query = RecallQuery("anna", vector=(vector(1, 2, 3, 4) + vector(4, 1, -1, 1)).tobytes(), k=2)
+        query = RecallQuery(
+            "anna", vector=(vector(1, 2, 3, 4) + vector(4, 1, -1, 1)).tobytes(), k=2
+        )
         assert len(store.recall(query).hits) == 2
     saved, refused = (store.do(one, operation_id=name) for name, one in KEPT.items())
     assert (saved.saved, refused.saved) == (True, False)

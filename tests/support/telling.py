@@ -44,7 +44,9 @@ def told(store: Store) -> dict[str, Any]:
             "operations": _plain(
                 engine.operations(name, agent, OperationFilter(), _PAGE, "").result(WAIT_S)
             ),
-            "episodes": _plain(engine.episodes(name, agent, ANY_TIME, "", _PAGE, "").result(WAIT_S)),
+            "episodes": _plain(
+                engine.episodes(name, agent, ANY_TIME, "", _PAGE, "").result(WAIT_S)
+            ),
             "changes": _plain(engine.changes(name, agent, 0, None).result(WAIT_S)),
             "past": {revision: _plain(page) for revision, page in past.items()},
             "recalled": [hit.memory.id for hit in hits],
