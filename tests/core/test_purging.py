@@ -62,7 +62,7 @@ from totonoe_core.records import (
 )
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool
-from totonoe_core.store.schema import COLLECTION_TABLES, open_writer
+from totonoe_core.store.schema import COLLECTION, open_writer
 from totonoe_core.store.scrub import Scrub
 from totonoe_core.text import tokens
 
@@ -184,7 +184,7 @@ def test_purge_leaves_nothing_in_any_file(tmp_path: Path) -> None:
 def test_bytes_that_moved_between_pages_are_gone_too(tmp_path: Path) -> None:
     """Rows whose lengths change leave copies behind where pages are divided anew."""
     path, generator = tmp_path / "memory.db", random.Random(0)
-    connection = open_writer(path, COLLECTION_TABLES)
+    connection = open_writer(path, COLLECTION)
     insert = "INSERT OR REPLACE INTO setting VALUES (?,?,1)"
     with connection:
         for number in [*range(800), *(generator.randrange(800) for _ in range(800))]:

@@ -16,7 +16,7 @@ import apsw
 
 from totonoe_core.errors import ReadOnly
 from totonoe_core.store import rows
-from totonoe_core.store.schema import CATALOG_TABLES, open_writer
+from totonoe_core.store.schema import CATALOG, open_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Catalog:
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "collections"
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._connection = open_writer(data_dir / "catalog.db", CATALOG_TABLES)
+        self._connection = open_writer(data_dir / "catalog.db", CATALOG)
 
     def close(self) -> None:
         """Closes the file."""

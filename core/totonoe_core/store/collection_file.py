@@ -19,9 +19,10 @@ from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
 from totonoe_core.store import rows
+from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION_TABLES, open_writer
+from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, open_writer
 from totonoe_core.store.scrub import Scrub
 
 _CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
@@ -86,7 +87,7 @@ class CollectionFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection = open_writer(path, COLLECTION_TABLES)
+        self._connection = open_writer(path, COLLECTION)
         self.rows = Rows(self._connection)
         self.purge = PurgedRows(self._connection)
         self._scrub: Scrub | None = None
@@ -225,8 +226,9 @@ class CollectionFile:
     def clean(self) -> bool:
         """A step towards a file without what was purged, outside any transaction.
 
-        Empties the WAL and the unallocated parts of pages (`store/scrub.py`); `to_clean` is false
-        once all of it is done. Returns whether it got on: not while a reader holds the WAL.
+        Deletes the copies of earlier formats, empties the WAL and the unallocated parts of pages
+        (`store/scrub.py`); `to_clean` is false once all of it is done. Returns whether it got on:
+        not while a reader holds the WAL.
 
         Raises
         ------
@@ -235,6 +237,7 @@ class CollectionFile:
         """
         connection = self._connection
         try:
+            forget_copies(self.path)
             connection.set_busy_timeout(_CLEAN_WAIT_MS)
             try:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -360,25 +363,31 @@ class CollectionFile:
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
         """Writes (row, last access us, count) of recalled memories."""
         self._connection.executemany(
-            "INSERT OR REPLACE INTO access (row, last_us, count) VALUES (?,?,?)", figures
+            "INSERT OR REPLACE INTO access (row, last_us, count, crc) VALUES (?,?,?,?)",
+            map(rows.seal, figures),
         )
 
     def access(self) -> dict[int, tuple[int, int]]:
         """Last access (us) and count by row, for loading."""
+        found = self._connection.execute("SELECT row, last_us, count, crc FROM access")
         return {
             row: (last_us, count)
-            for row, last_us, count in self._connection.execute(
-                "SELECT row, last_us, count FROM access"
-            )
+            for row, last_us, count in (rows.check(one, "access") for one in found)
         }
 
     # -- Recall events
 
     def put_recall_events(self, events: Iterable[RecallEvent], keep: int) -> None:
         """Keeps what Recalls answered; of more than `keep` the oldest fall out."""
+        last = int(
+            self._connection.execute("SELECT coalesce(max(number), 0) FROM recall_event").get
+        )
         self._connection.executemany(
-            "INSERT INTO recall_event (agent_id, time_us, hits) VALUES (?,?,?)",
-            ((one.agent_id, one.time_us, json.dumps(one.rows)) for one in events),
+            "INSERT INTO recall_event (number, agent_id, time_us, hits, crc) VALUES (?,?,?,?,?)",
+            (
+                rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
+                for number, one in enumerate(events, last + 1)
+            ),
         )
         self._connection.execute(
             "DELETE FROM recall_event WHERE number <= (SELECT max(number) FROM recall_event) - ?",
@@ -387,12 +396,11 @@ class CollectionFile:
 
     def take_recall_events(self, limit: int) -> list[RecallEvent]:
         """The oldest events, which are taken away: each is used once."""
-        found = list(
-            self._connection.execute(
-                "SELECT number, agent_id, time_us, hits FROM recall_event ORDER BY number LIMIT ?",
-                (limit,),
-            )
+        sealed = self._connection.execute(
+            "SELECT number, agent_id, time_us, hits, crc FROM recall_event ORDER BY number LIMIT ?",
+            (limit,),
         )
+        found = [rows.check(one, "recall_event") for one in sealed]
         if found:
             self._connection.execute("DELETE FROM recall_event WHERE number <= ?", (found[-1][0],))
         return [
@@ -405,14 +413,15 @@ class CollectionFile:
     ) -> dict[tuple[int, int], int]:
         """Counts what two rows gained, by (lower, higher) row; returns their counts now."""
         counts = {}
-        for (low, high), count in gained.items():
-            counts[low, high] = int(
-                self._connection.execute(
-                    "INSERT INTO coactivation (low, high, count) VALUES (?,?,?) "
-                    "ON CONFLICT (low, high) DO UPDATE SET count = count + excluded.count "
-                    "RETURNING count",
-                    (low, high, count),
-                ).get
+        for pair, count in gained.items():
+            row = self._connection.execute(
+                "SELECT low, high, count, crc FROM coactivation WHERE low = ? AND high = ?", pair
+            ).fetchone()
+            before = 0 if row is None else int(rows.check(row, "coactivation")[2])
+            counts[pair] = before + count
+            self._connection.execute(
+                "INSERT OR REPLACE INTO coactivation (low, high, count, crc) VALUES (?,?,?,?)",
+                rows.seal((*pair, counts[pair])),
             )
         return counts
 

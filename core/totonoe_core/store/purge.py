@@ -23,7 +23,7 @@ class PurgedRows:
         """Puts an empty row in the place of a memory; says how many before images went.
 
         With it go its links, every image of a link that it had, its dismissals and theirs, its
-        access figures, and how often it was recalled with others.
+        access figures, its other vector, and how often it was recalled with others.
         """
         row = tombstone.row
         execute = self._connection.execute
@@ -43,6 +43,7 @@ class PurgedRows:
             (f"{row}~*", f"*~{row}"),
         )
         execute("DELETE FROM access WHERE row = ?", (row,))
+        execute("DELETE FROM embedding WHERE row = ?", (row,))
         execute("DELETE FROM coactivation WHERE low = ?1 OR high = ?1", (row,))
         execute(rows.INSERT_MEMORY, rows.memory_row(tombstone))
         return version_count

@@ -9,9 +9,13 @@ its beginning and its end (`store/history.py`). `episode` keeps the ids it was m
 `dismissal` the pairs (a < b) that somebody said are no duplicates, with the hashes of the texts
 that this was said of. `reply` keeps answers for replay, `access` what Recall counts (no
 operation), `recall_event` what Recall answered lately, until a Consolidate uses it up,
-`coactivation` how often two rows were recalled together, `setting` the collection's own row and
+`coactivation` how often two rows were recalled together, `embedding` the vectors of another model
+while a collection is being embedded anew, `setting` the collection's own row and
 the bookkeeping of tidying (no operation). Of a
 purged memory the row stays, empty: neither its id nor its number is used again.
+
+A file says its format. One of an earlier format is brought forward (`store/migrate.py`), one of a
+later format, or older than any that is known, is refused and not touched.
 
 What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
 
@@ -21,13 +25,18 @@ page and leave it half empty. 57,000 of them took 256 MB and 74 us each so, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
+from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
 
-FORMAT = 3
+FORMAT = 4
+CATALOG_FORMAT = 3
+"""Each kind of file has its own number, and changes alone."""
 APPLICATION_ID = 0x746F746E  # "totn"
 BUSY_TIMEOUT_MS = 5_000
 
@@ -69,18 +78,21 @@ CREATE TABLE link (
 CREATE TABLE access (
   row INTEGER PRIMARY KEY,
   last_us INTEGER NOT NULL,
-  count INTEGER NOT NULL
+  count INTEGER NOT NULL,
+  crc INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE recall_event (
-  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  number INTEGER PRIMARY KEY,
   agent_id TEXT NOT NULL,
   time_us INTEGER NOT NULL,
-  hits TEXT NOT NULL
+  hits TEXT NOT NULL,
+  crc INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE coactivation (
   low INTEGER NOT NULL,
   high INTEGER NOT NULL,
   count INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
   PRIMARY KEY (low, high)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX coactivation_by_high ON coactivation (high);
@@ -143,6 +155,12 @@ CREATE TABLE reply (
   PRIMARY KEY (agent_id, operation_id)
 ) STRICT;
 CREATE INDEX reply_by_time ON reply (time_us);
+CREATE TABLE embedding (
+  row INTEGER PRIMARY KEY,
+  revision INTEGER NOT NULL,
+  vector BLOB NOT NULL,
+  crc INTEGER NOT NULL
+) STRICT;
 CREATE TABLE setting (
   key TEXT PRIMARY KEY,
   value TEXT NOT NULL,
@@ -173,12 +191,41 @@ CREATE TABLE operation (
 """
 
 
-def open_writer(path: Path, tables: str) -> apsw.Connection:
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file: its tables in today's format, and the steps that lead there.
+
+    `steps` are by the format that they begin from, without a gap up to `format`.
+    """
+
+    format: int
+    tables: str
+    steps: Mapping[int, Step]
+
+    @property
+    def oldest(self) -> int:
+        """The oldest format that is brought forward."""
+        return min(self.steps, default=self.format)
+
+
+COLLECTION = FileKind(FORMAT, COLLECTION_TABLES, COLLECTION_STEPS)
+CATALOG = FileKind(CATALOG_FORMAT, CATALOG_TABLES, {})
+
+
+def open_writer(path: Path, kind: FileKind) -> apsw.Connection:
     """The one connection that writes and checkpoints a file; made if it is not there.
 
-    WAL with synchronous=FULL: a commit that returned is on disk. Raises
-    `UnsupportedFormat` for a file of another program or format, `Corruption` for what is
-    no database, `ReadOnly` if it cannot be written.
+    WAL with synchronous=FULL: a commit that returned is on disk. A file of an earlier format is
+    brought forward first, and a copy of it kept.
+
+    Raises
+    ------
+    UnsupportedFormat
+        The file is another program's, or of a format that is not known; it is not touched.
+    Corruption
+        It is no database, or a page of it is damaged.
+    ReadOnly
+        It cannot be written, or (of an earlier format) not be copied. Nothing changed.
     """
     connection: apsw.Connection | None = None
     try:
@@ -186,59 +233,88 @@ def open_writer(path: Path, tables: str) -> apsw.Connection:
         # pragma() consumes its row; execute() would stop at the first statement that returns one.
         connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
         # Before the journal mode, which would be written into a file that is not ours.
-        new = _is_new(connection, path)
+        found = format_of(connection, path, kind)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", False)
         connection.pragma("wal_autocheckpoint", 4000)
         connection.pragma("cache_size", -8192)
         connection.pragma("secure_delete", "on")
-        if new:
-            _make_tables(connection, tables)
-    except UnsupportedFormat:
+        if found is None:
+            _make_tables(connection, kind)
+        elif found < kind.format:
+            steps = [kind.steps[step] for step in range(found, kind.format)]
+            migrate(connection, path, steps)
+    except BaseException as error:
         if connection is not None:
             connection.close()
+        # SQL that fails on a file of ours: its tables are not those of its format.
+        if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.SQLError):
+            raise _damaged(path, error) from error
+        if isinstance(
+            error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.FullError | apsw.IOError | OSError
+        ):
+            raise ReadOnly(
+                "READ_ONLY", f"{path.name} cannot be written: {error}", file=path.name
+            ) from error
         raise
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise Corruption(
-            "CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name
-        ) from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError) as error:
-        raise ReadOnly(
-            "READ_ONLY", f"{path.name} cannot be written: {error}", file=path.name
-        ) from error
     return connection
 
 
-def _is_new(connection: apsw.Connection, path: Path) -> bool:
-    """Whether the file is empty; raises `UnsupportedFormat` if it is not ours to write."""
-    found = (connection.pragma("application_id"), connection.pragma("user_version"))
+def format_of(connection: apsw.Connection, path: Path, kind: FileKind) -> int | None:
+    """The format of a file that can be read; `None` if it is empty.
+
+    Raises `UnsupportedFormat` if it is not ours, or of a format that is not known.
+    """
+    application, found = connection.pragma("application_id"), connection.pragma("user_version")
     empty = next(connection.execute("SELECT count(*) FROM sqlite_schema"))[0] == 0
-    if empty and found == (0, 0):
-        return True
-    if found != (APPLICATION_ID, FORMAT):
+    if empty and (application, found) == (0, 0):
+        return None
+    if application != APPLICATION_ID or not kind.oldest <= found <= kind.format:
+        known = f"formats {kind.oldest} to {kind.format}"
         raise UnsupportedFormat(
             "UNSUPPORTED_FORMAT",
-            f"{path.name} has format {found[1]} of application {found[0]:#x}; "
-            f"this version reads format {FORMAT} only",
+            f"{path.name} has format {found} of application {application:#x}; this version reads "
+            + (known if kind.oldest < kind.format else f"format {kind.format} only"),
             file=path.name,
         )
-    return False
+    return int(found)
 
 
-def _make_tables(connection: apsw.Connection, tables: str) -> None:
+def _make_tables(connection: apsw.Connection, kind: FileKind) -> None:
     with connection:
-        for statement in tables.split(";"):
+        for statement in kind.tables.split(";"):
             if statement.strip():
                 connection.execute(statement)
         connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", FORMAT)
+        connection.pragma("user_version", kind.format)
 
 
 def open_reader(path: Path) -> apsw.Connection:
-    """A connection that can only read; any number beside the writer's."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
-    connection.pragma("query_only", True)
-    connection.pragma("cache_size", -4096)
+    """A connection to a collection's file that can only read; any number beside the writer's.
+
+    A file of an earlier format can be read before it is brought forward, as far as its tables are
+    those of today: settings and operations are. Raises `UnsupportedFormat` and `Corruption` like
+    `open_writer`.
+    """
+    connection: apsw.Connection | None = None
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
+        connection.pragma("query_only", True)
+        connection.pragma("cache_size", -4096)
+        if format_of(connection, path, COLLECTION) is None:
+            raise Corruption("CORRUPT_ROW", f"{path.name} is empty", file=path.name)
+    except BaseException as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+            raise _damaged(path, error) from error
+        if isinstance(error, apsw.CantOpenError) and not path.exists():
+            raise Corruption("CORRUPT_ROW", f"{path.name} is gone", file=path.name) from error
+        raise
     return connection
+
+
+def _damaged(path: Path, error: Exception) -> Corruption:
+    return Corruption("CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name)
