@@ -17,7 +17,7 @@ from support.telling import told
 from totonoe_core import errors
 from totonoe_core.commands import Purge
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.store import migrate, rows
+from totonoe_core.store import directories, migrate, rows
 from totonoe_core.store.schema import COLLECTION, COLLECTION_STEPS, FORMAT, open_writer
 
 DATA = Path(__file__).parent / "data"
@@ -254,7 +254,7 @@ def test_disk_that_refuses_the_copy_leaves_the_file_as_it_was(
         raise OSError(28, "No space left on device", str(path))
 
     with monkeypatch.context() as patched:
-        patched.setattr(migrate, "_sync", full)
+        patched.setattr(directories, "sync", full)
         with pytest.raises(errors.ReadOnly):
             open_writer(old.file(), COLLECTION)
     assert content_of(old.file()) == before

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 PURGED_FROM = 14
 """Steps from which on nothing may hold the purged text."""
-FAILURES_OF_A_KIND = 12
+FAILURES_OF_A_KIND = 8
 
 
 class Worker:

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from totonoe_core import ids
 from totonoe_core.commands import CreateEpisode, Merge, Purge, Undo
 from totonoe_core.errors import TotonoeError
 from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.records import Memory
 
 OTHER = "other"
 SECRET = "the safe opens with 7391"
@@ -134,9 +135,9 @@ def operation(step: int) -> str:
 
 
 @contextmanager
-def same_ids() -> Iterator[None]:
-    """Ids in the order of a count, as in each run."""
-    numbers = itertools.count(1)
+def same_ids(step: int) -> Iterator[None]:
+    """Ids by step and count, as in each try of each run."""
+    numbers = itertools.count(step * 1000)
 
     def counted(size: int) -> str:
         return f"{next(numbers):0{2 * size}x}"
@@ -146,12 +147,18 @@ def same_ids() -> Iterator[None]:
 
 
 def shown(store: Store) -> Any:
-    """All that a data directory shows."""
+    """All that a data directory shows, but for row numbers: what fails may leave a gap in them."""
     page = store.engine.list_collections(100, "").result(WAIT_S)
     names = [one.name for one in page.collections]
     other = Store.__new__(Store)
     other.engine, other.collection = store.engine, OTHER
-    return names, seen(store), other.list() if OTHER in names else None
+    revision, memories, *rest = seen(store)
+    there = other.list() if OTHER in names else ()
+    return names, revision, _without_rows(memories), rest, _without_rows(there)
+
+
+def _without_rows(memories: Iterable[Memory]) -> list[Memory]:
+    return [replace(memory, row=0) for memory in memories]
 
 
 def clock_of(step: int) -> FakeClock:
@@ -160,17 +167,30 @@ def clock_of(step: int) -> FakeClock:
     return clock
 
 
+def opened(directory: Path) -> Store:
+    """A store whose default collection is there."""
+    with same_ids(len(STEPS)):
+        store = Store(directory, clock=clock_of(0))
+        try:
+            assert store.revision == 0
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
 def states(directory: Path) -> list[Any]:
     """What is shown before each step of a run without faults, and after the last."""
     found = []
-    with same_ids():
-        store, named = Store(directory, clock=clock_of(0)), {}
-        for number, step in enumerate(STEPS):
-            found.append(shown(store))
+    named: dict[str, str] = {}
+    store = opened(directory)
+    found.append(shown(store))
+    for number, step in enumerate(STEPS):
+        with same_ids(number):
             store.clock.now_us = clock_of(number).now_us
             step(store, named, operation(number))
         found.append(shown(store))
-        store.close()
+    store.close()
     return found
 
 
@@ -207,26 +227,23 @@ def carry_out(job: Job, disk: Disk) -> Done:
     if job.trace:
         disk.trace(job.trace)
     disk.fail(*(job.fail or ("-", -1, 0)))
-    with same_ids():
-        store: Store | None = None
-        for position, step in enumerate(STEPS):
-            for turn in range(2):
-                try:
-                    if store is None:
-                        store = Store(folder / "data", clock=clock_of(position))
+    store: Store | None = None
+    for position, step in enumerate(STEPS):
+        for turn in range(2):
+            try:
+                store = store or opened(folder / "data")
+                with same_ids(position):
                     store.clock.now_us = clock_of(position).now_us
                     step(store, named, operation(position))
-                    break
-                except (TotonoeError, OSError) as refused:
-                    if turn:
-                        raise
-                    done.refused.append((position, getattr(refused, "reason", repr(refused))))
-                    disk.calm()
-                    if not isinstance(refused, TotonoeError):
-                        store = None
-            os.write(acks, f"{position}\n".encode())
-        assert store is not None
-        store.close()
+                break
+            except (TotonoeError, OSError) as refused:
+                if turn:
+                    raise
+                done.refused.append((position, getattr(refused, "reason", repr(refused))))
+                disk.calm()
+        os.write(acks, f"{position}\n".encode())
+    assert store is not None
+    store.close()
     done.counts = disk.counts()
     return done
 

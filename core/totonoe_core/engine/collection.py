@@ -69,6 +69,7 @@ T = TypeVar("T")
 Ask = Callable[[Vector | None, str], Future[T]]
 
 READERS = 4
+_WRITER_CLOSE_S = 10.0
 
 
 class Collection:
@@ -104,9 +105,14 @@ class Collection:
             forget_cached=self._forget_cached,
         )
         self._state = self._writer.loaded()
+        try:
+            self._readers = ReaderPool(path, READERS)
+        except BaseException:
+            # One writer for each file, also if this collection is opened again.
+            self._writer.close(_WRITER_CLOSE_S)
+            raise
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.waiters = Waiters(searchers, self._state.revision)
-        self._readers = ReaderPool(path, READERS)
         self.turns = Turns(self._state, self._writer)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)

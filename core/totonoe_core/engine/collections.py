@@ -55,7 +55,6 @@ class Collections:
         clock: Clock,
         searchers: ThreadPoolExecutor,
     ) -> None:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._embedding = embedding
         self._judging = judging
         self._client_vector_dimension = client_vector_dimension

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from totonoe_core.errors import ReadOnly
-from totonoe_core.store import rows
+from totonoe_core.store import directories, rows
 from totonoe_core.store.schema import CATALOG, open_writer
 
 
@@ -32,7 +32,7 @@ class Catalog:
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "collections"
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directories.make(self._root)
         self._connection = open_writer(data_dir / "catalog.db", CATALOG)
 
     def close(self) -> None:
@@ -46,7 +46,7 @@ class Catalog:
     def new_uid(self) -> str:
         """A directory for a new collection, made but not listed yet."""
         uid = secrets.token_hex(8)
-        (self._root / uid).mkdir(mode=0o700)
+        directories.make(self._root / uid)
         return uid
 
     def names(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from totonoe_core.errors import Quota
+from totonoe_core.store import directories
 
 
 class DataDirBusy(Quota):
@@ -31,7 +32,7 @@ class DataDirLock:
         Raises `DataDirBusy` at once if another process has it, naming its pid and
         address; `OSError` if the directory cannot be made or written.
         """
-        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directories.make(self._data_dir)
         path = self._data_dir / "LOCK"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

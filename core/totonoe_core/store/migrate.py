@@ -12,13 +12,12 @@ the same for good, whatever `schema.py` says later.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import apsw
 
-from totonoe_core.store import rows
+from totonoe_core.store import directories, rows
 
 Step = Callable[[apsw.Connection], None]
 
@@ -61,13 +60,13 @@ def keep_copy(connection: apsw.Connection, path: Path, format_: int) -> None:
                 backup.step(-1)
         finally:
             copy.close()
-        _sync(temporary)
+        directories.sync(temporary)
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
+    directories.sync(path.parent)
 
 
 def forget_copies(path: Path) -> None:
@@ -76,15 +75,7 @@ def forget_copies(path: Path) -> None:
     for copy in copies:
         copy.unlink(missing_ok=True)
     if copies:
-        _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        directories.sync(path.parent)
 
 
 def _from_3(connection: apsw.Connection) -> None:

@@ -229,14 +229,18 @@ class ReaderPool:
         self._path = path
         self._closed = False
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
-        for _ in range(size):
-            self._idle.put(open_reader(path))
+        try:
+            for _ in range(size):
+                self._idle.put(open_reader(path))
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
         """Rows through an idle connection; waits for one if all are busy.
 
-        Raises `Corruption` where SQLite itself finds a damaged page.
+        Raises `Corruption` where SQLite itself finds a damaged page, or cannot read the file.
         """
         connection = self._take()
         try:
@@ -244,6 +248,10 @@ class ReaderPool:
         except apsw.CorruptError as error:
             raise Corruption(
                 "CORRUPT_ROW", f"{self._path.name} has a damaged page", file=self._path.name
+            ) from error
+        except apsw.IOError as error:
+            raise Corruption(
+                "CORRUPT_ROW", f"{self._path.name} cannot be read: {error}", file=self._path.name
             ) from error
         finally:
             if self._closed:

@@ -32,6 +32,7 @@ from pathlib import Path
 import apsw
 
 from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
+from totonoe_core.store import directories
 from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
 
 FORMAT = 4
@@ -242,21 +243,14 @@ def open_writer(path: Path, kind: FileKind) -> apsw.Connection:
         connection.pragma("secure_delete", "on")
         if found is None:
             _make_tables(connection, kind)
+            directories.sync(path.parent)
         elif found < kind.format:
             steps = [kind.steps[step] for step in range(found, kind.format)]
             migrate(connection, path, steps)
     except BaseException as error:
         if connection is not None:
             connection.close()
-        # SQL that fails on a file of ours: its tables are not those of its format.
-        if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.SQLError):
-            raise _damaged(path, error) from error
-        if isinstance(
-            error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.FullError | apsw.IOError | OSError
-        ):
-            raise ReadOnly(
-                "READ_ONLY", f"{path.name} cannot be written: {error}", file=path.name
-            ) from error
+        _raise_typed(path, error, "written")
         raise
     return connection
 
@@ -308,13 +302,23 @@ def open_reader(path: Path) -> apsw.Connection:
     except BaseException as error:
         if connection is not None:
             connection.close()
-        if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-            raise _damaged(path, error) from error
         if isinstance(error, apsw.CantOpenError) and not path.exists():
             raise Corruption("CORRUPT_ROW", f"{path.name} is gone", file=path.name) from error
+        _raise_typed(path, error, "opened")
         raise
     return connection
 
 
-def _damaged(path: Path, error: Exception) -> Corruption:
-    return Corruption("CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name)
+def _raise_typed(path: Path, error: BaseException, wanted: str) -> None:
+    """Raises what an opening failed with as a typed error; anything else is the caller's."""
+    # SQL that fails on a file of ours: its tables are not those of its format.
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.SQLError):
+        raise Corruption(
+            "CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name
+        ) from error
+    if isinstance(
+        error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.FullError | apsw.IOError | OSError
+    ):
+        raise ReadOnly(
+            "READ_ONLY", f"{path.name} cannot be {wanted}: {error}", file=path.name
+        ) from error
