@@ -30,6 +30,9 @@ pytestmark = pytest.mark.skipif(
 PURGED_FROM = 14
 """Steps from which on nothing may hold the purged text."""
 FAILURES_OF_A_KIND = 8
+KILLS_OF_A_KIND = 12
+KINDS = ("w", "s", "t")
+"""Writes, syncs, truncations."""
 
 
 class Worker:
@@ -100,11 +103,8 @@ def check(directory: Path, expected: list[Any], acknowledged: int, where: str) -
         assert not [path for path in held if SECRET.encode() in path.read_bytes()], where
 
 
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("torn", [False, True], ids=["nothing unsynced", "any of it"])
-def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
-    worker: Worker, expected: list[Any], tmp_path: Path, torn: bool
-) -> None:
+def lose_power(worker: Worker, expected: list[Any], tmp_path: Path, seed: int | None) -> None:
+    """Cuts the power at every sync; with a seed any of what was not synced is left."""
     folder, trace = tmp_path / "work", tmp_path / "trace"
     done = worker.do(Job(str(folder), str(trace)))
     assert not done.refused
@@ -117,7 +117,7 @@ def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
             syncs += 1
             image = tmp_path / f"image-{number}"
             image.mkdir()
-            disk.write(image, random.Random(number) if torn else None)
+            disk.write(image, None if seed is None else random.Random(seed + number))
             check(image / "data", expected, acknowledged, f"call {number}")
             shutil.rmtree(image)
         disk.apply(call)
@@ -126,7 +126,59 @@ def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", ["w", "s", "t"])
+@pytest.mark.parametrize("seed", [None, 1], ids=["nothing unsynced", "any of it"])
+def test_loss_of_power_at_every_sync_loses_nothing_that_was_answered(
+    worker: Worker, expected: list[Any], tmp_path: Path, seed: int | None
+) -> None:
+    lose_power(worker, expected, tmp_path, seed)
+
+
+def killed_and_checked(
+    worker: Worker, expected: list[Any], folder: Path, kind: str, number: int
+) -> int:
+    """Kills the day's work at a call; returns how many steps had been answered."""
+    done = worker.do(Job(str(folder), fail=(kind, number, 0)))
+    assert done.killed
+    acknowledged = len((folder / "acks").read_bytes().splitlines())
+    check(folder / "data", expected, acknowledged, f"killed at {kind} {number}")
+    shutil.rmtree(folder)
+    return acknowledged
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", KINDS)
+def test_kill_before_a_call_loses_nothing_that_was_answered(
+    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+) -> None:
+    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    places = random.Random(kind).sample(range(count), min(count, KILLS_OF_A_KIND))
+    answered = {
+        killed_and_checked(worker, expected, tmp_path / f"dies-{number}", kind, number)
+        for number in places
+    }
+    assert len(answered) > 2, "it died at one place only"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
+def test_kill_before_every_call_loses_nothing_that_was_answered(
+    worker: Worker, expected: list[Any], tmp_path: Path, kind: str
+) -> None:
+    count = worker.do(Job(str(tmp_path / "calm"))).counts[kind]
+    for number in range(count):
+        killed_and_checked(worker, expected, tmp_path / f"dies-{number}", kind, number)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(20))
+def test_loss_of_power_leaves_any_of_what_was_not_synced(
+    worker: Worker, expected: list[Any], tmp_path: Path, seed: int
+) -> None:
+    lose_power(worker, expected, tmp_path, seed)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", KINDS)
 def test_disk_that_fails_at_any_call_refuses_and_recovers(
     worker: Worker, expected: list[Any], tmp_path: Path, kind: str
 ) -> None:

@@ -12,6 +12,7 @@ from support.processes import THREADS, child, load_operation, load_text
 
 SEEDS = range(5)
 KILLS_PER_SEED = 5
+SOAK_KILLS = 1000
 
 
 def check_after_kill(store: Store, seed: int, said: list[list[object]]) -> None:
@@ -49,21 +50,32 @@ def check_after_kill(store: Store, seed: int, said: list[list[object]]) -> None:
     assert store.revision == len(memories), f"{where}: a replay changed something"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_kill_under_load_loses_nothing_that_was_answered(tmp_path: Path, seed: int) -> None:
+def kill_under_load(directory: Path, seed: int) -> None:
+    """Some lives, each in a directory of its own."""
     generator = random.Random(seed)
     for turn in range(KILLS_PER_SEED):
         load = seed * 100 + turn
-        with child("load", tmp_path / str(turn), load) as writer:
+        with child("load", directory / str(turn), load) as writer:
             # From the first commit on, after anything between no time and a burst of writes.
             writer.listen(generator.choice([1, 5, 20, 60, 150]))
             writer.listen_for(generator.random() * 0.05)
             assert writer.process.poll() is None, "it must not end by itself"
             writer.kill()
         assert writer.said
-        with opened(tmp_path / str(turn)) as store:
+        with opened(directory / str(turn)) as store:
             check_after_kill(store, load, writer.said)
             assert store.do(remember("after the crash")).saved
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_kill_under_load_loses_nothing_that_was_answered(tmp_path: Path, seed: int) -> None:
+    kill_under_load(tmp_path, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1000, 1000 + SOAK_KILLS // KILLS_PER_SEED))
+def test_a_thousand_kills_lose_nothing_that_was_answered(tmp_path: Path, seed: int) -> None:
+    kill_under_load(tmp_path, seed)
 
 
 def test_kill_again_and_again_on_one_directory_adds_up(tmp_path: Path) -> None:

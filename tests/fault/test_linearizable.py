@@ -98,11 +98,11 @@ def test_what_32_clients_are_told_has_one_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_long_histories_have_one_order(tmp_path: Path) -> None:
-    for seed in range(100, 130):
-        with DaemonProcess(tmp_path / f"data-{seed}", embedder="none") as daemon:
-            model = check(history(daemon, seed, 200, tmp_path))
-            check_past(daemon, model)
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_long_histories_have_one_order(tmp_path: Path, seed: int) -> None:
+    with DaemonProcess(tmp_path / "data", embedder="none") as daemon:
+        model = check(history(daemon, seed, 200, tmp_path))
+        check_past(daemon, model)
 
 
 class BrokenDaemon(DaemonProcess):

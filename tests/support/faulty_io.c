@@ -5,7 +5,8 @@
  *
  *   faulty_below(directory)        calls below it count
  *   faulty_trace(path)             from now on each call is appended to a file, in order
- *   faulty_fail(kind, nth, error)  the nth call of a kind from now on fails, and so do all after it
+ *   faulty_fail(kind, nth, error)  the nth call of a kind from now on fails, and so do all after
+ *                                  it; with error 0 the process is killed (SIGKILL) instead
  *   faulty_calm()                  nothing fails any more
  *   faulty_count(kind)             calls of a kind since faulty_fail
  *
@@ -18,6 +19,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,6 +87,7 @@ static int fails(int kind) {
     long number = counts[kind]++;
     int failing = fail_at >= 0 && kind == fail_kind && number >= fail_at;
     pthread_mutex_unlock(&lock);
+    if (failing && !fail_error) kill(getpid(), SIGKILL);
     if (failing) errno = fail_error;
     return failing;
 }

@@ -11,6 +11,7 @@ import ctypes
 import itertools
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +35,7 @@ SECRET = "the safe opens with 7391"
 
 @dataclass(frozen=True)
 class Job:
-    """What to do: `directory` gets `data` and `acks`. `fail`: kind, number, error."""
+    """What to do: `directory` gets `data` and `acks`. `fail`: kind, number, error (0: killed)."""
 
     directory: str
     trace: str = ""
@@ -48,6 +49,7 @@ class Done:
     refused: list[tuple[int, str]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     problem: str = ""
+    killed: bool = False
 
 
 Step = Callable[[Store, dict[str, str], str], None]
@@ -267,7 +269,9 @@ def serve(disk: Disk) -> None:
         while part := os.read(said, 65536):
             answer += part
         os.close(said)
-        os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
+        if os.waitstatus_to_exitcode(status) == -signal.SIGKILL:
+            answer = json.dumps(asdict(Done(killed=True))).encode()
         os.write(1, answer + b"\n")
 
 
