@@ -71,6 +71,12 @@ class DaemonProcess:
                 time.sleep(0.05)
         raise TimeoutError(self.log.read_text())
 
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """kill -9."""
         assert self._process is not None
