@@ -13,7 +13,7 @@ from totonoe_core.guard.policy import BlastPolicy
 
 DAY_US = 86_400_000_000
 OPERATION_KINDS = ("EndSession", "CleanUpDuplicates", "Decay", "Tidy", "ApplyTidyPlan")
-"""Kinds of operations whose changes of the last 24 hours count as a day's."""
+"""Kinds of operations that take memories by a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def check(closing: int, total_live: int, today: int, policy: BlastPolicy) -> Bla
     total_live : int
         Live memories of the collection before it, whoever may see them.
     today : int
-        Memories that runs of `OPERATION_KINDS` took in the 24 hours before.
+        Memories that runs of `OPERATION_KINDS` took in the 24 hours before and that are not live
+        again: what was taken back does not count, nor what a run changed and left.
     """
     # Rounded down: p percent is a most.
     share = int(total_live * policy.percent / 100.0)

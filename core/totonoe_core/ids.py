@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import secrets
 
+from totonoe_core import limits
+
 MEMORY_ID = re.compile(r"mem_[0-9a-f]{12,32}\Z")
 EPISODE_ID = re.compile(r"ep_[0-9a-f]{12,32}\Z")
-COLLECTION_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
+COLLECTION_NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{limits.COLLECTION_NAME_CHARS_MAX - 1}}}\Z")
 
 
 def new_memory_id() -> str:

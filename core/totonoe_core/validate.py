@@ -217,7 +217,8 @@ def collection_name(value: str) -> None:
             "BAD_NAME",
             field="collection",
             got=repr(value[:80]),
-            allowed="1 to 64 of a-z 0-9 _ . -, beginning with a letter or digit",
+            allowed=f"1 to {limits.COLLECTION_NAME_CHARS_MAX} of a-z 0-9 _ . -,"
+            " beginning with a letter or digit",
         )
 
 

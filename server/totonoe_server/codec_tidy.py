@@ -16,9 +16,7 @@ from totonoe_server.codec import (
     TIDY_OPS,
     VERDICTS,
     struct_from_wire,
-    struct_to_wire,
     time_from_wire,
-    time_to_wire,
 )
 from totonoe_server.codec_answers import duplicate_to_wire
 from totonoe_server.codec_memory import memory_to_wire
@@ -178,30 +176,6 @@ def _update_from_wire(one: pb.TidyUpdate, field: str) -> TidyUpdate:
         last_confirmed_us=time_from_wire(one, "last_confirmed_at", f"{field}.last_confirmed_at"),
         reason=one.reason,
         evidence_ids=tuple(one.evidence_event_ids),
-        expected_revision=one.expected_revision,
-        vector=one.vector,
-    )
-
-
-def plan_to_wire(updates: Sequence[TidyUpdate]) -> pb.TidyPlan:
-    """A plan as messages."""
-    return pb.TidyPlan(state_updates=[_update_to_wire(one) for one in updates])
-
-
-def _update_to_wire(one: TidyUpdate) -> pb.TidyUpdate:
-    return pb.TidyUpdate(
-        op=TIDY_OPS.to_wire(one.op),
-        state_id=one.state_id,
-        kind=STATE_KINDS.to_wire(one.kind),
-        body_text=one.body_text,
-        payload=struct_to_wire(one.payload),
-        confidence=one.confidence,
-        salience=one.salience,
-        valid_from_ts=time_to_wire(one.valid_from_us),
-        valid_to_ts=time_to_wire(one.valid_to_us),
-        last_confirmed_at=time_to_wire(one.last_confirmed_us),
-        reason=one.reason,
-        evidence_event_ids=one.evidence_ids,
         expected_revision=one.expected_revision,
         vector=one.vector,
     )

@@ -12,7 +12,8 @@ import pytest
 
 from support.engines import DAY_US, HOUR_US, WAIT_S, Store, change, forget, opened, remember, undo
 from totonoe_core import errors, plain, tidy
-from totonoe_core.commands import Applied
+from totonoe_core.cleanup import CleanUpDuplicates, Decay
+from totonoe_core.commands import Applied, Undo
 from totonoe_core.engine.tidying import keep_state, state_of
 from totonoe_core.guard.policy import TidyPolicy
 from totonoe_core.queries import Filter, OperationFilter, TurnRecorded
@@ -298,6 +299,33 @@ def test_what_went_today_counts_until_it_is_taken_back_or_a_day_old(store: Store
     assert preview(store).today == 3
     store.clock.advance(DAY_US + HOUR_US)
     assert preview(store).today == 0
+
+
+def test_a_day_counts_what_rules_took_and_left_taken_whichever_rule(store: Store) -> None:
+    kept = twice(store, "Said twice.")[1]
+    for number in range(3):
+        store.save(f"Faded {number}.", confidence=0.1)
+    tidied(store)
+    # The one that stayed was changed by the run, but is not taken; nor by what anna does herself.
+    assert preview(store).today == 1
+    store.do(forget(kept))
+    assert preview(store).today == 1
+    faded = store.apply(Decay("anna", close_below=0.3))
+    assert preview(store).today == 4
+    for asked in (
+        store.engine.preview_decay(store.collection, Decay("anna", close_below=0.3)),
+        store.engine.preview_clean_up(store.collection, CleanUpDuplicates("anna")),
+    ):
+        blast = asked.result(WAIT_S)[1].blast
+        assert (blast.today, blast.allowed) == (4, preview(store).allowed)
+    undone = store.apply(undo(faded.revision))
+    assert preview(store).today == 1
+    # Taken again, by an Undo of the Undo: once.
+    store.do(undo(undone.revision))
+    assert preview(store).today == 4
+    store.do(Undo("anna", revision=store.revision))
+    store.do(Decay("anna", close_below=0.3))
+    assert preview(store).today == 4
 
 
 # -- Undo

@@ -86,7 +86,7 @@ def preview(
     """What a CleanUpDuplicates would answer."""
     planned = plan(state, rows, command, now_us)
     count = len(planned.duplicates)
-    blast = planning.blast_of(state, rows, state.index.view(), count, now_us)
+    blast = planning.blast_of(state, rows, count, now_us)
     return CleanedUp(planned.duplicates, planned.more_count, blast)
 
 
@@ -98,8 +98,7 @@ def apply(ledger: Ledger, operation: Operation, command: CleanUpDuplicates) -> C
     replaced = tuple(
         one for one in planned.duplicates if {one.memory_id, one.kept_id} <= memories.keys()
     )
-    view = ledger.index.arrays.writer_view()
-    blast = planning.blast_of(ledger.state, ledger.rows, view, len(replaced), operation.now_us)
+    blast = planning.blast_of(ledger.state, ledger.rows, len(replaced), operation.now_us)
     refuse_over(blast)
     for one in replaced:
         ledger.supersede(operation, memories[one.memory_id], one.kept_id)

@@ -86,8 +86,7 @@ def preview(state: CollectionState, rows: Rows, command: Decay, now_us: int) -> 
     planned = plan(state, rows, command, now_us)
     if command.close_below is None:
         return Decayed(planned.report)
-    closing = len(planned.closing)
-    blast = planning.blast_of(state, rows, state.index.view(), closing, now_us)
+    blast = planning.blast_of(state, rows, len(planned.closing), now_us)
     return Decayed(planned.report, planned.closing, blast)
 
 
@@ -111,7 +110,7 @@ def apply(ledger: Ledger, operation: Operation, command: Decay) -> Decayed:
         if value < command.close_below
     }
     closed = tuple(one for one in planned.closing if one.memory_id in still)
-    blast = planning.blast_of(state, ledger.rows, view, len(closed), operation.now_us)
+    blast = planning.blast_of(state, ledger.rows, len(closed), operation.now_us)
     refuse_over(blast)
     for one in closed:
         memory = memories[one.memory_id]

@@ -14,7 +14,7 @@ from totonoe_core.decay import Columns
 from totonoe_core.engine.ledger import Ledger
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.index import masks
-from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS, STATUSES, View
+from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex, text_hash
 from totonoe_core.keeping import PROTECTED_CATEGORIES, PROTECTED_FROM
 from totonoe_core.records import Kind, Memory, StateKind, Status
@@ -91,14 +91,10 @@ def unchanged(ledger: Ledger, found: Sequence[Seen]) -> Mapping[str, Memory]:
     }
 
 
-def blast_of(state: CollectionState, rows: Rows, view: View, closing: int, now_us: int) -> Blast:
-    """What a run would take beside what it may.
+def blast_of(state: CollectionState, rows: Rows, closing: int, now_us: int) -> Blast:
+    """What a run by rule would take beside what it may: the one count for all of them.
 
-    `rows` may be ahead of the view by what was committed meanwhile.
+    Of the day's count `blast.check` tells what it is.
     """
-    total = sum(
-        int(np.count_nonzero(chunk.columns["status"][:size] == STATUSES[Status.ACTIVE]))
-        for _, size, chunk in view.parts()
-    )
-    today = rows.history.changed_count(blast.OPERATION_KINDS, now_us - blast.DAY_US)
-    return blast.check(closing, total, today, state.info.blast)
+    today = rows.history.taken_count(blast.OPERATION_KINDS, now_us - blast.DAY_US)
+    return blast.check(closing, state.index.arrays.live_count, today, state.info.blast)

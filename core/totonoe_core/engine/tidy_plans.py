@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from totonoe_core import blast, limits, tidy
 from totonoe_core.commands import Remember, Remembered, Update, Updated
+from totonoe_core.engine import planning
 from totonoe_core.engine.ledger import Ledger, Operation, check_live, check_state
 from totonoe_core.engine.remembering import Remembering
-from totonoe_core.engine.tidying import taken_today
 from totonoe_core.errors import InvalidArgument, Precondition
 from totonoe_core.index.collection_index import payload_hash
 from totonoe_core.keeping import protected
@@ -55,10 +55,8 @@ class TidyPlans:
                     raise _bad(at, "state_id", f"{memory.id} again", "each state once")
                 found[at] = memory
         ends = [(at, one) for at, one in command.updates if one.op is not TidyOp.UPSERT]
-        live_count = self._ledger.index.arrays.live_count
-        today = taken_today(self._ledger.rows, operation.now_us)
-        policy = self._ledger.state.info.blast
-        blast.refuse_over(blast.check(len(ends), live_count, today, policy))
+        state, rows = self._ledger.state, self._ledger.rows
+        blast.refuse_over(planning.blast_of(state, rows, len(ends), operation.now_us))
         closed: list[tuple[int, str]] = []
         done: list[tuple[int, str]] = []
         for at, one in ends:

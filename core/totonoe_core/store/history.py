@@ -21,6 +21,7 @@ from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 
 _IN_MAX = 500  # bound on the variables of one statement
+_STATUS = "json_extract({}.before, '$[10]')"
 _OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc"
 
 
@@ -76,13 +77,6 @@ class History:
         """Operations before a revision, newest first."""
         return list(self._operations("revision < ?", (revision,), "DESC", limit))
 
-    def operations_of(self, kinds: Sequence[str], since_us: int) -> list[OperationRow]:
-        """Operations of some kinds from a time on, oldest first."""
-        first = self.revision_at(since_us - 1) + 1
-        marks = ",".join("?" * len(kinds))
-        where = f"revision >= ? AND kind IN ({marks})"
-        return list(self._operations(where, (first, *kinds), "ASC", -1))
-
     def _operations(
         self, where: str, values: Sequence[object], order: str, limit: int
     ) -> Iterator[OperationRow]:
@@ -106,13 +100,24 @@ class History:
             found.update(pairs)
         return found
 
-    def changed_count(self, kinds: Sequence[str], since_us: int) -> int:
-        """How many memories the operations of some kinds changed after a time, added up."""
+    def taken_count(self, kinds: Sequence[str], since_us: int) -> int:
+        """How many memories operations of some kinds, after a time, left no longer live.
+
+        Each once, and none that is live again. Reads the images of those operations without
+        their vectors, and what came next of each.
+        """
         marks = ",".join("?" * len(kinds))
+        # CROSS JOIN: from the operations, never through all images.
         return int(
             self._connection.execute(
-                "SELECT coalesce(sum(json_array_length(touched, '$.memory')), 0) FROM operation "
-                f"WHERE revision > ? AND kind IN ({marks})",
+                "SELECT count(DISTINCT i.key) FROM operation o "
+                "CROSS JOIN image i ON i.revision = o.revision AND i.entity = 'memory' "
+                "CROSS JOIN memory m ON m.row = CAST(i.key AS INTEGER) "
+                f"WHERE o.revision > ? AND o.kind IN ({marks}) "
+                f"AND {_STATUS.format('i')} = 'active' AND m.status <> 'active' "
+                f"AND coalesce((SELECT {_STATUS.format('n')} FROM image n "
+                "WHERE n.entity = 'memory' AND n.key = i.key AND n.revision > i.revision "
+                "ORDER BY n.revision LIMIT 1), m.status) <> 'active'",
                 (self.revision_at(since_us), *kinds),
             ).get
         )
