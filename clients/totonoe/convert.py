@@ -329,6 +329,7 @@ def decode_remembered(answer: memory_pb.RememberResponse) -> models.Remembered:
         layers=tuple(decode_layer(item) for item in answer.layers),
         verdict=VERDICT.decode_optional(answer.verdict),
         superseded_ids=tuple(answer.superseded_ids),
+        grown_id=answer.grown_id,
         forgotten=_decode_forgotten_match(answer),
         revision=answer.revision,
         replayed=answer.replayed,
@@ -346,6 +347,7 @@ def decode_checked(answer: memory_pb.CheckResponse) -> models.Checked:
         similar=tuple(_decode_similar(item) for item in answer.similar),
         layers=tuple(decode_layer(item) for item in answer.layers),
         verdict=VERDICT.decode_optional(answer.verdict),
+        grown_id=answer.grown_id,
         forgotten=_decode_forgotten_match(answer),
         revision=answer.revision,
     )

@@ -194,18 +194,21 @@ class LayerReport:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Answer of `remember`: saved, or refused with the memory that says the same.
+    """Answer of `remember`: saved or grown, or refused with the memory that says the same.
 
     Attributes
     ----------
     memory_id : str
-        The new memory; the existing one if it was refused.
+        The memory that now says it; the existing one if it was refused.
     similarity : float
         Best similarity that the deciding layer saw.
     verdict : Verdict or None
         The gravest on any memory that was read; `None` if the guard did not look.
     superseded_ids : tuple of str
         Memories that the new one took the place of.
+    grown_id : str
+        The summary or long mood of the same scope that has grown by this text, which is its next
+        version; empty: the memory is new, or nothing was saved.
     forgotten : ForgottenMatch or None
         A forgotten memory that said the same. With `saved` false and no `duplicate` it is
         what refused it: the policy of the collection says so (`refuse_forgotten`).
@@ -223,6 +226,7 @@ class Remembered:
     layers: tuple[LayerReport, ...]
     verdict: Verdict | None
     superseded_ids: tuple[str, ...]
+    grown_id: str
     forgotten: ForgottenMatch | None
     revision: int
     replayed: bool
@@ -236,7 +240,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Answer of `check`: what `remember` would do now."""
+    """Answer of `check`: what `remember` would do now. `grown_id`: what would grow, empty: none."""
 
     would_save: bool
     duplicate: Duplicate | None
@@ -245,6 +249,7 @@ class Checked:
     similar: tuple[Similar, ...]
     layers: tuple[LayerReport, ...]
     verdict: Verdict | None
+    grown_id: str
     forgotten: ForgottenMatch | None
     revision: int
 

@@ -295,7 +295,8 @@ def reason_of(commands: Sequence[Command]) -> str:
 class Remembered:
     """Answer to `Remember`. `memory_id` is the existing one's if it was not saved.
 
-    `superseded_ids` are those that the new one took the place of.
+    `superseded_ids` are those that the new one took the place of. `grown_id` is the memory that was
+    there and has grown, empty for a new one.
     """
 
     saved: bool
@@ -303,6 +304,7 @@ class Remembered:
     guard: GuardReport
     links: tuple[Link, ...] = ()
     superseded_ids: tuple[str, ...] = ()
+    grown_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

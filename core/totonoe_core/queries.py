@@ -130,11 +130,12 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Answer to a Check: what Remember would say now."""
+    """Answer to a Check: what Remember would say now. `grown_id`: what would grow, if anything."""
 
     revision: int
     would_save: bool
     guard: GuardReport
+    grown_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,7 @@ def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
         memory_id=result.memory_id,
         links=[link_to_wire(link) for link in result.links],
         superseded_ids=result.superseded_ids,
+        grown_id=result.grown_id,
         replayed=applied.replayed,
         operation_id=applied.operation_id,
         **guard_parts(result.guard),
@@ -175,7 +176,10 @@ def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
 def checked_to_wire(value: Checked) -> memory_service_pb2.CheckResponse:
     """Answer of a Check."""
     return memory_service_pb2.CheckResponse(
-        revision=value.revision, would_save=value.would_save, **guard_parts(value.guard)
+        revision=value.revision,
+        would_save=value.would_save,
+        grown_id=value.grown_id,
+        **guard_parts(value.guard),
     )
 
 

@@ -218,7 +218,8 @@ def _upserted(at: int, result: Remembered | Updated) -> pb.TidyOutcome:
     if isinstance(result, Updated):
         memory_id, done, fate = result.memory.id, result.updated, pb.TIDY_FATE_UPDATED
     else:
-        memory_id, done, fate = result.memory_id, result.saved, pb.TIDY_FATE_INSERTED
+        fate = pb.TIDY_FATE_UPDATED if result.grown_id else pb.TIDY_FATE_INSERTED
+        memory_id, done = result.memory_id, result.saved
     duplicate = None if result.guard is None else result.guard.duplicate
     return pb.TidyOutcome(
         index=at,

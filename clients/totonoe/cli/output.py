@@ -143,7 +143,10 @@ def remembered(answer: Remembered) -> None:
         return
     count = len(answer.links)
     linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
-    line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
+    if answer.grown_id:
+        line(f"Saved as the next version of {answer.grown_id}, which this scope had.")
+    else:
+        line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
     _forgotten_match(answer.forgotten, answer.revision)
@@ -165,7 +168,8 @@ def checked(answer: Checked) -> None:
     refused = (
         "Would not be saved — it was forgotten, and this collection refuses what was forgotten."
     )
-    line("Would be saved." if answer.would_save else refused)
+    saved = f" as the next version of {answer.grown_id}" if answer.grown_id else ""
+    line(f"Would be saved{saved}." if answer.would_save else refused)
     _forgotten_match(answer.forgotten)
     _most_related(answer.similar)
 

@@ -19,14 +19,14 @@ from totonoe_core.commands import Remember
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import tombstones
 from totonoe_core.engine.futures import ready, settled, then
-from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
+from totonoe_core.engine.guarding import Guarding, NeedsOpinion
 from totonoe_core.engine.ledger import Ledger
-from totonoe_core.engine.remembering import superseded
+from totonoe_core.engine.remembering import wanted
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import Checked
-from totonoe_core.records import GuardReport
+from totonoe_core.records import GuardReport, Verdict
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -91,23 +91,23 @@ class Checking:
 
     # -- On the writer's thread
 
-    def _text(self, command: Remember) -> GuardedText:
-        policy = self._state.info.guard.with_actions(command.actions)
-        replaced = superseded(Ledger(self._state), command)
-        return GuardedText.of(command, policy, replaced)
-
     def _by_text(self, command: Remember) -> GuardReport | None:
-        text, now_us = self._text(command), self._clock()
+        now_us = self._clock()
+        text = wanted(Ledger(self._state), command, now_us).text
         report = Guarding(self._state).by_text(text, now_us)
         return report or tombstones.refusal(self._state, text, now_us)
 
     def _by_all(self, command: Remember, vector: Vector, may_ask: bool) -> Checked:
         state, now_us = self._state, self._clock()
         state.check_dimension(len(vector))
-        text = self._text(command)
+        found = wanted(Ledger(state), command, now_us)
+        text = found.text
         features = Features.of(command.content, vector, state.index.tokenizer)
         report, _ = Guarding(state, self._judging).by_all(text, features, now_us, may_ask)
         if report.duplicate is None:
             forgotten = tombstones.match(state, text, features.canonical, now_us)
             report = replace(report, forgotten=forgotten)
-        return Checked(state.revision, report.duplicate is None, report)
+        if report.duplicate is not None or found.grown is None:
+            return Checked(state.revision, report.duplicate is None, report)
+        report = replace(report, verdict=Verdict.UPDATE)
+        return Checked(state.revision, True, report, grown_id=found.grown.id)

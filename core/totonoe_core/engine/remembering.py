@@ -1,22 +1,22 @@
-"""Remember and Update: a text that wants in, and what it takes the place of."""
+"""Remember and Update: a text that wants in, and what it grows or takes the place of."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
 from totonoe_core.commands import Remember, Remembered, Update, Updated
-from totonoe_core.engine import tombstones
+from totonoe_core.engine import growing, tombstones
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_state
 from totonoe_core.engine.linking import put_links
 from totonoe_core.errors import InvalidArgument, NotOwner, Quota
 from totonoe_core.guard.policy import Action
 from totonoe_core.index.collection_index import Features
-from totonoe_core.records import Fields, Kind, Memory, StateKind, Status, Verdict
+from totonoe_core.records import Fields, GuardReport, Kind, Memory, StateKind, Status, Verdict
 from totonoe_core.text.normalize import refusing_hash
 
 Vector = NDArray[np.float32]
@@ -43,6 +43,25 @@ def superseded(ledger: Ledger, command: Remember) -> tuple[int, ...]:
     return tuple(slots)
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The text of a Remember as the guard is asked, and the memory that it would grow."""
+
+    text: GuardedText
+    grown: Memory | None
+
+
+def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
+    """What a Remember wants in, and in whose place. Raises what `superseded` does."""
+    policy = ledger.state.info.guard.with_actions(command.actions)
+    text = GuardedText.of(command, policy, superseded(ledger, command))
+    grown = growing.grown_by(ledger, command, now_us)
+    if grown is not None:
+        fields = growing.fields_after(grown.fields, command.fields)
+        text = replace(text, fields=fields, replaced=(ledger.slot_of(grown),))
+    return Wanted(text, grown)
+
+
 class Remembering:
     """Carries out Remember and Update on one collection."""
 
@@ -57,14 +76,10 @@ class Remembering:
         fields = command.fields
         if vector is not None:
             self._state.check_dimension(len(vector))
-        if len(self._ledger.index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
-            raise Quota(
-                "QUOTA_EXCEEDED",
-                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
-            )
-        named = superseded(self._ledger, command)
-        policy = self._state.info.guard.with_actions(command.actions)
-        text = GuardedText.of(command, policy, named)
+        found = wanted(self._ledger, command, operation.now_us)
+        text, named = found.text, found.text.replaced
+        if found.grown is None:
+            self._check_room()
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
             report = tombstones.refusal(self._state, text, operation.now_us)
@@ -80,6 +95,8 @@ class Remembering:
             return Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
         report = replace(report, forgotten=forgotten)
+        if found.grown is not None:
+            return self._grow(operation, found.grown, text, features, report)
         holders = self._guarding.holders(text)
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
@@ -115,6 +132,33 @@ class Remembering:
             links=links,
             superseded_ids=tuple(one.id for one in before),
         )
+
+    def _check_room(self) -> None:
+        if len(self._ledger.index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
+            raise Quota(
+                "QUOTA_EXCEEDED",
+                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
+            )
+
+    def _grow(
+        self,
+        operation: Operation,
+        before: Memory,
+        text: GuardedText,
+        features: Features,
+        report: GuardReport,
+    ) -> Remembered:
+        """The next version of a memory; its links stay, as with an Update."""
+        memory = replace(
+            before,
+            content=text.content,
+            content_hash=text.content_hash,
+            vector=features.vector.tobytes(),
+            fields=text.fields,
+        )
+        memory = self._ledger.replace(operation, before, memory, features)
+        report = replace(report, verdict=Verdict.UPDATE)
+        return Remembered(saved=True, memory_id=memory.id, guard=report, grown_id=memory.id)
 
     def _superseded_slot(self, neighbours: Neighbours, text: GuardedText) -> tuple[int, ...]:
         """The nearest memory whose verdict says that its place is taken.

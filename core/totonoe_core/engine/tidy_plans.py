@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import blast, limits, tidy
+from totonoe_core import blast, tidy
 from totonoe_core.commands import Remember, Remembered, Update, Updated
 from totonoe_core.engine import planning
+from totonoe_core.engine.growing import joined_evidence
 from totonoe_core.engine.ledger import Ledger, Operation, check_live, check_state
 from totonoe_core.engine.remembering import Remembering
 from totonoe_core.errors import InvalidArgument, Precondition
@@ -112,7 +113,10 @@ class TidyPlans:
     def upsert(
         self, operation: Operation, command: TidyUpsert, vector: NDArray[np.float32] | None
     ) -> Remembered | Updated:
-        """Changes a state, or saves a new one, past the guard, which may refuse it."""
+        """Changes a state, or remembers one, past the guard, which may refuse it.
+
+        A summary or long mood that is remembered grows the one of its scope, as any other.
+        """
         one = command.update
         names = ("confidence", "salience", "valid_from_us", "valid_to_us", "last_confirmed_us")
         values: dict[str, Any] = {
@@ -131,8 +135,7 @@ class TidyPlans:
         own = before.fields
         values["payload"] = tidy.noted(one.payload or own.payload, **notes)
         if one.evidence_ids:
-            joined = tuple(dict.fromkeys((*own.evidence_ids, *one.evidence_ids)))
-            values["evidence_ids"] = joined[: limits.EVIDENCE_IDS_PER_MEMORY_MAX]
+            values["evidence_ids"] = joined_evidence(own, one.evidence_ids)
         says_so = one.body_text in ("", before.content) and payload_hash(
             replace(own, payload=values["payload"])
         ) == payload_hash(own)

@@ -1,0 +1,123 @@
+"""Growth: of a SUMMARY or LONG_MOOD there is one in a scope, and a second is its next version.
+
+The one rule for whoever remembers: Remember, Check, RememberMany, and a tidy plan that brings a
+new state. A memory that is grown keeps id, agent, created time and links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+
+from totonoe_core import limits
+from totonoe_core.commands import Remember
+from totonoe_core.engine.ledger import Ledger
+from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
+from totonoe_core.index.collection_index import CollectionIndex, payload_hash
+from totonoe_core.index.masks import Mask
+from totonoe_core.index.selection import Columns, Condition, Selection
+from totonoe_core.records import Fields, Kind, Memory, StateKind, said_payload
+from totonoe_core.text.normalize import refusing_hash
+
+GROWN = frozenset({StateKind.SUMMARY, StateKind.LONG_MOOD})
+"""State kinds of which there is one in a scope."""
+
+
+def grown_by(ledger: Ledger, command: Remember, now_us: int) -> Memory | None:
+    """The live memory that a Remember grows: the newest of its scope; `None`: it is a new one.
+
+    None for a forced text, one with a typed key or with `supersede_ids`, which say themselves what
+    they replace, and one that is over already; nor where text and payload are equal, which is for
+    the guard to refuse. A text with an external id that another memory has is that one's next
+    version or nobody's.
+    """
+    said = command.fields
+    if said.kind is not Kind.STATE or said.state_kind not in GROWN:
+        return None
+    if command.force or command.supersede_ids or said.key is not None or _over(said, now_us):
+        return None
+    index = ledger.index
+    view, pending = index.arrays.writer_view(), index.arrays.pending_status
+    scope = Selection(view, _scope_of(index, command, now_us), pending=pending)
+    found: Memory | None = None
+    if said.external_id:
+        holder = ledger.external_id_holder(said.external_id, row=0)
+        if holder is not None:
+            slots = np.array([ledger.slot_of(holder)], np.int64)
+            found = holder if scope.at(slots)[0] else None
+    else:
+        slots = np.flatnonzero(scope.all())
+        if len(slots):
+            order = np.lexsort((view.take("row", slots), view.take("created", slots)))
+            found = ledger.by_slot(int(slots[order[-1]]))
+    if found is None:
+        return None
+    same_text = found.content_hash == refusing_hash(command.content)
+    if same_text and payload_hash(found.fields) == payload_hash(said):
+        return None
+    return found
+
+
+def fields_after(before: Fields, said: Fields) -> Fields:
+    """Fields of a memory that was grown: what is said, and for the rest what it was.
+
+    Said is what differs from its default. Evidence is joined, as the text rests on all of it; the
+    two ends of validity belong together.
+    """
+    named = {name: value for name in _NAMES if (value := getattr(said, name)) != _UNSAID[name]}
+    if named.keys() & {"valid_from_us", "valid_to_us"}:
+        named |= {"valid_from_us": said.valid_from_us, "valid_to_us": said.valid_to_us}
+    if not said_payload(said.payload):
+        # Only what tidying notes, if anything.
+        named["payload"] = before.payload | said.payload
+    named["evidence_ids"] = joined_evidence(before, said.evidence_ids)
+    return replace(before, **named)
+
+
+def joined_evidence(before: Fields, evidence_ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Earlier and new evidence, each once, as many as a memory may have."""
+    joined = tuple(dict.fromkeys((*before.evidence_ids, *evidence_ids)))
+    return joined[: limits.EVIDENCE_IDS_PER_MEMORY_MAX]
+
+
+def _over(said: Fields, now_us: int) -> bool:
+    return said.valid_to_us is not None and said.valid_to_us <= now_us
+
+
+def _scope_of(index: CollectionIndex, command: Remember, now_us: int) -> Condition:
+    """Of one state kind and category, not over, and of one thread, else session, else agent.
+
+    A private text grows its agent's private memories only, a public one public ones.
+    """
+    said, arrays = command.fields, index.arrays
+    agent = arrays.agents.find(command.agent_id)
+    wanted = [
+        ("category", arrays.categories.find(said.category)),
+        ("private", int(said.private)),
+        ("key_hash", 0),
+    ]
+    if said.thread_id:
+        wanted.append(("thread", arrays.threads.find(said.thread_id)))
+    else:
+        wanted.append(("thread", 0))
+        wanted.append(("session", arrays.sessions.find(said.session_id)))
+    if said.private or not (said.thread_id or said.session_id):
+        wanted.append(("agent", agent))
+    kind, state_kind = KINDS[Kind.STATE], STATE_KINDS[said.state_kind]
+
+    def condition(columns: Columns) -> Mask:
+        mask: Mask = (columns("state_kind") == state_kind) & (columns("kind") == kind)
+        # Few memories are of these kinds: of most chunks nothing else is looked at.
+        if mask.any():
+            for name, value in wanted:
+                mask &= columns(name) == value
+            end = columns("valid_to")
+            mask &= (end == NO_TIME) | (end > now_us)
+        return mask
+
+    return condition
+
+
+_NAMES = tuple(item.name for item in fields(Fields) if item.name != "created_us")
+_UNSAID = {name: getattr(Fields(), name) for name in _NAMES}
