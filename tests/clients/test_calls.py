@@ -99,8 +99,16 @@ def test_remember_saved_has_no_duplicate(call: Call) -> None:
     with scripted(Remember=tape) as address:
         answer = call(address, "remember", "a", force=True, collection="other")
     assert (answer.saved, answer.duplicate, answer.duplicate_of) == (True, None, None)
+    assert answer.grown_id == ""
     assert tape.requests[0].force
     assert tape.requests[0].collection == "other"
+
+
+def test_remember_names_what_has_grown(call: Call) -> None:
+    tape = Tape(pb.RememberResponse(saved=True, memory_id="mem_1", grown_id="mem_1"))
+    with scripted(Remember=tape) as address:
+        answer = call(address, "remember", "a", state_kind="summary")
+    assert (answer.saved, answer.grown_id) == (True, "mem_1")
 
 
 def test_remember_unknown_field_raises_type_error_before_sending(call: Call) -> None:
@@ -109,10 +117,14 @@ def test_remember_unknown_field_raises_type_error_before_sending(call: Call) -> 
 
 
 def test_check_tells_what_remember_would(call: Call) -> None:
-    tape = Tape(pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE, similarity=0.4))
+    found = pb.CheckResponse(
+        would_save=True, method=types_pb2.METHOD_NONE, similarity=0.4, grown_id="mem_1"
+    )
+    tape = Tape(found)
     with scripted(Check=tape) as address:
         answer = call(address, "check", "a", session_id="s1")
     assert (answer.would_save, answer.duplicate_of, answer.similarity) == (True, None, 0.4)
+    assert answer.grown_id == "mem_1"
     assert tape.requests[0].memory.session_id == "s1"
 
 

@@ -134,6 +134,16 @@ def test_check_tells_without_saving_and_ends_in_3_if_refused(run: Run) -> None:
     assert result.stdout.startswith("Would not be saved — very similar memory already exists.\n")
     result = run("check", "a", Check=answering(pb.CheckResponse(would_save=True)))
     assert (result.exit_code, result.stdout) == (0, "Would be saved.\n")
+    grown = pb.CheckResponse(would_save=True, grown_id="mem_1")
+    result = run("check", "a", Check=answering(grown))
+    assert result.stdout == "Would be saved as the next version of mem_1.\n"
+
+
+def test_remember_says_what_has_grown(run: Run) -> None:
+    grown = pb.RememberResponse(saved=True, memory_id="mem_1", grown_id="mem_1")
+    result = run("remember", "a", "--state-kind", "summary", Remember=answering(grown))
+    assert result.exit_code == 0
+    assert result.stdout == "Saved as the next version of mem_1, which this scope had.\n"
 
 
 # -- reading

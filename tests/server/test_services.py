@@ -50,6 +50,28 @@ def test_check_tells_and_saves_nothing(wire):
     assert stats.collections[0].active_count == 1
 
 
+def test_a_second_summary_of_a_thread_is_the_next_version_of_the_first(wire):
+    collection = wire.collection()
+    draft = {"state_kind": types_pb2.STATE_KIND_SUMMARY, "thread_id": "t"}
+    first = wire.remember("Ada asked for tea.", collection, agent_id="ann", **draft)
+    assert (first.saved, first.grown_id) == (True, "")
+    request = pb.CheckRequest(
+        collection=collection, agent_id="ben", memory={"content": "Ada got her tea.", **draft}
+    )
+    told = wire.memory.Check(request, timeout=10)
+    assert (told.would_save, told.grown_id) == (True, first.memory_id)
+    second = wire.remember("Ada got her tea.", collection, agent_id="ben", **draft)
+    assert (second.saved, second.memory_id, second.grown_id) == (True, *[first.memory_id] * 2)
+    assert (second.verdict, second.revision) == (types_pb2.VERDICT_UPDATE, first.revision + 1)
+    found = wire.memory.Get(pb.GetRequest(collection=collection, ids=[first.memory_id]), timeout=10)
+    assert [one.content for one in found.memories] == ["Ada got her tea."]
+    # Of what is private nobody else is told, nor grows it.
+    private = wire.remember("Ada is tired.", collection, agent_id="ann", private=True, **draft)
+    assert private.grown_id == ""
+    third = wire.remember("Ada went home.", collection, agent_id="ben", private=True, **draft)
+    assert (third.saved, third.grown_id) == (True, "")
+
+
 def test_stream_decides_items_in_order_whatever_brings_a_vector(wire):
     collection = wire.collection()
     vector = (

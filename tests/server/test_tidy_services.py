@@ -185,6 +185,11 @@ def test_a_plan_is_carried_out_and_each_fate_told(wire):
     request = operations_pb2.ListOperationsRequest(collection=collection, page_size=1)
     (operation,) = wire.memory.ListOperations(request, timeout=30).operations
     assert (operation.kind, operation.reason) == ("ApplyTidyPlan", "tidy plan: a test")
+    # The summary of the scope is there now: the next one is its next version.
+    grown = {"op": "upsert", "kind": "summary", "body_text": "The week is over."}
+    (outcome,) = apply_plan(wire, collection, grown).outcomes
+    assert outcome.fate == tidy_pb2.TIDY_FATE_UPDATED
+    assert outcome.memory_id == answer.outcomes[3].memory_id
 
 
 @pytest.mark.parametrize(
