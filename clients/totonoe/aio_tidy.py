@@ -14,10 +14,14 @@ class AsyncTidyCalls(AsyncCalls):
     """What an asyncio client does to keep a collection tidy."""
 
     async def record_turn(
-        self, *, collection: str | None = None, timeout_s: float | None = None
+        self,
+        *,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
     ) -> tidy_models.TurnRecorded:
         """Counts a turn of a conversation; as `Client.record_turn`."""
-        return await self._run(self._requests.record_turn(collection), timeout_s)
+        return await self._run(self._requests.record_turn(operation_id, collection), timeout_s)
 
     def tidy(
         self,

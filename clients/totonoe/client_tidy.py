@@ -14,14 +14,18 @@ class TidyCalls(Calls):
     """What a blocking client does to keep a collection tidy."""
 
     def record_turn(
-        self, *, collection: str | None = None, timeout_s: float | None = None
+        self,
+        *,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
     ) -> tidy_models.TurnRecorded:
         """Counts a turn of a conversation, and has the daemon tidy where one is due.
 
         That is every so many turns, in collections whose policy `tidy` is enabled. It is no
-        operation: a call that is tried again may count twice.
+        operation for Undo; a call that is tried again counts once, as its operation id does.
         """
-        return self._run(self._requests.record_turn(collection), timeout_s)
+        return self._run(self._requests.record_turn(operation_id, collection), timeout_s)
 
     def tidy(
         self,

@@ -18,7 +18,9 @@ PHASE = EnumCodec(TidyPhase, pb.TidyPhase, "TIDY_PHASE_")
 
 def decode_recorded(answer: pb.RecordTurnResponse) -> models.TurnRecorded:
     """Answer of RecordTurn."""
-    return models.TurnRecorded(answer.turn, answer.began, answer.revision)
+    return models.TurnRecorded(
+        answer.turn, answer.began, answer.revision, answer.replayed, answer.operation_id
+    )
 
 
 def decode_event(message: pb.TidyResponse) -> models.TidyEvent:

@@ -18,9 +18,15 @@ Plan = str | Mapping[str, Any] | Iterable[tidy_models.TidyUpdate]
 class TidyRequests(Caller):
     """What is asked about tidying a collection."""
 
-    def record_turn(self, collection: str | None) -> Prepared[tidy_models.TurnRecorded]:
+    def record_turn(
+        self, operation_id: str, collection: str | None
+    ) -> Prepared[tidy_models.TurnRecorded]:
         """RecordTurn."""
-        request = pb.RecordTurnRequest(collection=self._where(collection), agent_id=self._agent_id)
+        request = pb.RecordTurnRequest(
+            collection=self._where(collection),
+            agent_id=self._agent_id,
+            operation_id=operation_id or new_operation_id(),
+        )
         return Prepared(
             _MEMORY + "RecordTurn", request, pb.RecordTurnResponse, convert_tidy.decode_recorded
         )

@@ -16,11 +16,16 @@ from totonoe.models import Duplicate, Memory
 
 @dataclass(frozen=True, slots=True)
 class TurnRecorded:
-    """Answer of `record_turn`: turns so far, and whether the daemon began to tidy."""
+    """Answer of `record_turn`: turns so far, and whether the daemon began to tidy.
+
+    `replayed`: the first answer to this operation id again; nothing was counted now.
+    """
 
     turn: int
     began: bool
     revision: int
+    replayed: bool
+    operation_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from totonoe_core.records import (
     ModelIdentity,
     Verdict,
 )
-from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert
+from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert, TurnCounted
 from totonoe_core.undo import OperationInfo, UndoConflict
 
 
@@ -477,6 +477,7 @@ Result = (
     | Decayed
     | Tidied
     | PlanApplied
+    | TurnCounted
     | EventsReplayed
 )
 

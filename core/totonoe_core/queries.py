@@ -25,7 +25,7 @@ from totonoe_core.records import (
     TimeRange,
     Verdict,
 )
-from totonoe_core.tidy import NEVER_TIDIED, TidyState
+from totonoe_core.tidy import NEVER_TIDIED, TidyState, TurnCounted
 from totonoe_core.undo import OperationInfo
 
 
@@ -340,11 +340,20 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecorded:
-    """A turn was counted. `run`: the tidying that began because of it, or `None`."""
+    """A turn was counted, or had been before (`applied.replayed`).
 
-    revision: int
-    turn: int
+    `applied` has one `TurnCounted`; `run` is the tidying that began now because of it, or `None`.
+    """
+
+    applied: Applied
     run: Future[Applied] | None = None
+
+    @property
+    def counted(self) -> TurnCounted:
+        """What was counted."""
+        (result,) = self.applied.results
+        assert isinstance(result, TurnCounted)
+        return result
 
 
 @dataclass(frozen=True, slots=True)

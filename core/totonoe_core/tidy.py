@@ -54,6 +54,21 @@ class Tidy:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordTurn:
+    """Count a turn: no operation, and no command of one; its answer is kept by its id."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounted:
+    """Answer to `RecordTurn`: turns so far, and whether a run of tidying began because of it."""
+
+    turn: int
+    began: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyTidyPlan:
     """Check a plan as a whole, and close what it closes.
 

@@ -27,7 +27,11 @@ from totonoe_server.codec_memory import memory_to_wire
 def recorded_to_wire(value: TurnRecorded) -> pb.RecordTurnResponse:
     """Answer of a RecordTurn."""
     return pb.RecordTurnResponse(
-        turn=value.turn, began=value.run is not None, revision=value.revision
+        turn=value.counted.turn,
+        began=value.counted.began,
+        revision=value.applied.revision,
+        replayed=value.applied.replayed,
+        operation_id=value.applied.operation_id,
     )
 
 

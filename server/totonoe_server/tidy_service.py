@@ -23,7 +23,8 @@ class TidyCalls(Calls):
     async def RecordTurn(self, request: pb.RecordTurnRequest, _: Context) -> pb.RecordTurnResponse:
         """Counts a turn."""
         collection = collection_name(request.collection)
-        recorded = await answer_of(self._engine.record_turn(collection, request.agent_id))
+        future = self._engine.record_turn(collection, request.operation_id, request.agent_id)
+        recorded = await answer_of(future)
         if recorded.run is not None:
             begun_s = time.monotonic()
             recorded.run.add_done_callback(lambda run: _log_run(run, collection, begun_s))

@@ -129,12 +129,19 @@ def streaming(messages: list[Any], requests: list[Any] | None = None) -> Callabl
 
 def test_a_turn_is_sent_and_read(call: Call) -> None:
     requests: list[Any] = []
-    answer = tidy_pb2.RecordTurnResponse(turn=10, began=True, revision=3)
+    answer = tidy_pb2.RecordTurnResponse(
+        turn=10, began=True, revision=3, replayed=True, operation_id="op_1"
+    )
     options = {"agent_id": "anna", "collection": "notes"}
     with scripted(RecordTurn=answering(answer, requests)) as address:
-        got = call(address, "record_turn", options=options)
-    assert got == TurnRecorded(10, True, 3)
-    assert requests == [tidy_pb2.RecordTurnRequest(collection="notes", agent_id="anna")]
+        got = call(address, "record_turn", options=options, operation_id="op_1")
+        call(address, "record_turn", options=options)
+    assert got == TurnRecorded(10, True, 3, True, "op_1")
+    first, second = requests
+    wanted = tidy_pb2.RecordTurnRequest(collection="notes", agent_id="anna", operation_id="op_1")
+    assert first == wanted
+    assert second.operation_id.startswith("op_")
+    assert second.operation_id != first.operation_id
 
 
 def test_tidy_sends_what_is_said_and_reads_each_message(call: Call) -> None:
@@ -430,7 +437,14 @@ def test_turn_tells_the_count(run: Run) -> None:
         "turn": 11,
         "began": False,
         "revision": 3,
+        "replayed": False,
+        "operation_id": "",
     }
+    requests: list[Any] = []
+    answer = tidy_pb2.RecordTurnResponse(turn=10, replayed=True)
+    result = run("turn", "--operation-id", "o", RecordTurn=answering(answer, requests))
+    assert requests[0].operation_id == "o"
+    assert result.output.splitlines()[1].startswith("This operation id was used before")
 
 
 def test_a_whole_number_of_a_policy_is_checked(run: Run) -> None:

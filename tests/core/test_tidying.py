@@ -20,7 +20,7 @@ from totonoe_core.queries import Filter, OperationFilter, TurnRecorded
 from totonoe_core.records import TIDY_KEY, Kind, Memory, StateKind, Status
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
-from totonoe_core.tidy import Tidied, Tidy
+from totonoe_core.tidy import Tidied, Tidy, TurnCounted
 
 LIVE = Filter()
 
@@ -49,8 +49,8 @@ def preview(store: Store, agent: str = "anna") -> Tidied:
     return store.engine.preview_tidy(store.collection, Tidy(agent)).result(WAIT_S)[1]
 
 
-def turn(store: Store, agent: str = "anna") -> TurnRecorded:
-    return store.engine.record_turn(store.collection, agent).result(WAIT_S)
+def turn(store: Store, agent: str = "anna", operation_id: str = "") -> TurnRecorded:
+    return store.engine.record_turn(store.collection, operation_id, agent).result(WAIT_S)
 
 
 def live(store: Store, agent: str = "anna") -> list[str]:
@@ -359,7 +359,7 @@ def test_turns_begin_runs_at_10_210_410_and_at_no_other(store: Store) -> None:
 
         collection._writer.call(skip).result(WAIT_S)
         answer = turn(store)
-        assert answer.turn == number
+        assert answer.counted == TurnCounted(number, answer.run is not None)
         if answer.run is not None:
             began.append(number)
             answer.run.result(WAIT_S)
@@ -392,17 +392,47 @@ def test_turns_outlive_the_daemon(store: Store) -> None:
     for _ in range(3):
         turn(store)
     store.reopen()
-    assert turn(store).turn == 4
+    assert turn(store).counted.turn == 4
+
+
+def test_a_turn_counts_once_for_an_operation_id(store: Store) -> None:
+    store.set(("tidy.enabled", True), ("tidy.first_turn", 2), ("tidy.every_turns", 1))
+    twice(store, "Twice.", 2)
+    first = turn(store, operation_id="one")
+    second = turn(store, operation_id="two")
+    assert first.counted == TurnCounted(1, False)
+    assert (second.counted, second.applied.operation_id) == (TurnCounted(2, True), "two")
+    assert second.run is not None
+    second.run.result(WAIT_S)
+    for _ in range(2):
+        again = turn(store, operation_id="two")
+        assert again.applied == replace(second.applied, replayed=True)
+        assert again.run is None, "nothing begins now"
+        store.reopen()
+    assert (kept_state(store).turns, kept_state(store).runs) == (2, 1)
+    # Ids are each agent's own, and belong to one payload.
+    assert turn(store, "ben", operation_id="two").counted.turn == 3
+    assert turn(store).applied.operation_id.startswith("op_")
+    store.apply(remember("other"), operation_id="three")
+    for call in (
+        lambda: store.apply(remember("text"), operation_id="two"),
+        lambda: turn(store, operation_id="three"),
+    ):
+        with pytest.raises(errors.AlreadyExists) as caught:
+            call()
+        assert caught.value.reason == "OPERATION_ID_REUSED"
+    assert kept_state(store).turns == 4
 
 
 def test_two_agents_at_once_begin_one_run(store: Store) -> None:
     store.set(("tidy.enabled", True))
     twice(store, "Twice.", 2)
     asked: list[Future[TurnRecorded]] = [
-        store.engine.record_turn(store.collection, agent) for _ in range(10) for agent in "ab"
+        store.engine.record_turn(store.collection, "", agent) for _ in range(10) for agent in "ab"
     ]
     answers = [one.result(WAIT_S) for one in asked]
-    assert sorted(one.turn for one in answers) == list(range(1, 21))
+    assert sorted(one.counted.turn for one in answers) == list(range(1, 21))
+    assert sum(one.counted.began for one in answers) == 1
     runs = [one.run for one in answers if one.run is not None]
     assert len(runs) == 1
     runs[0].result(WAIT_S)

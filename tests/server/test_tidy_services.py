@@ -138,8 +138,13 @@ def test_turns_are_counted_and_the_tenth_tidies(wire):
     began = []
     for number in range(1, 13):
         request = tidy_pb2.RecordTurnRequest(collection=collection, agent_id="anna")
+        request.operation_id = f"turn-{number}"
         answer = wire.memory.RecordTurn(request, timeout=30)
-        assert answer.turn == number
+        assert (answer.turn, answer.replayed) == (number, False)
+        again = wire.memory.RecordTurn(request, timeout=30)
+        assert again.replayed
+        again.replayed = False
+        assert again == answer
         began.append(answer.began)
     assert began == [number in (10, 12) for number in range(1, 13)]
     assert status_of(wire, collection, old) == types_pb2.STATUS_CLOSED

@@ -53,8 +53,7 @@ def tidied(doubles: Sequence[TidyDoubles], done: TidyDone) -> None:
         line("There are more states than one run reads: the next goes on behind them.")
     if not done.dry_run and done.closed:
         line(f"Take it back with: totonoe undo {done.operation_id}")
-    if done.replayed:
-        line("This operation id was used before: its first answer again, nothing was done now.")
+    _replay(done.replayed)
 
 
 def applied(answer: PlanApplied) -> None:
@@ -69,13 +68,18 @@ def applied(answer: PlanApplied) -> None:
         f"{counted(answer.merged_count, 'state')} changed or saved, {answer.closed_count} closed."
         f" Take it back with: totonoe undo {answer.operation_id}"
     )
-    if answer.replayed:
+    _replay(answer.replayed)
+
+
+def _replay(replayed: bool) -> None:
+    if replayed:
         line("This operation id was used before: its first answer again, nothing was done now.")
 
 
 def turn(answer: TurnRecorded) -> None:
     """The count."""
     line(f"Turn {answer.turn}." + (" Tidying began." if answer.began else ""))
+    _replay(answer.replayed)
 
 
 # -- for a model

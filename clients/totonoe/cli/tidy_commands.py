@@ -125,8 +125,8 @@ def _apply(session: Session, text: str, only: list[int], reason: str, operation_
         raise typer.Exit(ExitCode.REPEATED)
 
 
-def turn(session: Session) -> None:
+def turn(session: Session, operation_id: options.OperationId = "") -> None:
     """Count a turn of a conversation. Collections with tidy.enabled are tidied every so many."""
     with session.client() as client:
-        answer = client.record_turn()
+        answer = client.record_turn(operation_id=operation_id)
     session.show(plain(answer), lambda: output_tidy.turn(answer))

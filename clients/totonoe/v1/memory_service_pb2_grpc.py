@@ -353,7 +353,7 @@ class MemoryServiceServicer:
 
     def RecordTurn(self, request, context):
         """Counts a turn of a conversation, and tidies the collection every so many, if that is switched
-        on. No operation: a retry counts once more.
+        on. No operation, but an operation id counts once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -50,22 +50,28 @@ TIDY_FATE_DONE: TidyFate
 TIDY_FATE_REFUSED: TidyFate
 
 class RecordTurnRequest(_message.Message):
-    __slots__ = ("collection", "agent_id")
+    __slots__ = ("collection", "agent_id", "operation_id")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
+    operation_id: str
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class RecordTurnResponse(_message.Message):
-    __slots__ = ("turn", "began", "revision")
+    __slots__ = ("turn", "began", "revision", "replayed", "operation_id")
     TURN_FIELD_NUMBER: _ClassVar[int]
     BEGAN_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     turn: int
     began: bool
     revision: int
-    def __init__(self, turn: _Optional[int] = ..., began: _Optional[bool] = ..., revision: _Optional[int] = ...) -> None: ...
+    replayed: bool
+    operation_id: str
+    def __init__(self, turn: _Optional[int] = ..., began: _Optional[bool] = ..., revision: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class TidyRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "apply", "reason", "plan", "distance_below", "clusters_max", "page_token")

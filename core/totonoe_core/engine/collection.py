@@ -113,7 +113,7 @@ class Collection:
             raise
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.waiters = Waiters(searchers, self._state.revision)
-        self.turns = Turns(self._state, self._writer)
+        self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
         self._consider_indexing(self._state)

@@ -150,9 +150,11 @@ class CollectionCalls:
         """See `Engine.tidy_clusters`."""
         return self._with(collection, lambda found: found.reads.tidy_clusters(agent_id, group))
 
-    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
+    def record_turn(
+        self, collection: str, operation_id: str, agent_id: str
+    ) -> Future[TurnRecorded]:
         """See `Engine.record_turn`."""
-        return self._with(collection, lambda found: found.turns.record(agent_id))
+        return self._with(collection, lambda found: found.turns.record(operation_id, agent_id))
 
     def preview_calibration(
         self, collection: str, command: Calibrate

@@ -165,8 +165,13 @@ class Engine(Protocol):
         """What the texts make of one of those groups: some clusters, or none."""
         ...
 
-    def record_turn(self, collection: str, agent_id: str) -> Future[TurnRecorded]:
-        """Counts a turn, and begins to tidy where one is due. No operation."""
+    def record_turn(
+        self, collection: str, operation_id: str, agent_id: str
+    ) -> Future[TurnRecorded]:
+        """Counts a turn, and begins to tidy where one is due. No operation.
+
+        The same id again gives the first answer, as with `apply`, and counts nothing.
+        """
         ...
 
     def preview_calibration(

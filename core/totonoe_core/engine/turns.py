@@ -6,44 +6,57 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from totonoe_core import limits, tidy, validate
+from totonoe_core.clock import Clock
 from totonoe_core.commands import Applied
-from totonoe_core.engine import tidying
+from totonoe_core.engine import replies, tidying
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.writer import Group, Job, Writer
+from totonoe_core.ids import new_operation_id
 from totonoe_core.queries import TurnRecorded
-from totonoe_core.tidy import Tidy
+from totonoe_core.tidy import RecordTurn, Tidy, TurnCounted
 
 
 class Turns:
     """Counts the turns of one collection."""
 
-    def __init__(self, state: CollectionState, writer: Writer) -> None:
+    def __init__(self, state: CollectionState, writer: Writer, clock: Clock) -> None:
         self._state = state
         self._writer = writer
+        self._clock = clock
         self.running = False
         """A run waits for the writer or is under way. The writer's thread alone sets it."""
 
-    def record(self, agent_id: str) -> Future[TurnRecorded]:
-        """Counts a turn, and begins a run that is due."""
+    def record(self, operation_id: str, agent_id: str) -> Future[TurnRecorded]:
+        """Counts a turn, and begins a run that is due; once for an operation id."""
+        validate.operation_id(operation_id)
         validate.optional_text(agent_id, "agent_id", limits.NAME_BYTES_MAX)
-        return self._writer.call(self._count)
+        return self._writer.call(lambda: self._count(operation_id, RecordTurn(agent_id)))
 
-    def _count(self) -> TurnRecorded:
+    def _count(self, operation_id: str, asked: RecordTurn) -> TurnRecorded:
         """On the writer's thread, which is why no two turns begin a run."""
         file, policy = self._state.file, self._state.info.tidy
+        digest = replies.digest_of(asked)
         with file.transaction():
+            first = replies.first_answer(file, asked.agent_id, operation_id, digest)
+            if first is not None:
+                return TurnRecorded(first)
             before = tidying.state_of(file.rows)
             turn = before.turns + 1
             # What was due when the daemon ended is due still; what was switched off is not.
             due = turn if tidy.begins(turn, policy) else before.due if policy.enabled else 0
+            began = due > 0 and not self.running
             tidying.keep_state(file, replace(before, turns=turn, due=due))
-        if not due or self.running:
-            return TurnRecorded(self._state.revision, turn)
+            counted = (TurnCounted(turn, began),)
+            answer = Applied(operation_id or new_operation_id(), self._state.revision, counted)
+            if operation_id:
+                replies.keep(file, asked.agent_id, digest, answer, self._clock())
+        if not began:
+            return TurnRecorded(answer)
         self.running = True
         job = Job("", (Tidy("", turn=due),), [None])
         job.future.add_done_callback(self._ended)
         self._writer.submit(Group([job]))
-        return TurnRecorded(self._state.revision, turn, job.future)
+        return TurnRecorded(answer, job.future)
 
     def _ended(self, _: Future[Applied]) -> None:
         self.running = False

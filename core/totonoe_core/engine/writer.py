@@ -16,13 +16,12 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits, plain
+from totonoe_core import limits
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
@@ -34,6 +33,7 @@ from totonoe_core.commands import (
     reason_of,
 )
 from totonoe_core.consolidate import ReplayEvents
+from totonoe_core.engine import replies
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import fail, settle, shutting_down
@@ -41,7 +41,7 @@ from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
-from totonoe_core.errors import AlreadyExists, ReadOnly, TotonoeError, Unavailable
+from totonoe_core.errors import ReadOnly, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.records import RecallEvent
@@ -349,19 +349,10 @@ class Writer:
 
     def _decide(self, job: Job) -> Applied:
         state = self._state
-        digest = _digest(job.commands)
-        if job.operation_id:
-            kept = state.file.reply(job.agent_id, job.operation_id)
-            if kept is not None:
-                if kept.digest != digest:
-                    raise AlreadyExists(
-                        "OPERATION_ID_REUSED",
-                        kind="operation id",
-                        name=job.operation_id,
-                        hint="it was used with another payload",
-                    )
-                first = plain.loads(Applied, kept.answer)
-                return Applied(first.operation_id, first.revision, first.results, replayed=True)
+        digest = replies.digest_of(tuple(map(asked, job.commands)))
+        first = replies.first_answer(state.file, job.agent_id, job.operation_id, digest)
+        if first is not None:
+            return first
         operation_id = job.operation_id or new_operation_id()
         operation = Operation(
             revision=state.revision + 1,
@@ -387,10 +378,7 @@ class Writer:
                         operation.undoes,
                     )
                 if job.operation_id:
-                    kept_answer = plain.dumps(answer)
-                    state.file.put_reply(
-                        job.agent_id, operation_id, digest, kept_answer, operation.now_us
-                    )
+                    replies.keep(state.file, job.agent_id, digest, answer, operation.now_us)
         except BaseException:
             state.index, state.info = index, info
             state.index.rollback(mark)
@@ -428,10 +416,6 @@ def _replays(group: Group) -> bool:
 
 def _size(item: Item) -> int:
     return len(item.jobs) if isinstance(item, Group) else 1
-
-
-def _digest(commands: tuple[Command, ...]) -> bytes:
-    return blake2b(plain.dumps(tuple(map(asked, commands))).encode(), digest_size=16).digest()
 
 
 def _overloaded() -> Unavailable:
