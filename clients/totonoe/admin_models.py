@@ -154,11 +154,17 @@ class ClassFigures:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """Answer of `calibrate`: what was found out, the operating curve, figures by class."""
+    """Answer of `calibrate`: what was found out, the operating curve, figures by class.
+
+    `dismissed_count` and `merged_count` of the pairs are the collection's own, judged by whoever
+    dismissed or merged them.
+    """
 
     calibration: Calibration
     curve: tuple[CurvePoint, ...]
     classes: tuple[ClassFigures, ...]
+    dismissed_count: int
+    merged_count: int
     revision: int
     replayed: bool
     operation_id: str

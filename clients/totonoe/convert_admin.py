@@ -185,6 +185,8 @@ def decode_calibrated(answer: admin_pb.CalibrateResponse) -> models.Calibrated:
             )
             for one in answer.classes
         ),
+        dismissed_count=answer.dismissed_count,
+        merged_count=answer.merged_count,
         revision=answer.revision,
         replayed=answer.replayed,
         operation_id=answer.operation_id,

@@ -38,6 +38,7 @@ SCANNED_AHEAD_PAIRS_MAX = 2**15  # slots it keeps for one of them, 16 bytes each
 VERDICT_PIECES_MAX = 400  # of one text; a longer one is compared by sentences only
 CURVE_POINTS_MAX = 64
 CALIBRATION_BATCH_TEXTS = 128
+CALIBRATION_OWN_PAIRS_MAX = 500
 JUDGE_PAIRS_PER_REMEMBER_MAX = 3
 JUDGE_TEXT_CHARS_MAX = 2000  # a longer text is not put to a judge
 JUDGE_DEADLINE_S_MAX = 10  # that a write may wait for one

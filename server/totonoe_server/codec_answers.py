@@ -335,6 +335,8 @@ def calibrated_to_wire(value: Applied) -> admin_service_pb2.CalibrateResponse:
             for one in found.classes
         ],
         replayed=value.replayed,
+        dismissed_count=found.dismissed_count,
+        merged_count=found.merged_count,
         operation_id=value.operation_id,
         revision=value.revision,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,28 @@ def test_weights_are_those_that_labels_were_drawn_with() -> None:
     assert found.near == pytest.approx(-9.0, rel=0.25)
     # Nothing was seen of these.
     assert (found.light, found.soft, found.moved) == (HAND.light, HAND.soft, HAND.moved)
+
+
+def test_sources_have_the_same_say_and_own_pairs_that_of_one_each() -> None:
+    rows = [pair(True, 0.9, source) for source in ("one", *"aaa", "one", calibrate.OWN)]
+    others = [1.25, *[2.5 / 3] * 3, 1.25]
+    assert calibrate._say(rows).tolist() == pytest.approx([*others, 1.0])
+    assert calibrate._say(rows[:5]).tolist() == pytest.approx(others)
+    assert calibrate._say(rows[5:] * 3).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_own_pairs_are_counted_and_kept_within_the_budget() -> None:
+    rows = drawn(300, 30.0, -4.0)
+    alone = calibrated(rows, MODEL, 0.0, None)
+    assert (alone.dismissed_count, alone.merged_count) == (0, 0)
+    own = [replace(pair(False, 0.999, calibrate.OWN), name="dismissed", language="")]
+    own += [replace(pair(True, 0.98, calibrate.OWN), name="merged", language="")] * 2
+    found = calibrated([*rows, *own], MODEL, 0.0, None)
+    assert (found.dismissed_count, found.merged_count) == (1, 2)
+    assert found.calibration.pair_count == 303
+    assert found.calibration.weights.at_least > alone.calibration.weights.at_least
+    dismissed = next(one for one in found.classes if one.name == "dismissed")
+    assert (dismissed.language, dismissed.different_count, dismissed.merged_count) == ("", 1, 0)
 
 
 def test_weights_have_no_slope_at_the_end() -> None:

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from support.embedding import poll
-from support.engines import WAIT_S, HeldEmbedding, InProcessEmbedding, Store, opened, remember
+from support.engines import (
+    WAIT_S,
+    HeldEmbedding,
+    InProcessEmbedding,
+    Store,
+    dismiss,
+    forget,
+    merge,
+    opened,
+    remember,
+    undismiss,
+    undo,
+    update,
+)
 from totonoe_core import limits, plain
+from totonoe_core.cleanup import CleanUpDuplicates
 from totonoe_core.commands import Calibrate, Calibrated, CollectionInfo
 from totonoe_core.engine import calibrating
+from totonoe_core.engine.judged_pairs import JudgedPair, judged_pairs
 from totonoe_core.errors import AlreadyExists, InvalidArgument, Unavailable
 from totonoe_core.guard.probe import ProbePair
-from totonoe_core.records import Verdict
+from totonoe_core.records import TypedKey, Verdict
+from totonoe_core.store.reader import ReaderPool
 
 WHO = ("Ann", "Bert", "Carla", "Dora", "Emil", "Fred", "Greta", "Hans", "Ida", "Jan")
 WHAT = ("tea", "rice", "chess", "opera", "jazz", "tennis")
@@ -78,6 +96,123 @@ def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
     assert made.model == info(store).model
     assert made.created_us == store.clock()
     assert {one.name for one in found.fitted.classes} == {"light", "number", "cross_language"}
+
+
+def judged(store: Store) -> list[JudgedPair]:
+    """Pairs that a Calibrate would learn from."""
+    pool = ReaderPool(store.file(), 1)
+    with pool.rows() as rows:
+        found = judged_pairs(rows)
+    pool.close()
+    return found
+
+
+def counts(store: Store) -> tuple[int, int]:
+    """How many of them were dismissed, and merged."""
+    found = judged(store)
+    return sum(not one.same for one in found), sum(one.same for one in found)
+
+
+def save(store: Store, *texts: str, **more: Any) -> list[str]:
+    return [store.save(text, force=True, text_only=True, **more) for text in texts]
+
+
+def test_a_dismissed_pair_is_different_from_then_on(store: Store) -> None:
+    one, other = save(store, PLAIN, LOOSE)
+    first = store.do(Calibrate("anna", 0.005)).fitted
+    store.do(forget(other))
+    assert not store.check(remember(LOOSE, text_only=True)).would_save
+    store.do(undo(store.revision))
+    store.do(dismiss(one, other))
+    found = store.do(Calibrate("anna", 0.005)).fitted
+    assert (found.dismissed_count, found.merged_count) == (1, 0)
+    assert found.calibration.false_merge_rate == 0.0
+    assert found.calibration.weights.at_least > first.calibration.weights.at_least
+    store.do(forget(other))
+    assert store.check(remember(LOOSE, text_only=True)).would_save
+
+
+def test_dismissed_pairs_count_while_both_live_and_say_what_they_said(store: Store) -> None:
+    one, other, third = save(store, PLAIN, LOOSE, "Zora likes to row")
+    for pair in ((one, other), (other, third), (one, third)):
+        store.do(dismiss(*pair))
+    assert counts(store) == (3, 0)
+    store.do(undismiss(one, other))
+    assert counts(store) == (2, 0)
+    store.do(update(third, importance=5))
+    assert counts(store) == (2, 0)
+    store.do(update(third, content="Zora rows", vector=np.ones(64, np.float32)))
+    assert counts(store) == (0, 0)
+    store.do(undo(store.revision))
+    assert counts(store) == (2, 0)
+    store.do(forget(other))
+    assert counts(store) == (1, 0)
+
+
+def test_private_pairs_are_nobodys_to_learn_from(store: Store) -> None:
+    one, other, third = save(store, PLAIN, LOOSE, "Zora likes to row", private=True)
+    store.do(dismiss(one, other))
+    store.do(merge(third, other))
+    assert counts(store) == (0, 0)
+    (public,) = save(store, "Zora is fond of rowing")
+    store.do(dismiss(one, public))
+    assert counts(store) == (0, 0)
+
+
+def test_merged_pairs_are_the_same_unless_undone_or_rewritten(store: Store) -> None:
+    key = TypedKey("zora", "sport")
+    old = save(store, "Zora likes golf", key=key)[0]
+    one, other, third, fourth = save(store, PLAIN, LOOSE, "Zora likes to row", "Ann likes chess")
+    holder = save(store, "Zora likes polo", key=key)[0]
+    assert store.one(old).superseded_by == holder
+    first = store.apply(merge(one, other, third))
+    assert counts(store) == (0, 2)
+    # What it had superseded is only pointed to the one that stays.
+    second = store.apply(merge(fourth, holder))
+    assert store.one(old).superseded_by == fourth
+    assert counts(store) == (0, 3)
+    store.do(undo(second.revision))
+    assert counts(store) == (0, 2)
+    store.do(undo(first.revision))
+    assert counts(store) == (0, 0)
+    store.do(merge(one, other, content="Zora likes rowing, really", text_only=True))
+    assert counts(store) == (0, 0)
+    store.do(merge(one, third))
+    assert counts(store) == (0, 1)
+    # A later text of the one that stays is of no account.
+    store.do(update(one, content="Zora rows", vector=np.ones(64, np.float32)))
+    assert counts(store) == (0, 1)
+    store.do(forget(one))
+    assert counts(store) == (0, 0)
+
+
+def test_what_rules_took_is_no_judgement(store: Store) -> None:
+    save(store, PLAIN, PLAIN)
+    assert store.do(CleanUpDuplicates("anna")).duplicates
+    assert counts(store) == (0, 0)
+
+
+def test_the_last_judged_pairs_are_learned_from(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = save(store, *(f"Zora likes {what}" for what in WHAT))
+    for one, other in pairwise(ids):
+        store.do(dismiss(one, other))
+    removed = save(store, *(f"Ann likes {what}" for what in WHAT))
+    for one in removed[1:]:
+        store.do(merge(removed[0], one))
+    assert counts(store) == (5, 5)
+    monkeypatch.setattr(limits, "CALIBRATION_OWN_PAIRS_MAX", 2)
+    assert counts(store) == (2, 2)
+    found = judged(store)
+    assert [(one.a, one.b, one.same) for one in found] == [
+        ("Zora likes jazz", "Zora likes tennis", False),
+        ("Zora likes opera", "Zora likes jazz", False),
+        ("Ann likes tea", "Ann likes tennis", True),
+        ("Ann likes tea", "Ann likes jazz", True),
+    ]
+    vectors = store.engine._embedding.vectors([found[0].a, found[0].b])  # type: ignore[union-attr]
+    assert found[0].cosine == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-6)
 
 
 def test_calibrate_is_a_change_of_settings_that_lasts(store: Store) -> None:

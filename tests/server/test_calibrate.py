@@ -6,6 +6,7 @@ import grpc
 import pytest
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import audit_pb2, graph_pb2
 from totonoe_core.engine import calibrating
 from totonoe_core.guard.probe import ProbePair
 from totonoe_core.records import Verdict
@@ -72,6 +73,23 @@ def test_calibrate_again_is_replayed_and_a_dry_run_stores_nothing(wire):
     again.replayed = False
     assert again == first
     assert (tried.curve, tried.classes) == (first.curve, first.classes)
+
+
+def test_calibrate_says_how_many_pairs_are_the_collections_own(wire):
+    name = wire.collection()
+    texts = ("Ann likes tea", "Ann really likes tea", "Ann likes chess", "Ann plays chess")
+    ids = [wire.remember(text, name, force=True).memory_id for text in texts]
+    wire.memory.Dismiss(
+        audit_pb2.DismissRequest(collection=name, id_a=ids[0], id_b=ids[1]), timeout=30
+    )
+    wire.memory.Merge(
+        graph_pb2.MergeRequest(collection=name, keep_id=ids[2], remove_ids=[ids[3]]), timeout=30
+    )
+    answer = calibrate(wire, collection=name)
+    assert (answer.dismissed_count, answer.merged_count) == (1, 1)
+    assert answer.calibration.pair_count == 14
+    own = [(one.name, one.same_count, one.different_count) for one in answer.classes[:2]]
+    assert own == [("dismissed", 0, 1), ("merged", 1, 0)]
 
 
 def test_calibrate_with_a_budget_of_nothing_is_not_the_default(wire):

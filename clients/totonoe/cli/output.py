@@ -410,6 +410,11 @@ def calibrated(answer: Calibrated, dry_run: bool) -> None:
         f"(budget {chosen.false_merge_budget:.2%}) at {chosen.duplicate_recall:.1%} of duplicates, "
         f"from {chosen.pair_count} pairs, with {chosen.model.name} {chosen.model.version}."
     )
+    if answer.dismissed_count or answer.merged_count:
+        line(
+            f"Of the pairs, {answer.dismissed_count} dismissed and {answer.merged_count} merged"
+            " ones are the collection's own."
+        )
 
 
 def stats(answer: Stats, now: datetime | None = None) -> None:

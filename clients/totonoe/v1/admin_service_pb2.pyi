@@ -212,20 +212,24 @@ class ClassFigures(_message.Message):
     def __init__(self, name: _Optional[str] = ..., language: _Optional[str] = ..., same_count: _Optional[int] = ..., found_count: _Optional[int] = ..., different_count: _Optional[int] = ..., merged_count: _Optional[int] = ...) -> None: ...
 
 class CalibrateResponse(_message.Message):
-    __slots__ = ("calibration", "curve", "classes", "replayed", "operation_id", "revision")
+    __slots__ = ("calibration", "curve", "classes", "replayed", "operation_id", "revision", "dismissed_count", "merged_count")
     CALIBRATION_FIELD_NUMBER: _ClassVar[int]
     CURVE_FIELD_NUMBER: _ClassVar[int]
     CLASSES_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    DISMISSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MERGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     calibration: _types_pb2.Calibration
     curve: _containers.RepeatedCompositeFieldContainer[CurvePoint]
     classes: _containers.RepeatedCompositeFieldContainer[ClassFigures]
     replayed: bool
     operation_id: str
     revision: int
-    def __init__(self, calibration: _Optional[_Union[_types_pb2.Calibration, _Mapping]] = ..., curve: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[ClassFigures, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+    dismissed_count: int
+    merged_count: int
+    def __init__(self, calibration: _Optional[_Union[_types_pb2.Calibration, _Mapping]] = ..., curve: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[ClassFigures, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ..., dismissed_count: _Optional[int] = ..., merged_count: _Optional[int] = ...) -> None: ...
 
 class StatsRequest(_message.Message):
     __slots__ = ("collection",)

@@ -1,4 +1,7 @@
-"""Calibrating a collection's model: the probe set embedded, read and fitted, off the writer."""
+"""Calibrating a collection's model: the probe set embedded, read and fitted, off the writer.
+
+Pairs of the collection itself that somebody judged have their vectors, and are fitted to as well.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from numpy.typing import NDArray
 from totonoe_core import limits
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.futures import ready, submit, then
-from totonoe_core.guard.calibrate import calibrated, labelled
+from totonoe_core.engine.judged_pairs import JudgedPair
+from totonoe_core.guard.calibrate import OWN, calibrated, labelled
 from totonoe_core.guard.calibration import Fitted
 from totonoe_core.guard.probe import REPORTED_ONLY, ProbePair, probe_pairs
 from totonoe_core.kernels.cosine import similarity64
@@ -26,10 +30,12 @@ def fitted(
     budget: float,
     created_us: int,
     executor: Executor,
+    own: Sequence[JudgedPair],
 ) -> Future[Fitted]:
     """What the model's cosines of the probe set say; embedded by `service`, fitted in `executor`.
 
-    Texts are handed in a batch after the other, so that others' texts come in between.
+    Pairs of the collection itself, `own`, count among the others. Texts are handed in a batch after
+    the other, so that others' texts come in between.
     """
 
     def embedded(pairs: list[ProbePair]) -> Future[Fitted]:
@@ -37,7 +43,7 @@ def fitted(
         return then(
             _vectors(service, texts),
             lambda vectors: submit(
-                executor, lambda: _fitted(pairs, vectors, model, budget, created_us)
+                executor, lambda: _fitted(pairs, vectors, own, model, budget, created_us)
             ),
         )
 
@@ -63,6 +69,7 @@ def _vectors(service: EmbeddingService, texts: Sequence[str]) -> Future[Vectors]
 def _fitted(
     pairs: Sequence[ProbePair],
     vectors: Vectors,
+    own: Sequence[JudgedPair],
     model: ModelIdentity,
     budget: float,
     created_us: int,
@@ -79,5 +86,16 @@ def _fitted(
             counts=pair.name not in REPORTED_ONLY,
         )
         for at, pair in enumerate(pairs)
+    ]
+    rows += [
+        labelled(
+            one.a,
+            one.b,
+            one.cosine,
+            one.same,
+            name="merged" if one.same else "dismissed",
+            source=OWN,
+        )
+        for one in own
     ]
     return calibrated(rows, model, budget, created_us)

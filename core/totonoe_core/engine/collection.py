@@ -263,8 +263,10 @@ class Collection:
                 allowed="one whose texts the daemon embeds",
             )
         service = self._embedder()
-        return calibrating.fitted(
-            service, model, command.false_merge_budget, self._clock(), self._searchers
+        budget, now_us = command.false_merge_budget, self._clock()
+        return then(
+            self.reads.judged_pairs(),
+            lambda own: calibrating.fitted(service, model, budget, now_us, self._searchers, own),
         )
 
     def _embedded_group(self, group: Group, wanting: Sequence[tuple[Job, Future[None]]]) -> None:

@@ -40,6 +40,7 @@ from totonoe_core.engine import (
     reading,
 )
 from totonoe_core.engine.futures import stoppable, submit
+from totonoe_core.engine.judged_pairs import JudgedPair, judged_pairs
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import (
@@ -135,6 +136,10 @@ class Reads:
         return self._with_rows(
             lambda rows: forgetting.meeting(self._state, rows, agent_id, where, self._clock())
         )
+
+    def judged_pairs(self) -> Future[list[JudgedPair]]:
+        """Pairs of which somebody said what they are, for a Calibrate."""
+        return self._with_rows(judged_pairs)
 
     def planned(self, command: Planned) -> Future[Planned]:
         """A clean-up with its plan."""

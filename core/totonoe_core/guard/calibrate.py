@@ -25,6 +25,8 @@ from totonoe_core.records import ModelIdentity, Verdict
 
 COEFFICIENTS = tuple(item.name for item in fields(Weights) if item.name != "at_least")
 _SHARES = COEFFICIENTS[2:]
+OWN = "collection"
+"""The source of pairs that somebody judged in the collection itself."""
 _FREE, _HELD = 0.3, 2.0
 """Strength of the pull to the start: of bias and cosine, which are the model's; of the rest."""
 _STEPS_MAX = 50
@@ -43,7 +45,8 @@ class Labelled:
     name, language : str
         Class and language, for the figures.
     source : str
-        Where it comes from: weights are checked on sources that they were not fitted to.
+        Where it comes from: weights are checked on sources that they were not fitted to. `OWN`: the
+        collection itself.
     same : bool
         Whether both say the same.
     counts : bool
@@ -92,7 +95,7 @@ HAND = Weights(bias=-8.0, cosine=14.0, near=-6.0, light=-8.0, soft=-3.0, moved=-
 def calibrated(
     pairs: Sequence[Labelled], model: ModelIdentity, budget: float, created_us: int | None
 ) -> Fitted:
-    """Weights for a model, and what they do on the pairs.
+    """Weights for a model, and what they do on the pairs, those of the collection included.
 
     Parameters
     ----------
@@ -119,6 +122,8 @@ def calibrated(
         ),
         curve_of(probabilities, same, at_least),
         class_figures(pairs, replace(weights, at_least=at_least)),
+        dismissed_count=sum(pair.source == OWN and not pair.same for pair in counted),
+        merged_count=sum(pair.source == OWN and pair.same for pair in counted),
     )
 
 
@@ -211,11 +216,16 @@ def _newton(
 
 
 def _say(rows: Sequence[Labelled]) -> Floats:
-    """The same sum for each source, n in all."""
+    """The same sum for each source, n in all; pairs of the collection itself have 1 each.
+
+    Of these there may be a handful, and a handful must not weigh as much as a source.
+    """
     counts: defaultdict[str, int] = defaultdict(int)
     for row in rows:
-        counts[row.source] += 1
-    return np.array([len(rows) / len(counts) / counts[row.source] for row in rows])
+        counts[row.source] += row.source != OWN
+    others = sum(counts.values())
+    share = others / max(1, len(counts) - (OWN in counts))
+    return np.array([1.0 if row.source == OWN else share / counts[row.source] for row in rows])
 
 
 def _matrix(rows: Iterable[Labelled]) -> Floats:

@@ -67,11 +67,16 @@ class ClassFigures:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A calibration, its operating curve by rising threshold, and its figures by class."""
+    """A calibration, its operating curve by rising threshold, and its figures by class.
+
+    `dismissed_count` and `merged_count` pairs of it are the collection's own.
+    """
 
     calibration: Calibration
     curve: tuple[CurvePoint, ...]
     classes: tuple[ClassFigures, ...]
+    dismissed_count: int = 0
+    merged_count: int = 0
 
 
 FALSE_MERGE_BUDGET = 0.005

@@ -173,6 +173,37 @@ class Rows:
                 found.update(pair for pair in wanted[one.a] if max(pair) == one.b)
         return found
 
+    def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
+        """Pairs of live rows (a < b) whose dismissal counts, the last one first."""
+        return list(
+            self._connection.execute(
+                "SELECT d.a, d.b FROM dismissal d "
+                "JOIN memory ma ON ma.row = d.a AND ma.content_hash = d.hash_a "
+                "JOIN memory mb ON mb.row = d.b AND mb.content_hash = d.hash_b "
+                "WHERE ma.status = 'active' AND mb.status = 'active' "
+                "ORDER BY d.revision DESC, d.a, d.b LIMIT ?",
+                (limit,),
+            )
+        )
+
+    def merged_away(self, limit: int) -> list[int]:
+        """Rows that were live until a Merge put another one in their place, the last one first.
+
+        None whose Merge was undone, nor whose chain it only made shorter.
+        """
+        return [
+            row
+            for (row,) in self._connection.execute(
+                "SELECT m.row FROM memory m JOIN operation o ON o.revision = m.revision "
+                "JOIN image i ON i.revision = m.revision AND i.entity = 'memory' "
+                "AND i.key = CAST(m.row AS TEXT) "
+                "WHERE m.status = 'superseded' AND o.kind = 'Merge' "
+                "AND json_extract(i.before, '$[10]') = 'active' "
+                "ORDER BY m.revision DESC, m.row LIMIT ?",
+                (limit,),
+            )
+        ]
+
     def dismissal_count(self, row: int) -> int:
         """How many dismissals name a row."""
         return int(
