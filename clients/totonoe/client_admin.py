@@ -130,6 +130,9 @@ class AdminCalls(Calls):
     ) -> admin_models.Calibrated:
         """Fits the verdict of a collection to its model.
 
+        It learns from pairs that ship with the daemon, and from those that were dismissed or merged
+        in the collection.
+
         Parameters
         ----------
         false_merge_budget : float or None

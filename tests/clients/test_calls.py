@@ -128,6 +128,23 @@ def test_check_tells_what_remember_would(call: Call) -> None:
     assert tape.requests[0].memory.session_id == "s1"
 
 
+def test_calibrate_tells_how_many_pairs_were_the_collections_own(call: Call) -> None:
+    found = admin_pb.CalibrateResponse(
+        calibration=types_pb2.Calibration(pair_count=14, created_time=CREATED),
+        classes=[admin_pb.ClassFigures(name="dismissed", different_count=2)],
+        dismissed_count=2,
+        merged_count=1,
+        revision=3,
+    )
+    tape = Tape(found)
+    with scripted(Calibrate=tape) as address:
+        answer = call(address, "calibrate", false_merge_budget=0.01, dry_run=True)
+    assert (answer.dismissed_count, answer.merged_count) == (2, 1)
+    assert (answer.calibration.pair_count, answer.revision) == (14, 3)
+    assert [(one.name, one.different_count) for one in answer.classes] == [("dismissed", 2)]
+    assert (tape.requests[0].false_merge_budget, tape.requests[0].dry_run) == (0.01, True)
+
+
 def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
     tape = Tape(
         pb.RecallResponse(

@@ -139,6 +139,21 @@ def test_check_tells_without_saving_and_ends_in_3_if_refused(run: Run) -> None:
     assert result.stdout == "Would be saved as the next version of mem_1.\n"
 
 
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [({"dismissed_count": 2, "merged_count": 1}, ["2 dismissed and 1 merged"]), ({}, [])],
+)
+def test_calibrate_tells_the_collections_own_pairs(
+    run: Run, own: dict[str, int], said: list[str]
+) -> None:
+    answer = admin_pb.CalibrateResponse(calibration=types_pb2.Calibration(pair_count=14), **own)
+    result = run("calibrate", Calibrate=answering(answer))
+    assert result.exit_code == 0
+    last = result.stdout.splitlines()[-1]
+    assert all(one in last for one in said)
+    assert last.endswith("are the collection's own.") is bool(said)
+
+
 def test_remember_says_what_has_grown(run: Run) -> None:
     grown = pb.RememberResponse(saved=True, memory_id="mem_1", grown_id="mem_1")
     result = run("remember", "a", "--state-kind", "summary", Remember=answering(grown))
