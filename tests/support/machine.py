@@ -27,6 +27,7 @@ from support.engines import (
     remember,
 )
 from support.machine_parts import (
+    FIELDS,
     FIRST,
     PRESETS,
     VECTORS,
@@ -38,12 +39,19 @@ from support.machine_parts import (
     other_way,
     pairs_of,
 )
-from support.models import Decision, decide
+from support.models import Decision, decide, refusing_form
 from totonoe_core import errors
 from totonoe_core.commands import Applied, Command, LinkMemories
-from totonoe_core.records import Fields, Memory, Status
+from totonoe_core.records import Fields, Memory, StateKind, Status
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
+
+
+def vars_of(fields: Fields) -> dict[str, Any]:
+    """What is said of a memory: fields that are not as they are without a word."""
+    plain = Fields()
+    named = {name: getattr(fields, name) for name in FIELDS}
+    return {name: value for name, value in named.items() if value != getattr(plain, name)}
 
 
 class EngineMachine(RuleBasedStateMachine):
@@ -197,8 +205,64 @@ class EngineMachine(RuleBasedStateMachine):
             if memory_id != without
         )
 
+    def grown(self, command: Any, replaced: tuple[str, ...]) -> Memory | None:
+        """The summary whose next version a Remember is: the newest of its scope, if any."""
+        said, now_us = command.fields, self.store.clock.now_us
+        if said.state_kind is not StateKind.SUMMARY or command.force or replaced or said.key:
+            return None
+        scope = []
+        for one in self.now.values():
+            memory, fields = one.memory, one.memory.fields
+            over = fields.valid_to_us is not None and fields.valid_to_us <= now_us
+            alike = ("state_kind", "private", "category", "thread_id", "session_id", "key")
+            if (
+                one.live
+                and not over
+                and all(getattr(fields, name) == getattr(said, name) for name in alike)
+                and (memory.agent_id == command.agent_id or (said.session_id and not said.private))
+                and said.external_id in ("", fields.external_id)
+            ):
+                scope.append(memory)
+        newest = max(scope, key=lambda memory: (memory.created_us, memory.row), default=None)
+        if newest is None or (
+            refusing_form(newest.content) == refusing_form(command.content)
+            and newest.fields.payload == said.payload
+        ):
+            return None
+        return newest
+
+    def grow(self, command: Any, before: Memory) -> None:
+        """The same where the text is the next version of a memory."""
+        said = vars_of(command.fields)
+        if "valid_to_us" in said:
+            said["valid_from_us"] = None
+        fields = replace(before.fields, **said)
+        new = replace(before, content=command.content, vector=command.vector, fields=fields)
+        asked = replace(new, agent_id=command.agent_id)
+        expected = self.decide(command.agent_id, asked, replaced=(before.id,))
+        would = self.store.check(command)
+        assert would.would_save is not bool(expected.duplicate)
+        assert would.grown_id == ("" if expected.duplicate else before.id)
+        state = self.now
+        found = self.apply(command, changes=not expected.duplicate)
+        assert found.guard.method.value == expected.method
+        if expected.duplicate:
+            assert (found.memory_id, found.grown_id) == (expected.duplicate, "")
+            return
+        assert (found.saved, found.memory_id, found.grown_id) == (True, before.id, before.id)
+        assert (found.links, found.superseded_ids) == ((), ())
+        after = self.now[before.id]
+        stamps = {"revision": self.revision, "updated_us": after.memory.updated_us}
+        assert after.memory == replace(new, content_hash=after.memory.content_hash, **stamps)
+        assert after.links == state[before.id].links
+        self.check_untouched(state, {before.id}, set())
+
     def save(self, command: Any, replaced: tuple[str, ...] = ()) -> None:
         """A Remember, and all that it must answer and leave."""
+        grown = self.grown(command, replaced)
+        if grown is not None:
+            self.grow(command, grown)
+            return
         agent, fields = command.agent_id, command.fields
         new = Memory(
             0, "", command.content, b"", command.vector, agent, fields, 0, 0, Status.ACTIVE, "", 0
@@ -216,7 +280,7 @@ class EngineMachine(RuleBasedStateMachine):
         if expected.duplicate:
             assert found.memory_id == expected.duplicate
             return
-        assert found.saved
+        assert (found.saved, found.grown_id) == (True, "")
         assert found.memory_id not in {*before, *self.purged}, "ids are never used twice"
         seen = self.now[found.memory_id]
         assert seen.memory.fields == fields

@@ -30,10 +30,11 @@ KINDS = [
     (Kind.STATE, StateKind.FACT),
     (Kind.STATE, StateKind.FACT),
     (Kind.STATE, StateKind.TASK),
+    (Kind.STATE, StateKind.SUMMARY),
     (Kind.EVENT, StateKind.NONE),
     (Kind.AFFECT, StateKind.NONE),
 ]
-FACT, EVENT = KINDS[0], KINDS[4]
+FACT, SUMMARY, EVENT = KINDS[0], KINDS[4], KINDS[5]
 PRESETS = {
     "standard": Thresholds(),
     "ego": Thresholds(exact=False, cosine_distance_below=0.05, judged=False, similar_above=0.7),
@@ -59,6 +60,8 @@ FIRST = [
     ("valve hot", 1, FACT, "anna", True),
     ("motor cold", 2, FACT, "anna", True),
     ("motor hot", 2, EVENT, "ben", False),
+    ("motor hot.", 3, SUMMARY, "anna", False),
+    ("valve old.", 4, SUMMARY, "ben", True),
 ]
 
 FIELDS = frozenset(Fields.__dataclass_fields__)

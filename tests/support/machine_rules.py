@@ -94,6 +94,42 @@ class CallingMachine(EngineMachine):
         )
 
     @thrown(
+        text=TEXTS,
+        vector=range(len(VECTORS)),
+        agent=AGENTS,
+        private=BOTH,
+        session=["", "", "s"],
+        named=named(
+            0.2,
+            external_id=["", "x1"],
+            payload=[{}, {"at": "shelf"}],
+            importance=[1, 5],
+            valid_to_us=[None, NOON + 10 * DAY_US],
+        ),
+    )
+    def summarise(
+        self,
+        text: str,
+        vector: int,
+        agent: str,
+        private: bool,
+        session: str,
+        named: dict[str, Any],
+    ) -> None:
+        self.save(
+            remember(
+                text,
+                agent=agent,
+                vector=VECTORS[vector],
+                state_kind=StateKind.SUMMARY,
+                private=private,
+                session_id=session,
+                attributes={"mark": self.mark()},
+                **named,
+            )
+        )
+
+    @thrown(
         at=KEYS,
         wise=WISE,
         agent=AGENTS,
