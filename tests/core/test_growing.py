@@ -182,9 +182,18 @@ def test_equal_text_is_refused_and_with_another_payload_grows(store: Store, pres
     told, again = store.check(command), store.do(command)
     assert (told.would_save, told.grown_id) == (False, "")
     assert (again.saved, again.memory_id, again.grown_id) == (False, first, "")
+    # Nor where no payload is said, which leaves its own.
+    assert not say(store, FIRST, importance=5).saved
     assert store.revision == revision
     assert say(store, FIRST, payload={"n": 2}).grown_id == first
     assert store.one(first).fields.payload == {"n": 2}
+
+
+def test_where_no_layer_refuses_equal_text_is_one_memory_all_the_same(store: Store) -> None:
+    store.set(("guard.preset", "ego"), ("guard.cosine_distance_below", None))
+    first = say(store, FIRST).memory_id
+    assert say(store, FIRST, importance=5).grown_id == first
+    assert store.one(first).fields.importance == 5
 
 
 def test_another_memory_that_says_the_same_refuses(store: Store) -> None:

@@ -223,13 +223,7 @@ class EngineMachine(RuleBasedStateMachine):
                 and said.external_id in ("", fields.external_id)
             ):
                 scope.append(memory)
-        newest = max(scope, key=lambda memory: (memory.created_us, memory.row), default=None)
-        if newest is None or (
-            refusing_form(newest.content) == refusing_form(command.content)
-            and newest.fields.payload == said.payload
-        ):
-            return None
-        return newest
+        return max(scope, key=lambda memory: (memory.created_us, memory.row), default=None)
 
     def grow(self, command: Any, before: Memory) -> None:
         """The same where the text is the next version of a memory."""
@@ -239,7 +233,13 @@ class EngineMachine(RuleBasedStateMachine):
         fields = replace(before.fields, **said)
         new = replace(before, content=command.content, vector=command.vector, fields=fields)
         asked = replace(new, agent_id=command.agent_id)
-        expected = self.decide(command.agent_id, asked, replaced=(before.id,))
+        same = (
+            refusing_form(new.content) == refusing_form(before.content)
+            and fields.payload == before.fields.payload
+        )
+        # What says it already refuses it.
+        asked = replace(asked, id="" if same else before.id)
+        expected = self.decide(command.agent_id, asked)
         would = self.store.check(command)
         assert would.would_save is not bool(expected.duplicate)
         assert would.grown_id == ("" if expected.duplicate else before.id)

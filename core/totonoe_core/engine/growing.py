@@ -14,11 +14,10 @@ from totonoe_core import limits
 from totonoe_core.commands import Remember
 from totonoe_core.engine.ledger import Ledger
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
-from totonoe_core.index.collection_index import CollectionIndex, payload_hash
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection
 from totonoe_core.records import Fields, Kind, Memory, StateKind, said_payload
-from totonoe_core.text.normalize import refusing_hash
 
 GROWN = frozenset({StateKind.SUMMARY, StateKind.LONG_MOOD})
 """State kinds of which there is one in a scope."""
@@ -28,9 +27,8 @@ def grown_by(ledger: Ledger, command: Remember, now_us: int) -> Memory | None:
     """The live memory that a Remember grows: the newest of its scope; `None`: it is a new one.
 
     None for a forced text, one with a typed key or with `supersede_ids`, which say themselves what
-    they replace, and one that is over already; nor where text and payload are equal, which is for
-    the guard to refuse. A text with an external id that another memory has is that one's next
-    version or nobody's.
+    they replace, and one that is over already. A text with an external id is the next version of
+    the memory that has it, or of none.
     """
     said = command.fields
     if said.kind is not Kind.STATE or said.state_kind not in GROWN:
@@ -40,23 +38,16 @@ def grown_by(ledger: Ledger, command: Remember, now_us: int) -> Memory | None:
     index = ledger.index
     view, pending = index.arrays.writer_view(), index.arrays.pending_status
     scope = Selection(view, _scope_of(index, command, now_us), pending=pending)
-    found: Memory | None = None
     if said.external_id:
         holder = ledger.external_id_holder(said.external_id, row=0)
-        if holder is not None:
-            slots = np.array([ledger.slot_of(holder)], np.int64)
-            found = holder if scope.at(slots)[0] else None
-    else:
-        slots = np.flatnonzero(scope.all())
-        if len(slots):
-            order = np.lexsort((view.take("row", slots), view.take("created", slots)))
-            found = ledger.by_slot(int(slots[order[-1]]))
-    if found is None:
+        if holder is None:
+            return None
+        return holder if scope.at(np.array([ledger.slot_of(holder)], np.int64))[0] else None
+    slots = np.flatnonzero(scope.all())
+    if not len(slots):
         return None
-    same_text = found.content_hash == refusing_hash(command.content)
-    if same_text and payload_hash(found.fields) == payload_hash(said):
-        return None
-    return found
+    order = np.lexsort((view.take("row", slots), view.take("created", slots)))
+    return ledger.by_slot(int(slots[order[-1]]))
 
 
 def fields_after(before: Fields, said: Fields) -> Fields:

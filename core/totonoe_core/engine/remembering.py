@@ -15,7 +15,7 @@ from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_sta
 from totonoe_core.engine.linking import put_links
 from totonoe_core.errors import InvalidArgument, NotOwner, Quota
 from totonoe_core.guard.policy import Action
-from totonoe_core.index.collection_index import Features
+from totonoe_core.index.collection_index import Features, payload_hash
 from totonoe_core.records import Fields, GuardReport, Kind, Memory, StateKind, Status, Verdict
 from totonoe_core.text.normalize import refusing_hash
 
@@ -58,7 +58,11 @@ def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
     grown = growing.grown_by(ledger, command, now_us)
     if grown is not None:
         fields = growing.fields_after(grown.fields, command.fields)
-        text = replace(text, fields=fields, replaced=(ledger.slot_of(grown),))
+        text = replace(text, fields=fields)
+        same_text = text.content_hash == grown.content_hash
+        if not same_text or payload_hash(fields) != payload_hash(grown.fields):
+            # What says the same already may refuse it, as ever.
+            text = replace(text, replaced=(ledger.slot_of(grown),))
     return Wanted(text, grown)
 
 
