@@ -100,5 +100,19 @@ def blast_of(state: CollectionState, rows: Rows, view: View, closing: int, now_u
         int(np.count_nonzero(chunk.columns["status"][:size] == STATUSES[Status.ACTIVE]))
         for _, size, chunk in view.parts()
     )
-    today = rows.history.changed_count(blast.OPERATION_KINDS, now_us - blast.DAY_US)
-    return blast.check(closing, total, today, state.info.blast)
+    return blast.check(closing, total, taken_today(rows, now_us), state.info.blast)
+
+
+def taken_today(rows: Rows, now_us: int) -> int:
+    """Memories that operations by rule took in the 24 hours before, but for those taken back."""
+    history = rows.history
+    done = history.operations_of(blast.OPERATION_KINDS, now_us - blast.DAY_US)
+    undone = history.undone_by([one.revision for one in done])
+    count = 0
+    for one in done:
+        if one.revision not in undone:
+            before = history.memory_images(one.revision)
+            live = [row for row, memory in before.items() if memory.status is Status.ACTIVE]
+            after = history.memories_after(one.revision, live)
+            count += sum(memory.status is not Status.ACTIVE for memory in after.values())
+    return count

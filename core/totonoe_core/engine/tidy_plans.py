@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from totonoe_core import blast, limits, tidy
 from totonoe_core.commands import Remember, Remembered, Update, Updated
 from totonoe_core.engine.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.engine.planning import taken_today
 from totonoe_core.engine.remembering import Remembering
-from totonoe_core.engine.tidying import taken_today
 from totonoe_core.errors import InvalidArgument, Precondition
 from totonoe_core.index.collection_index import payload_hash
 from totonoe_core.keeping import protected

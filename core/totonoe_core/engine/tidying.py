@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from totonoe_core import blast, plain, tidy
 from totonoe_core.blast import Blast
 from totonoe_core.engine.ledger import Ledger, Operation
+from totonoe_core.engine.planning import taken_today
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection, equal, readable
-from totonoe_core.records import Kind, StateKind, Status
+from totonoe_core.records import Kind, StateKind
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import Rows
 from totonoe_core.tidy import ClosedDoubles, Doubles, Tidied, Tidy, TidyState
@@ -219,18 +220,3 @@ def _shared(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _closed(found: Doubles, cluster_id: str) -> ClosedDoubles:
     closed, protected = (tuple(one.id for one in some) for some in (found.closed, found.protected))
     return ClosedDoubles(found.kept.id, closed, protected, cluster_id)
-
-
-def taken_today(rows: Rows, now_us: int) -> int:
-    """Memories that operations by rule took in the 24 hours before, but for those taken back."""
-    history = rows.history
-    done = history.operations_of(blast.OPERATION_KINDS, now_us - blast.DAY_US)
-    undone = history.undone_by([one.revision for one in done])
-    count = 0
-    for one in done:
-        if one.revision not in undone:
-            before = history.memory_images(one.revision)
-            live = [row for row, memory in before.items() if memory.status is Status.ACTIVE]
-            after = history.memories_after(one.revision, live)
-            count += sum(memory.status is not Status.ACTIVE for memory in after.values())
-    return count

@@ -106,17 +106,6 @@ class History:
             found.update(pairs)
         return found
 
-    def changed_count(self, kinds: Sequence[str], since_us: int) -> int:
-        """How many memories the operations of some kinds changed after a time, added up."""
-        marks = ",".join("?" * len(kinds))
-        return int(
-            self._connection.execute(
-                "SELECT coalesce(sum(json_array_length(touched, '$.memory')), 0) FROM operation "
-                f"WHERE revision > ? AND kind IN ({marks})",
-                (self.revision_at(since_us), *kinds),
-            ).get
-        )
-
     def newest(self) -> int:
         """The newest revision; 0 before the first operation."""
         return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
