@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from support.reversing import ReversingMachine
+from support.ordering import OrderingMachine
 
 
 def run(examples: int, steps: int) -> None:
     run_state_machine_as_test(
-        ReversingMachine,
+        OrderingMachine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
