@@ -65,6 +65,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.replies: dict[str, tuple[tuple[Command, ...], Applied]] = {}
         self.purged: dict[str, Seen] = {}
         self.marks = 0
+        self.asked = 0
 
     def teardown(self) -> None:
         self.store.close()
@@ -124,7 +125,8 @@ class EngineMachine(RuleBasedStateMachine):
         `more` are commands of the same operation.
         """
         self.store.clock.advance(1000)
-        operation_id = f"op-{len(self.replies)}-{self.revision}"
+        self.asked += 1
+        operation_id = f"op-{self.asked}"
         answer = self.store.apply(command, *more, operation_id=operation_id)
         if changes is None:
             changes = answer.revision > self.revision

@@ -481,17 +481,34 @@ class OrderingMachine(ReversingMachine):
                 assert self.now[one].memory.fields == wanted
         self.check_untouched(before, {*gone, *kept_ids}, set())
 
-    @thrown(at=KEYS, wise=WISE, agent=AGENTS, text=TEXTS, vector=range(len(VECTORS)), stale=RARELY)
+    @thrown(
+        at=KEYS,
+        to=KEYS,
+        wise=WISE,
+        agent=AGENTS,
+        text=TEXTS,
+        vector=range(len(VECTORS)),
+        stale=RARELY,
+    )
     def apply_tidy_plan(
-        self, at: int, wise: bool, agent: str, text: str, vector: int, stale: bool
+        self, at: int, to: int, wise: bool, agent: str, text: str, vector: int, stale: bool
     ) -> None:
+        """One state is closed, another says something else from then on."""
+
+        def may_say(each: Seen) -> bool:
+            state = each.memory.fields.kind is Kind.STATE
+            return state and each.live and each.may_be_seen_by(agent) and each is not one
+
         one = self.choose(
             at, agent, wise, lambda each: each.live and not protected(each.memory.fields)
         )
-        mine, given = one.memory.id, VECTORS[vector].tobytes()
+        other = self.choose(to, agent, True, may_say)
+        if not may_say(other):
+            return
+        mine, theirs, given = one.memory.id, other.memory.id, VECTORS[vector].tobytes()
         revision = self.revision + 1 if stale else 0
         updates = (
-            TidyUpdate(TidyOp.UPSERT, kind=StateKind.FACT, body_text=text, vector=given),
+            TidyUpdate(TidyOp.UPSERT, state_id=theirs, body_text=text, vector=given),
             TidyUpdate(TidyOp.CLOSE, state_id=mine, reason="old", expected_revision=revision),
         )
         command, *more = plan_commands(agent, updates, (), "")
@@ -507,28 +524,29 @@ class OrderingMachine(ReversingMachine):
             self.refuses_all((command, *more), *wrong)
             assert self.observe() == before
             return
-        fields = Fields(state_kind=StateKind.FACT)
-        new = Memory(0, "", text, b"", given, agent, fields, 0, 0, Status.ACTIVE, "", 0)
-        expected = self.decide(agent, new, False, (mine,))
+        new = replace(other.memory, content=text, vector=given)
+        says_so = text == other.memory.content
+        duplicate = self.decide(agent, new, says_so, (mine,)).duplicate
         answer = self.by_rule(command, {mine}, more=tuple(more))
         if answer is None:
             return
-        applied, remembered = answer.results
+        applied, updated = answer.results
         assert applied.closed == ((1, mine),)
-        assert remembered.saved is not bool(expected.duplicate)
-        made = set()
-        if expected.duplicate:
-            assert remembered.memory_id == expected.duplicate
+        assert updated.updated is not bool(duplicate)
+        if duplicate:
+            assert updated.guard.duplicate.memory_id == duplicate
         else:
-            made = {remembered.memory_id}
-            assert self.now[remembered.memory_id].memory.content == text
+            memory = self.now[theirs].memory
+            assert (memory.content, memory.vector) == (text, given)
         self.check_gone(before, {mine: ""}, Status.CLOSED)
-        self.check_untouched(before, {mine, *made}, made)
+        self.check_untouched(before, {mine} if duplicate else {mine, theirs}, set())
 
     @thrown(days=[1, 2, 10, 60], now=RARELY)
     def days_pass(self, days: int, now: bool) -> None:
         if now:
             self.store.clock.advance(days * DAY_US)
+            # Answers are kept for seven days only.
+            self.replies.clear()
 
     # -- Undo of what dismissed
 
