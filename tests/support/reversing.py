@@ -480,7 +480,8 @@ class ReversingMachine(PastMachine):
             beside = {
                 other: each
                 for other, each in self.now.items()
-                if each.memory.revision < since or (since and other == took)
+                if each.memory.revision < since
+                or (since and (other == took or other in self.done[since].rows))
             }
             found = self.decide(command.agent_id, seen.memory, False, {**new, **beside})
             assert not found.duplicate
