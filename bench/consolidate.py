@@ -6,9 +6,10 @@ The engine runs in this process, without its graph, on files that are written wi
 the guard. A `find` row is one Consolidate from the call to the last message (`totonoe`: all pairs
 below a cosine distance of 0.10; `totonoe, 24 h`: those with a side created within the day, of 30;
 `totonoe, since`: those with one of the last 100), numpy multiplying all vectors in blocks, or
-semhash, which is approximate and drops rows in place of finding pairs. A `writers` row is one
-thread that remembers for `--limit-s`/6 at most, `beside` nothing or Consolidates one after the
-other.
+semhash, which is approximate and drops rows in place of finding pairs. A `writers` row is `agents`
+threads that remember for `--limit-s`/6 at most, each of them one after the other, `beside` nothing
+or as many that consolidate, one run after the other. More than CONSOLIDATIONS_MAX runs at once the
+engine refuses: who is refused comes again after 10 ms, so that every place is taken all the time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import argparse
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from bench import common, material
 from totonoe_core.commands import Remember
 from totonoe_core.consolidate import Consolidated, ConsolidateQuery, MergeCandidate
 from totonoe_core.engine.embedded import EmbeddedEngine
+from totonoe_core.errors import Quota
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.kernels.warmup import warm_up
 from totonoe_core.records import Fields, Memory, Status
@@ -41,6 +44,8 @@ CHANGED = 100
 DOUBLE_SHARE = 0.02
 SEMHASH_ROWS_MAX = 20_000
 WRITES_MAX = 2000
+AGENTS = 10
+REFUSED_WAIT_S = 0.01
 BLOCK = 1024
 WAIT_S = 600.0
 
@@ -81,9 +86,9 @@ def write(path: Path, texts: list[str], vectors: material.Vectors, now_us: int) 
     file.close()
 
 
-def consolidate(engine: EmbeddedEngine, **asked: Any) -> Row:
-    """One Consolidate, read to its end."""
-    query = ConsolidateQuery("bench", distance_below=DISTANCE, max_replay_events=0, **asked)
+def consolidate(engine: EmbeddedEngine, agent: str = "bench", **asked: Any) -> Row:
+    """One Consolidate, read to its end. Raises `Quota` if too many run."""
+    query = ConsolidateQuery(agent, distance_below=DISTANCE, max_replay_events=0, **asked)
     wall_begin_s, cpu_begin_s = time.perf_counter(), time.process_time()
     first_s = first_cpu_s = None
     done: Any = None
@@ -153,42 +158,56 @@ def _timed(work: Callable[[], int]) -> Row:
 def writer_rows(
     engine: EmbeddedEngine, generator: np.random.Generator, space: material.Space, limit_s: float
 ) -> Iterator[Row]:
-    """Latencies of Remembers alone, beside Consolidates, and alone again."""
-    for turn, beside in enumerate(("nothing", "consolidate", "nothing again")):
-        stop, runs = threading.Event(), [0]
+    """Latencies of Remembers alone, beside Consolidates, and alone again; by one agent, and ten."""
+    turn = 0
+    for agents in (1, AGENTS):
+        for beside in ("nothing", "consolidate", "nothing again"):
+            texts = material.texts(generator, WRITES_MAX, first=10_000_000 + turn * WRITES_MAX)
+            written = list(zip(texts, space.draw(generator, WRITES_MAX), strict=True))
+            turn += 1
+            stop = threading.Event()
+            with ThreadPoolExecutor(2 * agents) as pool:
+                looking = [
+                    pool.submit(_consolidate_on, engine, f"agent {number}", stop)
+                    for number in range(agents if beside == "consolidate" else 0)
+                ]
+                writing = [
+                    pool.submit(_remember, engine, written[number::agents], limit_s)
+                    for number in range(agents)
+                ]
+                latencies_s = [one for part in writing for one in part.result()]
+                stop.set()
+                runs = sum(one.result() for one in looking)
+            yield {
+                "method": "totonoe",
+                "agents": agents,
+                "beside": beside,
+                "ops": len(latencies_s),
+                "runs": runs,
+                **common.percentiles_ms(latencies_s),
+            }
 
-        def work(stop: threading.Event = stop, runs: list[int] = runs) -> None:
-            while not stop.is_set():
-                consolidate(engine, window_hours=0.0)
-                runs[0] += 1
 
-        helper = threading.Thread(target=work)
-        if beside == "consolidate":
-            helper.start()
-        latencies_s = _remember(engine, generator, space, turn, limit_s)
-        stop.set()
-        if helper.ident is not None:
-            helper.join()
-        yield {
-            "method": "totonoe",
-            "beside": beside,
-            "ops": len(latencies_s),
-            "runs": runs[0],
-            **common.percentiles_ms(latencies_s),
-        }
+def _consolidate_on(engine: EmbeddedEngine, agent: str, stop: threading.Event) -> int:
+    """How many Consolidates an agent read to their end."""
+    runs = 0
+    while not stop.is_set():
+        try:
+            consolidate(engine, agent, window_hours=0.0)
+        except Quota:
+            stop.wait(REFUSED_WAIT_S)
+        else:
+            runs += 1
+    return runs
 
 
 def _remember(
-    engine: EmbeddedEngine,
-    generator: np.random.Generator,
-    space: material.Space,
-    turn: int,
-    limit_s: float,
+    engine: EmbeddedEngine, written: Sequence[tuple[str, np.ndarray]], limit_s: float
 ) -> list[float]:
-    texts = material.texts(generator, WRITES_MAX, first=10_000_000 + turn * WRITES_MAX)
+    """Seconds of each Remember of one agent."""
     latencies_s = []
     end_s = time.perf_counter() + limit_s
-    for text, vector in zip(texts, space.draw(generator, WRITES_MAX), strict=True):
+    for text, vector in written:
         begin_s = time.perf_counter()
         command = Remember("bench", text, Fields(), vector.tobytes())
         engine.apply("default", "", (command,)).result(WAIT_S)

@@ -85,7 +85,14 @@ FIND: Columns = {
     "CPU s": "cpu_s",
     "wall s": "wall_s",
 }
-WRITERS: Columns = {"n": "n", "beside": "beside", "runs": "runs", "ops": "ops", **LATENCY}
+WRITERS: Columns = {
+    "n": "n",
+    "agents": "agents",
+    "beside": "beside",
+    "runs": "runs",
+    "ops": "ops",
+    **LATENCY,
+}
 STARTUP: Columns = {
     "phase": "phase",
     "n": "n",

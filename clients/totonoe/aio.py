@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar, Unpack
 import grpc
 import grpc.aio
 
-from totonoe import admin_models, convert, models, status, watching
+from totonoe import admin_models, convert, models, status
 from totonoe.aio_admin import AsyncAdminCalls
 from totonoe.aio_audit import AsyncAuditCalls
 from totonoe.aio_cleanup import AsyncCleanupCalls
@@ -39,6 +39,7 @@ from totonoe.drafts import (
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
 from totonoe.prepared import Prepared
+from totonoe.reopening import reopened
 from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import AsyncStream
@@ -408,7 +409,7 @@ class AsyncClient(
     ) -> AsyncGenerator[WatchEvent, None]:
         """Follows the changes of a collection; as `Client.watch`. Close it with `aclose`."""
         request = self._requests.watch(after_revision, heartbeat_s, collection, conditions)
-        return watching.watch(self._channel, Course(request, self._retry), self.address)
+        return reopened(self._channel, Course(request, self._retry), self.address)
 
 
 async def _each(

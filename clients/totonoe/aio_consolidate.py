@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from totonoe import consolidating
 from totonoe.calls import AsyncCalls
 from totonoe.consolidate_models import ConsolidateEvent
+from totonoe.consolidating import Course
+from totonoe.reopening import reopened
 
 
 class AsyncConsolidateCalls(AsyncCalls):
@@ -40,4 +41,4 @@ class AsyncConsolidateCalls(AsyncCalls):
             operation_id,
             collection,
         )
-        return consolidating.consolidate(self._channel, request, self._retry, self.address)
+        return reopened(self._channel, Course(request, self._retry), self.address)

@@ -6,8 +6,9 @@ from collections.abc import AsyncGenerator, Iterable
 
 from totonoe import tidy_models
 from totonoe.calls import AsyncCalls
+from totonoe.reopening import reopened
 from totonoe.requests_tidy import Plan
-from totonoe.tidying import tidying
+from totonoe.tidying import Course
 
 
 class AsyncTidyCalls(AsyncCalls):
@@ -47,8 +48,8 @@ class AsyncTidyCalls(AsyncCalls):
             operation_id,
             collection,
         )
-        attempts = self._attempts(timeout_s)
-        return tidying(self._channel, request, attempts, self.address)
+        course = Course(request, self._attempts(timeout_s))
+        return reopened(self._channel, course, self.address)
 
     async def apply_tidy_plan(
         self,

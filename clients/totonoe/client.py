@@ -31,11 +31,13 @@ from totonoe.drafts import (
 from totonoe.enums import LinkType, RecallMode
 from totonoe.errors import TotonoeError
 from totonoe.prepared import Prepared
+from totonoe.reopening import Reopened
 from totonoe.requests import HEALTH_SERVING, Requests, health_call, serialize
 from totonoe.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.streams import Stream
 from totonoe.v1 import memory_service_pb2 as memory_pb
-from totonoe.watching import Course, Watch
+from totonoe.watch_models import WatchEvent
+from totonoe.watching import Course
 
 R = TypeVar("R")
 
@@ -469,7 +471,7 @@ class Client(
         heartbeat_s: float = 15.0,
         collection: str | None = None,
         **conditions: Unpack[FilterFields],
-    ) -> Watch:
+    ) -> Reopened[WatchEvent]:
         """Follows the changes of a collection, oldest first, for as long as it is wanted.
 
         It goes on by itself, from the last revision, after a lost connection, a restart of the
@@ -492,4 +494,4 @@ class Client(
             The collection has not reached `after_revision`.
         """
         request = self._requests.watch(after_revision, heartbeat_s, collection, conditions)
-        return Watch(self._channel, Course(request, self._retry), self.address)
+        return Reopened(self._channel, Course(request, self._retry), self.address)

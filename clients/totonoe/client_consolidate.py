@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from totonoe.calls import Calls
-from totonoe.consolidating import Consolidation
+from totonoe.consolidate_models import ConsolidateEvent
+from totonoe.consolidating import Course
+from totonoe.reopening import Reopened
 
 
 class ConsolidateCalls(Calls):
@@ -21,7 +23,7 @@ class ConsolidateCalls(Calls):
         resume_token: str = "",
         operation_id: str = "",
         collection: str | None = None,
-    ) -> Consolidation:
+    ) -> Reopened[ConsolidateEvent]:
         """Links what was recalled together, then looks for pairs that may say the same.
 
         Nothing is merged: `merge`, `dismiss` or `forget` is the caller's to do. Events come as
@@ -56,4 +58,4 @@ class ConsolidateCalls(Calls):
             operation_id,
             collection,
         )
-        return Consolidation(self._channel, request, self._retry, self.address)
+        return Reopened(self._channel, Course(request, self._retry), self.address)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from totonoe import tidy_models
 from totonoe.calls import Calls
+from totonoe.reopening import Reopened
 from totonoe.requests_tidy import Plan
-from totonoe.tidying import Tidying
+from totonoe.tidying import Course
 
 
 class TidyCalls(Calls):
@@ -39,7 +40,7 @@ class TidyCalls(Calls):
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
-    ) -> Tidying:
+    ) -> Reopened[tidy_models.TidyEvent]:
         """Closes or tells exact doubles, and tells clusters of near states for a plan.
 
         An iterator of `TidyProgress`, `TidyDoubles`, `TidyCluster`, and one `TidyDone` at the end.
@@ -70,8 +71,8 @@ class TidyCalls(Calls):
             operation_id,
             collection,
         )
-        attempts = self._attempts(timeout_s)
-        return Tidying(self._channel, request, attempts, self.address)
+        course = Course(request, self._attempts(timeout_s))
+        return Reopened(self._channel, course, self.address)
 
     def apply_tidy_plan(
         self,

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from support.reversing import ReversingMachine
+from support.ordering import OrderingMachine
 
 
 def run(examples: int, steps: int) -> None:
     run_state_machine_as_test(
-        ReversingMachine,
+        OrderingMachine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -26,7 +26,7 @@ def run(examples: int, steps: int) -> None:
 
 
 def test_engine_in_any_order_of_calls_agrees_with_the_model() -> None:
-    run(examples=60, steps=60)
+    run(examples=40, steps=60)
 
 
 @pytest.mark.soak

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -12,7 +13,9 @@ import pytest
 from totonoe.v1 import consolidate_pb2 as pb
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
+from totonoe_core import limits
 from totonoe_core.consolidate import ConsolidateQuery
+from totonoe_core.engine import pairs
 from totonoe_server.codec_consolidate import consolidate_from_wire
 
 Failure = Wire = Any
@@ -125,6 +128,101 @@ def test_consolidate_cancelled_frees_its_thread(wire: Wire, collection: str) -> 
         if thread.name == "consolidate":
             thread.join(30)
             assert not thread.is_alive()
+
+
+@pytest.fixture(name="unending")
+def _unending(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Runs find what there is and are not through before this is set."""
+    through, real = threading.Event(), pairs.cosine_steps
+
+    def steps(*args: Any, **more: Any) -> Iterator[Any]:
+        yield from real(*args, **more)
+        while not through.wait(0.005):
+            yield SimpleNamespace(looked_count=0, pairs=None)
+
+    monkeypatch.setattr(pairs, "cosine_steps", steps)
+    yield through
+    through.set()
+
+
+def asking(wire: Wire, collection: str = "", **more: Any) -> Any:
+    """A stream, and its messages up to the first candidate."""
+    request = pb.ConsolidateRequest(collection=collection, distance_below=0.5, **more)
+    call = wire.memory.Consolidate(request, timeout=60)
+    begun = []
+    for message in call:
+        begun.append(message)
+        if message.HasField("candidate"):
+            break
+    return call, begun
+
+
+def test_consolidate_more_than_may_run_is_quota_exceeded_until_one_is_left(
+    wire: Wire,
+    collection: str,
+    unending: threading.Event,
+    fails: Callable[..., Failure],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATIONS_MAX", 2)
+    calls = [asking(wire, collection)[0] for _ in range(2)]
+    failure = fails(wire.memory.Consolidate, pb.ConsolidateRequest(collection=collection))
+    assert (failure.code, failure.reason) == (
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "QUOTA_EXCEEDED",
+    )
+    unending.set()
+    # What was told to its end is left, and gives way.
+    assert [list(call)[-1].WhichOneof("event") for call in calls] == ["done", "done"]
+    assert answers(wire, collection)[-1].HasField("done")
+
+
+def test_consolidate_is_cut_when_the_daemon_stops_and_its_token_says_so_afterwards(
+    open_wire: Callable[..., Any],
+    unending: threading.Event,
+    fails: Callable[..., Failure],
+    read_failure: Callable[[grpc.RpcError], Failure],
+) -> None:
+    # Without an end of its own it would take all of this.
+    with open_wire(grace_s=1000.0) as wire:
+        for text in TEXTS:
+            wire.remember(text, force=True)
+        call, begun = asking(wire)
+        wire.server.stop()
+        with pytest.raises(grpc.RpcError) as caught:
+            list(call)
+        failure = read_failure(caught.value)
+        assert (failure.code, failure.reason) == (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")
+        assert failure.retry_delay_ms
+        unending.set()
+        wire.server.start()
+        again = pb.ConsolidateRequest(distance_below=0.5, resume_token=begun[-1].resume_token)
+        failure = fails(wire.memory.Consolidate, again, wait_for_ready=True)
+        assert (failure.code, failure.reason) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "BAD_PAGE_TOKEN",
+        )
+        assert "run that is gone" in failure.message
+        assert answers(wire, "")[-1].done.pair_count == 1
+
+
+def test_consolidate_of_the_client_goes_on_over_a_restart_and_tells_nothing_twice(
+    open_wire: Callable[..., Any], unending: threading.Event
+) -> None:
+    with open_wire(grace_s=1000.0) as wire, wire.server.client("anna") as client:
+        for text in TEXTS:
+            wire.remember(text, force=True)
+        told = []
+        with client.consolidate(distance_below=0.5) as events:
+            for event in events:
+                told.append(event)
+                if event.candidate is not None and not unending.is_set():
+                    wire.server.stop()
+                    unending.set()
+                    wire.server.start()
+        assert sum(event.candidate is not None for event in told) == 1
+        assert told[-1].done is not None
+        assert told[-1].done.pair_count == 1
 
 
 def test_request_without_fields_asks_for_the_defaults() -> None:

@@ -42,6 +42,7 @@ from support.machine_parts import (
 from support.models import Decision, decide, refusing_form
 from totonoe_core import errors
 from totonoe_core.commands import Applied, Command, LinkMemories
+from totonoe_core.queries import RecallQuery
 from totonoe_core.records import Fields, Memory, StateKind, Status
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
@@ -57,6 +58,9 @@ def vars_of(fields: Fields) -> dict[str, Any]:
 class EngineMachine(RuleBasedStateMachine):
     """The engine, what was seen of it after each operation, and what a call must leave."""
 
+    SETTINGS: tuple[tuple[str, Any], ...] = ()
+    """What else is set in the beginning."""
+
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="totonoe-machine-"))
@@ -66,9 +70,10 @@ class EngineMachine(RuleBasedStateMachine):
         self.past: list[State] = [{}]
         self.done: list[Done] = [Done("", "", 0)]
         self.last_touch: dict[Pair, int] = {}
-        self.replies: dict[str, tuple[Command, Applied]] = {}
+        self.replies: dict[str, tuple[tuple[Command, ...], Applied]] = {}
         self.purged: dict[str, Seen] = {}
         self.marks = 0
+        self.asked = 0
 
     def teardown(self) -> None:
         self.store.close()
@@ -120,17 +125,23 @@ class EngineMachine(RuleBasedStateMachine):
         """The command's result; the revision moves by one if something changed."""
         return self.applied(command, changes).results[0]
 
-    def applied(self, command: Command, changes: bool | None = None) -> Applied:
-        """The same with its revision; `None`: the answer alone says whether it changes."""
+    def applied(
+        self, command: Command, changes: bool | None = None, more: tuple[Command, ...] = ()
+    ) -> Applied:
+        """The same with its revision; `None`: the answer alone says whether it changes.
+
+        `more` are commands of the same operation.
+        """
         self.store.clock.advance(1000)
-        operation_id = f"op-{len(self.replies)}-{self.revision}"
-        answer = self.store.apply(command, operation_id=operation_id)
+        self.asked += 1
+        operation_id = f"op-{self.asked}"
+        answer = self.store.apply(command, *more, operation_id=operation_id)
         if changes is None:
             changes = answer.revision > self.revision
         self.revision += changes
         assert answer.revision == self.revision
         assert not answer.replayed
-        self.replies[operation_id] = command, answer
+        self.replies[operation_id] = (command, *more), answer
         if changes:
             self.keep(command)
         return answer
@@ -155,8 +166,11 @@ class EngineMachine(RuleBasedStateMachine):
         self.last_touch |= dict.fromkeys(changed, self.revision)
 
     def refuses(self, command: Command, *kinds: type[errors.TotonoeError]) -> None:
+        self.refuses_all((command,), *kinds)
+
+    def refuses_all(self, commands: tuple[Command, ...], *kinds: type[errors.TotonoeError]) -> None:
         with pytest.raises(kinds):
-            self.store.apply(command)
+            self.store.apply(*commands)
 
     def orders(self) -> dict[str, int]:
         """Which of equally near ones was written first is as the engine has it, by slot."""
@@ -304,6 +318,12 @@ class EngineMachine(RuleBasedStateMachine):
             assert one.memory == other.memory
             assert {each for each in one.links ^ other.links if each[0] not in linked} == set()
 
+    def found_by_recall(self, query: RecallQuery, ids: list[str]) -> None:
+        """What a Recall answered."""
+
+    def crashed(self) -> None:
+        """It was started again from what a crash left."""
+
     def check_files(self) -> None:
         """Of what was purged no byte is left in a closed directory."""
         words = [one.memory.fields.attributes["mark"].encode() for one in self.purged.values()]
@@ -316,7 +336,7 @@ class EngineMachine(RuleBasedStateMachine):
     @initialize(preset=st.sampled_from(sorted(PRESETS)))
     def begin(self, preset: str) -> None:
         self.policy = preset
-        self.apply(change(("guard.preset", preset)), changes=True)
+        self.apply(change(("guard.preset", preset), *self.SETTINGS), changes=True)
         for text, vector, kind, agent, private in FIRST:
             self.save(
                 remember(

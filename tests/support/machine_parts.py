@@ -16,7 +16,7 @@ from support.engines import (
     vector_of,
 )
 from support.models import Known, Thresholds
-from totonoe_core.records import Fields, Kind, LinkType, Memory, StateKind, Status
+from totonoe_core.records import TIDY_KEY, Fields, Kind, LinkType, Memory, StateKind, Status
 
 AGENTS = ["anna", "ben"]
 TEXTS = [
@@ -162,7 +162,8 @@ State = Mapping[str, Seen]
 
 def said_beside(fields: Fields) -> dict[str, Any]:
     """Payload and typed key: equal texts say the same only if these are equal too."""
-    return {"payload": fields.payload, "key": fields.key}
+    payload = {name: value for name, value in fields.payload.items() if name != TIDY_KEY}
+    return {"payload": payload, "key": fields.key}
 
 
 def bare(memory: Memory) -> Memory:
@@ -203,3 +204,4 @@ class Done:
     settings: bool = False
     force: bool = False
     undoes: int = 0
+    dismissed: set[frozenset[str]] = field(default_factory=set)

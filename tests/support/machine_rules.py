@@ -62,6 +62,8 @@ class CallingMachine(EngineMachine):
             external_id=["", "x1", "x2"],
             payload=[{}, {"at": "shelf"}],
             importance=[1, 3, 5],
+            confidence=[0.3, 0.8, 0.95],
+            category=["", "constraint"],
             valid_to_us=[None, NOON + 10 * DAY_US],
             tags=[(), ("dry",), ("wet", "dry")],
         ),
@@ -326,8 +328,8 @@ class CallingMachine(EngineMachine):
     @precondition(lambda self: self.replies)
     @thrown(key=KEYS)
     def replay(self, key: int) -> None:
-        operation_id, (command, first) = list(self.replies.items())[key % len(self.replies)]
-        again = self.store.apply(command, operation_id=operation_id)
+        operation_id, (commands, first) = list(self.replies.items())[key % len(self.replies)]
+        again = self.store.apply(*commands, operation_id=operation_id)
         assert again.replayed
         assert (again.revision, again.results) == (first.revision, first.results)
 
@@ -336,6 +338,7 @@ class CallingMachine(EngineMachine):
         query = RecallQuery(agent, text, VECTORS[vector].tobytes(), k=1000)
         found = self.store.recall(query)
         ids = [hit.memory.id for hit in found.hits]
+        self.found_by_recall(query, ids)
         expected = {
             memory_id
             for memory_id, one in self.now.items()
@@ -362,3 +365,4 @@ class CallingMachine(EngineMachine):
         shutil.rmtree(self.directory)
         self.directory = other
         self.store = Store(other, clock=clock)
+        self.crashed()

@@ -20,6 +20,7 @@ from support.machine_parts import (
     Seen,
     State,
     pairs_of,
+    said_beside,
     several,
     thrown,
 )
@@ -157,6 +158,7 @@ class ReversingMachine(PastMachine):
         assert kept.fields == replace(
             fields,
             importance=max(one.fields.importance for one in memories),
+            confidence=max(one.fields.confidence for one in memories),
             valid_to_us=None if None in ends else max(end for end in ends if end is not None),
             tags=tuple(dict.fromkeys(tags)),
             key=typed_key,
@@ -251,7 +253,7 @@ class ReversingMachine(PastMachine):
                 ):
                     return {"external_id_taken"}
         said = [
-            (each.content, each.vector, each.fields.payload, each.fields.private)
+            (each.content, each.vector, said_beside(each.fields), each.fields.private)
             for each in (now.memory, after)
         ]
         if after.status is not Status.ACTIVE or (now.live and said[0] == said[1]):
@@ -478,7 +480,8 @@ class ReversingMachine(PastMachine):
             beside = {
                 other: each
                 for other, each in self.now.items()
-                if each.memory.revision < since or (since and other == took)
+                if each.memory.revision < since
+                or (since and (other == took or other in self.done[since].rows))
             }
             found = self.decide(command.agent_id, seen.memory, False, {**new, **beside})
             assert not found.duplicate
@@ -495,4 +498,4 @@ class ReversingMachine(PastMachine):
 
 def _said(seen: Seen) -> tuple[object, ...]:
     memory = seen.memory
-    return seen.live, memory.content, memory.vector, memory.fields.payload
+    return seen.live, memory.content, memory.vector, said_beside(memory.fields)

@@ -1,0 +1,399 @@
+"""The state machine with all that goes by rule: end of session, clean-up, decay, tidy and its plan.
+
+What each must find is worked out over every memory, from what the calls that read say. Texts are
+those of `machine_parts`: two of them are similar above 0.5 only if they are the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis.stateful import invariant
+
+from support.engines import DAY_US, WAIT_S, remember
+from support.machine_parts import (
+    AGENTS,
+    KEYS,
+    RARELY,
+    TEXTS,
+    VECTORS,
+    WISE,
+    Seen,
+    State,
+    named,
+    said_beside,
+    thrown,
+)
+from support.models import refusing_form, words_of
+from support.pairing import PairingMachine
+from totonoe_core import errors
+from totonoe_core.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
+from totonoe_core.commands import Command
+from totonoe_core.queries import Filter
+from totonoe_core.records import TIDY_KEY, Fields, Kind, Memory, StateKind, Status
+from totonoe_core.tidy import Tidy, TidyOp, TidyUpdate
+from totonoe_core.tidy_plan import commands as plan_commands
+
+BY_RULE = ("EndSession", "CleanUpDuplicates", "Decay", "Tidy")
+COUNTED = (*BY_RULE, "ApplyTidyPlan")
+ROWS_MIN = 6
+"""So many may go by rule on one day: few enough for the machine to meet it."""
+
+
+def protected(fields: Fields) -> bool:
+    """What no rule may close: 002, "Protected", and logs and long moods."""
+    return (
+        fields.kind is not Kind.STATE
+        or fields.state_kind is StateKind.LONG_MOOD
+        or fields.category in ("constraint", "postmortem", "gotcha")
+        or fields.confidence >= 0.95
+        or fields.perception_type != ""
+    )
+
+
+def sameness(memory: Memory, text: str) -> tuple[Any, ...]:
+    """What memories have in common that say one text, for whatever agent."""
+    fields = memory.fields
+    return (
+        text,
+        fields.kind,
+        fields.state_kind,
+        fields.private,
+        repr(said_beside(fields)),
+    )
+
+
+def together(ones: Iterable[Memory], key: Callable[[Memory], Any]) -> list[list[Memory]]:
+    """Those with an equal key, where there is more than one."""
+    groups: dict[Any, list[Memory]] = {}
+    for one in ones:
+        groups.setdefault(key(one), []).append(one)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+class OrderingMachine(PairingMachine):
+    """Puts in order what the others leave."""
+
+    SETTINGS = (("blast.rows_min", ROWS_MIN),)
+
+    # -- Rules
+
+    @thrown(
+        at=KEYS,
+        agent=AGENTS,
+        named=named(0.5, confidence=[0.3, 0.8, 0.95], category=["", "constraint"]),
+        session=["", "s"],
+        private=RARELY,
+    )
+    def say_again(
+        self, at: int, agent: str, named: dict[str, Any], session: str, private: bool
+    ) -> None:
+        """By force, what a memory says already: there is more to put in order."""
+        one = self.choose(at, agent, True).memory
+        if one.fields.kind is Kind.STATE and one.fields.key is None:
+            self.save(
+                remember(
+                    one.content,
+                    agent=agent,
+                    vector=np.frombuffer(one.vector, np.float32),
+                    force=True,
+                    state_kind=one.fields.state_kind,
+                    payload=one.fields.payload,
+                    session_id=session,
+                    private=private,
+                    attributes={"mark": self.mark()},
+                    **named,
+                )
+            )
+
+    def shown(self, agent: str) -> list[Memory]:
+        """Live memories as an agent reads them, with their access figures."""
+        return self.store.list(agent, Filter())
+
+    # -- What goes by rule
+
+    def by_rule(self, command: Command, going: set[str], more: tuple[Command, ...] = ()) -> Any:
+        """The answer; `None`: it was more than a day allows, and nothing was changed."""
+        info = self.store.engine.get_collection("default").result(WAIT_S)
+        live = sum(one.live for one in self.now.values())
+        allowed = max(info.blast.rows_min, int(live * info.blast.percent / 100.0))
+        since_us = self.store.clock.now_us - DAY_US
+        least = most = 0
+        undone = {one.undoes for one in self.done}
+        for revision, done in enumerate(self.done):
+            if done.kind in COUNTED and done.time_us > since_us:
+                gone = self.taken_out(revision)
+                most += len(gone)
+                least += 0 if revision in undone else len(gone & self.now.keys())
+        before = self.now
+        try:
+            answer = self.applied(command, more=more)
+        except errors.Quota:
+            assert len(going) + most > allowed
+            assert self.observe() == before
+            return None
+        assert not going or isinstance(command, EndSession) or len(going) + least <= allowed
+        return answer
+
+    def taken_out(self, revision: int) -> set[str]:
+        """What an operation took out of sight."""
+        before, after = self.past[revision - 1], self.past[revision]
+        return {one for one, seen in before.items() if seen.live and not after[one].live}
+
+    def check_gone(self, before: State, gone: dict[str, str], status: Status) -> None:
+        """Those are gone, each in favour of what it says, and nothing else is different."""
+        assert self.taken_out(self.revision) == set(gone) if gone else before is self.now
+        for one, kept in gone.items():
+            memory = self.now[one].memory
+            assert (memory.status, memory.superseded_by) == (status, kept)
+
+    @thrown(agent=AGENTS, by=[GroupBy.SESSION, GroupBy.AGENT, GroupBy.AGENT])
+    def end_session(self, agent: str, by: GroupBy) -> None:
+        command = EndSession(agent, "s" if by is GroupBy.SESSION else "", by)
+
+        def asked(memory: Memory) -> bool:
+            if by is GroupBy.AGENT:
+                return memory.agent_id == agent
+            return memory.fields.session_id == "s"
+
+        heads = [one for one in self.shown(agent) if asked(one) and not protected(one.fields)]
+        stands_for = self.stands_for(agent, {one.id for one in heads}, asked)
+        # Only what stands for its own words alone may be put with others.
+        whole = [one for one in heads if stands_for[one.id] == {words_of(one.content)}]
+        groups = together(
+            whole, lambda one: (sameness(one, words_of(one.content)), one.fields.category)
+        )
+        going = {}
+        for group in groups if len(heads) >= 3 else ():
+            kept, *others = sorted(
+                group,
+                key=lambda one: (
+                    -one.fields.confidence,
+                    -one.access_count,
+                    -one.created_us,
+                    one.id,
+                ),
+            )
+            going |= {one.id: kept.id for one in others}
+        before = self.now
+        preview = self.store.engine.preview_end_session("default", command).result(WAIT_S)[1]
+        answer = self.by_rule(command, set(going))
+        found = answer.results[0]
+        assert preview.groups == found.groups
+        assert found.consolidatable_count == len(heads)
+        assert {
+            one.memory_id: group.kept_id for group in found.groups for one in group.superseded
+        } == going
+        self.check_gone(before, going, Status.SUPERSEDED)
+        self.check_untouched(before, set(going), set())
+
+    def stands_for(
+        self, agent: str, heads: set[str], asked: Callable[[Memory], bool]
+    ) -> dict[str, set[str]]:
+        """For each head its words, and those of what it took the place of at ends of sessions."""
+        found = {one: {words_of(self.now[one].memory.content)} for one in heads}
+        earlier = {
+            one: seen.memory
+            for one, seen in self.now.items()
+            if seen.memory.status is Status.SUPERSEDED
+            if seen.may_be_seen_by(agent) and asked(seen.memory)
+            if self.done[seen.memory.revision].kind == "EndSession"
+        }
+        for memory in earlier.values():
+            by = memory.superseded_by
+            while by in earlier:
+                by = earlier[by].superseded_by
+            if by in found:
+                found[by].add(words_of(memory.content))
+        return found
+
+    @thrown(agent=AGENTS, limit=[1, 200, 200])
+    def clean_up_duplicates(self, agent: str, limit: int) -> None:
+        going: list[tuple[Memory, str]] = []
+        for group in together(
+            (one for one in self.shown(agent) if one.fields.kind is Kind.STATE),
+            lambda one: sameness(one, refusing_form(one.content)),
+        ):
+            kept, *others = sorted(
+                group,
+                key=lambda one: (
+                    not protected(one.fields),
+                    -one.fields.confidence,
+                    -one.created_us,
+                    one.id,
+                ),
+            )
+            going += [(one, kept.id) for one in others if not protected(one.fields)]
+        going.sort(key=lambda one: (one[0].created_us, one[0].id))
+        gone = {one.id: kept for one, kept in going[:limit]}
+        before = self.now
+        answer = self.by_rule(CleanUpDuplicates(agent, limit), set(gone))
+        if answer is None:
+            return
+        found = answer.results[0]
+        assert {one.memory_id: one.kept_id for one in found.duplicates} == gone
+        assert found.more_count == len(going) - len(gone)
+        self.check_gone(before, gone, Status.SUPERSEDED)
+        self.check_untouched(before, set(gone), set())
+
+    @thrown(agent=AGENTS, below=[None, 0.2, 0.5, 0.79])
+    def decay(self, agent: str, below: float | None) -> None:
+        now_us = self.store.clock.now_us + 1000
+        faded = {}
+        for one in self.shown(agent):
+            since_us = one.created_us if one.last_access_us is None else one.last_access_us
+            days, base = (now_us - since_us) / DAY_US, one.fields.confidence
+            effective = max(min(base, 0.05), base * 0.99**days) if days > 1.0 else base
+            if below is not None and effective < below and not protected(one.fields):
+                faded[one.id] = ""
+        before = self.now
+        answer = self.by_rule(Decay(agent, below), set(faded))
+        if answer is None:
+            return
+        assert {one.memory_id for one in answer.results[0].closed} == set(faded)
+        self.check_gone(before, faded, Status.CLOSED)
+        for one in faded:
+            fields = before[one].memory.fields
+            end_us = min(fields.valid_to_us or now_us, now_us)
+            assert self.now[one].memory.fields == replace(fields, valid_to_us=end_us)
+        self.check_untouched(before, set(faded), set())
+
+    @thrown(agent=AGENTS)
+    def tidy(self, agent: str) -> None:
+        now_us = self.store.clock.now_us + 1000
+        valid = [
+            one
+            for one in self.shown(agent)
+            if one.fields.kind is Kind.STATE
+            if one.fields.valid_to_us is None or one.fields.valid_to_us > now_us
+        ]
+        gone, kept_ids = {}, set()
+        for group in together(valid, lambda one: sameness(one, one.content)):
+            kept, *others = sorted(
+                group, key=lambda one: (-one.fields.confidence, -one.created_us, one.id)
+            )
+            closed = {one.id: "" for one in others if not protected(one.fields)}
+            gone |= closed
+            kept_ids |= {kept.id} if closed else set()
+        before = self.now
+        answer = self.by_rule(Tidy(agent), set(gone))
+        if answer is None:
+            return
+        clusters = answer.results[0].clusters
+        assert {one for each in clusters for one in each.closed_ids} == set(gone)
+        assert {one.kept_id for one in clusters} == kept_ids
+        self.check_gone(before, gone, Status.CLOSED)
+        for cluster in clusters:
+            for one in (cluster.kept_id, *cluster.closed_ids):
+                fields, ended = before[one].memory.fields, {}
+                if one in gone:
+                    ended = {"valid_to_us": now_us}
+                payload = fields.payload | {TIDY_KEY: {"cluster": cluster.cluster_id}}
+                wanted = replace(fields, payload=payload, **ended)
+                assert self.now[one].memory.fields == wanted
+        self.check_untouched(before, {*gone, *kept_ids}, set())
+
+    @thrown(
+        at=KEYS,
+        to=KEYS,
+        wise=WISE,
+        agent=AGENTS,
+        text=TEXTS,
+        vector=range(len(VECTORS)),
+        stale=RARELY,
+    )
+    def apply_tidy_plan(
+        self, at: int, to: int, wise: bool, agent: str, text: str, vector: int, stale: bool
+    ) -> None:
+        """One state is closed, another says something else from then on."""
+
+        def may_say(each: Seen) -> bool:
+            state = each.memory.fields.kind is Kind.STATE
+            return state and each.live and each.may_be_seen_by(agent) and each is not one
+
+        one = self.choose(
+            at, agent, wise, lambda each: each.live and not protected(each.memory.fields)
+        )
+        other = self.choose(to, agent, True, may_say)
+        if not may_say(other):
+            return
+        mine, theirs, given = one.memory.id, other.memory.id, VECTORS[vector].tobytes()
+        revision = self.revision + 1 if stale else 0
+        updates = (
+            TidyUpdate(TidyOp.UPSERT, state_id=theirs, body_text=text, vector=given),
+            TidyUpdate(TidyOp.CLOSE, state_id=mine, reason="old", expected_revision=revision),
+        )
+        command, *more = plan_commands(agent, updates, (), "")
+        wrong: list[type[errors.TotonoeError]] = []
+        if not one.may_be_seen_by(agent) or one.dead:
+            wrong.append(errors.NotFound)
+        if not one.live or protected(one.memory.fields):
+            wrong.append(errors.Precondition)
+        if stale:
+            wrong.append(errors.StaleRevision)
+        before = self.now
+        if wrong:
+            self.refuses_all((command, *more), *wrong)
+            assert self.observe() == before
+            return
+        new = replace(other.memory, content=text, vector=given)
+        says_so = text == other.memory.content
+        duplicate = self.decide(agent, new, says_so, (mine,)).duplicate
+        answer = self.by_rule(command, {mine}, more=tuple(more))
+        if answer is None:
+            return
+        applied, updated = answer.results
+        assert applied.closed == ((1, mine),)
+        assert updated.updated is not bool(duplicate)
+        if duplicate:
+            assert updated.guard.duplicate.memory_id == duplicate
+        else:
+            memory = self.now[theirs].memory
+            assert (memory.content, memory.vector) == (text, given)
+        self.check_gone(before, {mine: ""}, Status.CLOSED)
+        self.check_untouched(before, {mine} if duplicate else {mine, theirs}, set())
+
+    @thrown(days=[1, 2, 10, 60], now=RARELY)
+    def days_pass(self, days: int, now: bool) -> None:
+        if now:
+            self.store.clock.advance(days * DAY_US)
+            # Answers are kept for seven days only.
+            self.replies.clear()
+
+    # -- What always holds
+
+    @invariant()
+    def no_rule_takes_what_is_protected(self) -> None:
+        if self.done[-1].kind in BY_RULE:
+            for one in self.taken_out(self.revision):
+                assert not protected(self.past[-2][one].memory.fields)
+
+    @invariant()
+    def what_a_rule_takes_is_said_by_another(self) -> None:
+        """But for what has faded: nothing that anybody could read is unsaid."""
+        if self.done[-1].kind not in BY_RULE or self.done[-1].kind == "Decay":
+            return
+        before, after = (
+            {
+                sameness(one.memory, words_of(one.memory.content))
+                for one in state.values()
+                if one.live
+            }
+            for state in (self.past[-2], self.now)
+        )
+        assert before == after
+
+    @invariant()
+    def what_took_a_place_at_the_end_of_a_session_is_there(self) -> None:
+        for seen in self.now.values():
+            self.check_head(seen)
+
+    def check_head(self, seen: Seen) -> None:
+        if seen.memory.status is not Status.SUPERSEDED:
+            return
+        if self.done[seen.memory.revision].kind in BY_RULE:
+            by = seen.memory.superseded_by
+            assert by in self.now or by in self.purged

@@ -1,0 +1,281 @@
+"""The state machine with pairs that may say the same: consolidate, dismiss.
+
+What a Consolidate must find is worked out over every pair, and what its first phase must link from
+what Recalls have answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from support.engines import WAIT_S, dismiss, undismiss
+from support.machine_parts import (
+    AGENTS,
+    KEYS,
+    RARELY,
+    WISE,
+    Pair,
+    State,
+    other_way,
+    pairs_of,
+    thrown,
+)
+from support.oracles_joins import cosine_pairs
+from support.reversing import ReversingMachine
+from totonoe_core import errors
+from totonoe_core.commands import Command, Purge, Undo
+from totonoe_core.consolidate import ConsolidateQuery, EventsReplayed, MergeCandidate, ReplayEvents
+from totonoe_core.queries import RecallQuery
+from totonoe_core.records import Kind, Memory
+from totonoe_core.store import rows as stored
+from totonoe_core.store.reader import Rows
+from totonoe_core.store.schema import open_reader
+
+NAMED_HITS = 10
+Two = frozenset[str]
+
+
+class PairingMachine(ReversingMachine):
+    """Consolidates what the others leave, and dismisses pairs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past_dismissals: list[dict[Two, tuple[Any, ...]]] = [{}]
+        self.dismissal_touch: dict[Two, int] = {}
+        self.events: list[list[str]] = []
+        self.recalled_together: Counter[Two] = Counter()
+
+    # -- The model's own means
+
+    def keep(self, command: Command) -> None:
+        super().keep(command)
+        before, after = self.past_dismissals[-1], self.kept_dismissals()
+        self.past_dismissals.append(after)
+        changed = {two for two in before.keys() | after.keys() if before.get(two) != after.get(two)}
+        self.done[-1].dismissed = changed
+        self.dismissal_touch |= dict.fromkeys(changed, self.revision)
+        if isinstance(command, Purge):
+            for two in [one for one in self.recalled_together if one - self.now.keys()]:
+                del self.recalled_together[two]
+
+    def kept_dismissals(self) -> dict[Two, tuple[Any, ...]]:
+        """Pairs that were dismissed, and the texts that they had then, from the file."""
+        connection = open_reader(self.store.file())
+        try:
+            found = connection.execute(f"SELECT {stored.DISMISSAL_COLUMNS} FROM dismissal")
+            kept = [stored.dismissal(row) for row in found]
+            ids = {one.row: one.id for one in Rows(connection).all_memories()}
+        finally:
+            connection.close()
+        return {
+            frozenset([ids[one.a], ids[one.b]]): (
+                {ids[one.a]: one.hash_a, ids[one.b]: one.hash_b},
+                one.agent_id,
+                one.note,
+            )
+            for one in kept
+        }
+
+    def is_dismissed(self, two: Two) -> bool:
+        """Whether a pair was dismissed with the texts that it has now."""
+        held = self.past_dismissals[-1].get(two)
+        return held is not None and held[0] == {
+            one: self.now[one].memory.content_hash for one in two
+        }
+
+    def found_by_recall(self, query: RecallQuery, ids: list[str]) -> None:
+        if ids and query.as_of is None:
+            self.events.append(ids)
+
+    def crashed(self) -> None:
+        """The newest Recalls may not have been written yet."""
+        connection = open_reader(self.store.file())
+        try:
+            count = connection.execute("SELECT count(*) FROM recall_event").get
+        finally:
+            connection.close()
+        del self.events[count:]
+
+    # -- Consolidate
+
+    @thrown(
+        agent=AGENTS,
+        below=[0.02, 0.1, 0.3],
+        window_ms=[0, 0, 8, 20],
+        since=[0, 0, 3, 10],
+        cap=[0, 0, 3],
+        replayed=[0, 1, 100],
+    )
+    def consolidate(
+        self, agent: str, below: float, window_ms: int, since: int, cap: int, replayed: int
+    ) -> None:
+        self.store.clock.advance(1000)
+        since = max(0, self.revision - since) if since else 0
+        query = ConsolidateQuery(
+            agent,
+            window_hours=window_ms / 3_600_000,
+            distance_below=below,
+            max_merge_candidates=cap,
+            since_revision=since,
+            max_replay_events=replayed,
+        )
+        run = self.store.engine.consolidate("default", "", query).result(WAIT_S)
+        told: list[Any] = []
+        while messages := run.read().result(WAIT_S):
+            told += [one.told for one in messages]
+        run.leave()
+        done = told[-1]
+        self.check_replayed(agent, replayed, done.replay)
+        expected = self.expected_pairs(agent, query)
+        assert done.pair_count == len(expected)
+        left = [one for one in expected if not self.is_dismissed(frozenset(one[:2]))]
+        left = left[:cap] if cap else left
+        found = [
+            (*sorted((one.memory_a_id, one.memory_b_id)), one.distance) for one in done.candidates
+        ]
+        assert found == left
+        # What is kept was told as it was found.
+        early = {
+            (one.memory_a_id, one.memory_b_id) for one in told if isinstance(one, MergeCandidate)
+        }
+        assert {(one.memory_a_id, one.memory_b_id) for one in done.candidates} <= early
+
+    def expected_pairs(self, agent: str, query: ConsolidateQuery) -> list[tuple[str, str, float]]:
+        """Every pair that counts, nearest first."""
+        ones = [
+            one.memory
+            for one in self.now.values()
+            if one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
+        ]
+        since_us = self.store.clock.now_us - int(query.window_hours * 3_600_000_000)
+        vectors = [np.frombuffer(one.vector, np.float32) for one in ones]
+        found = []
+        for (i, j), distance in cosine_pairs(vectors, query.distance_below).items():
+            one, other = ones[i], ones[j]
+            if one.fields.state_kind is not other.fields.state_kind:
+                continue
+            if query.window_hours and max(one.created_us, other.created_us) < since_us:
+                continue
+            if query.since_revision and max(one.revision, other.revision) <= query.since_revision:
+                continue
+            low, high = sorted((one.id, other.id))
+            found.append((low, high, distance))
+        return sorted(found, key=lambda one: (one[2], one[0], one[1]))
+
+    def check_replayed(self, agent: str, events_max: int, found: EventsReplayed) -> None:
+        """Each event is used up once; two hits of it gain once, and only what both may know."""
+        used, self.events = self.events[:events_max], self.events[events_max:]
+        gained: Counter[Two] = Counter()
+        for event in used:
+            live = [one for one in event[:NAMED_HITS] if one in self.now and self.now[one].live]
+            gained.update(
+                frozenset(two)
+                for two in combinations(live, 2)
+                if self.known_to_the_same(*(self.now[one].memory for one in two))
+            )
+        self.recalled_together += gained
+        links = pairs_of(self.now)
+        for two, gain in gained.items():
+            one, other = sorted(two)
+            pair: Pair = (one, other, "coactivated")
+            count = self.recalled_together[two]
+            if count < 2:
+                continue
+            held, note = links.get(pair, (0.0, ""))
+            steps = gain if pair in links else count - 1
+            value = min(1.0, round(held + 0.1 * steps, 9)), note
+            links |= {pair: value, other_way(pair): value}
+        before = self.now
+        assert found.replay_events == len(used)
+        seen = {one for one, each in before.items() if each.may_be_seen_by(agent)}
+        assert found.coactivation_updates == sum(
+            count for two, count in gained.items() if two <= seen
+        )
+        assert bool(found.revision) is (links != pairs_of(before))
+        if found.revision:
+            self.revision += 1
+            self.keep(ReplayEvents(agent, events_max))
+        assert pairs_of(self.now) == links
+        self.check_untouched(before, set(), set(before))
+
+    @staticmethod
+    def known_to_the_same(one: Memory, other: Memory) -> bool:
+        if not (one.fields.private or other.fields.private):
+            return True
+        return one.fields.private is other.fields.private and one.agent_id == other.agent_id
+
+    # -- Dismiss
+
+    @thrown(at=KEYS, to=KEYS, wise=WISE, agent=AGENTS, back=RARELY)
+    def dismiss(self, at: int, to: int, wise: bool, agent: str, back: bool) -> None:
+        if back and self.past_dismissals[-1]:
+            held = sorted(map(sorted, self.past_dismissals[-1]))
+            one, other = (self.now[each] for each in held[at % len(held)])
+        else:
+            one = self.choose(at, agent, wise)
+            other = self.choose(to, agent, wise, lambda each: each.live and each is not one)
+        two = frozenset([one.memory.id, other.memory.id])
+        command = (undismiss if back else dismiss)(one.memory.id, other.memory.id, agent=agent)
+        wrong: list[type[errors.TotonoeError]] = []
+        if not (one.may_be_seen_by(agent) and other.may_be_seen_by(agent)):
+            wrong.append(errors.NotFound)
+        if not back and not (one.live and other.live):
+            wrong.append(errors.Precondition)
+        if back and (one.dead or other.dead):
+            wrong.append(errors.NotFound)
+        if len(two) == 1:
+            wrong.append(errors.InvalidArgument)
+        if wrong and not (
+            back
+            and (one.dead or other.dead)
+            and len(two) == 2
+            and one.may_be_seen_by(agent)
+            and other.may_be_seen_by(agent)
+        ):
+            self.refuses(command, *wrong)
+            return
+        before, held_before = self.now, self.past_dismissals[-1]
+        changes = two in held_before if back else not self.is_dismissed(two)
+        found = self.apply(command, changes=changes)
+        assert found.changed is changes
+        assert two not in self.past_dismissals[-1] if back else self.is_dismissed(two)
+        self.check_untouched(before, set(), set())
+
+    # -- Undo of what dismissed
+
+    def dismissed_there(self, revision: int) -> set[Two]:
+        """Pairs that an operation dismissed or took back, of which nothing was purged."""
+        return {two for two in self.done[revision].dismissed if two <= self.now.keys()}
+
+    def left_out(self, revision: int, agent: str) -> bool:
+        ends = (self.now[one] for two in self.dismissed_there(revision) for one in two)
+        return super().left_out(revision, agent) or not all(
+            one.may_be_seen_by(agent) for one in ends
+        )
+
+    def conflicts_of(self, revision: int, agent: str, force: bool) -> set[str]:
+        found = super().conflicts_of(revision, agent, force)
+        touched = {self.dismissal_touch[two] for two in self.dismissed_there(revision)}
+        return found | ({"changed"} if touched - {revision} else set())
+
+    def nothing_is_left(self, revision: int) -> bool:
+        return super().nothing_is_left(revision) and not self.dismissed_there(revision)
+
+    def check_restored(self, revision: int, before: State) -> None:
+        super().check_restored(revision, before)
+        was = self.past_dismissals[revision - 1]
+        for two in self.dismissed_there(revision):
+            assert self.past_dismissals[-1].get(two) == was.get(two)
+
+    def take_back(self, revision: int, agent: str, partial: bool, force: bool) -> None:
+        done = self.done[revision]
+        if done.kind in ("Dismiss", "Undismiss") and not self.dismissed_there(revision):
+            # One of the two was purged since, and what was said of it went with it.
+            command = Undo(agent, revision=revision, partial=partial, force=force)
+            self.take_back_what_is_seen(command)
+            return
+        super().take_back(revision, agent, partial, force)
