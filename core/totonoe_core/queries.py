@@ -454,3 +454,7 @@ class EngineStats:
     model: ModelIdentity | None
     embedder_state: str
     embedder_cpu_s: float
+    open_count: int = 0
+    idle_closed_count: int = 0
+    memory_bytes: int = 0
+    memory_budget_bytes: int = 0

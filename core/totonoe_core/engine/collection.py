@@ -50,7 +50,7 @@ from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.turns import Turns
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
-from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
+from totonoe_core.errors import InvalidArgument, ModelMismatch, TotonoeError, Unavailable
 from totonoe_core.guard.calibration import Fitted
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
@@ -122,6 +122,27 @@ class Collection:
     def info(self) -> CollectionInfo:
         """Settings, with the newest revision."""
         return self._state.published
+
+    def nbytes(self) -> int:
+        """Bytes of what is in memory: arrays, graph, and indexes of the past."""
+        index = self._state.index
+        return index.nbytes() + index.graph.nbytes() + self._state.past.nbytes()
+
+    def busy(self) -> bool:
+        """Whether something is under way that nobody's call waits for."""
+        return bool(
+            self._writer.queue_length
+            or self.turns.running
+            or self._indexing.locked()
+            or self._state.file.to_clean
+            or self.consolidating.busy()
+        )
+
+    def end(self, gone: Callable[[], TotonoeError]) -> None:
+        """Fails what would not end by itself, of a collection that is deleted; calls go on."""
+        self.stop()
+        self.waiters.close(gone)
+        self.consolidating.stop(0.0, gone)
 
     def stop(self) -> None:
         """Stops background work; calls go on."""

@@ -34,7 +34,7 @@ from totonoe_core.commands import (
 from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import Collections
-from totonoe_core.engine.futures import fail, ready, settle, then
+from totonoe_core.engine.futures import fail, ready, settle
 from totonoe_core.engine.seam import Consolidation
 from totonoe_core.errors import (
     InvalidArgument,
@@ -90,9 +90,18 @@ class CollectionCalls:
                     got=len(commands),
                     allowed=f"1 to {limits.COMMANDS_PER_OPERATION_MAX}",
                 )
-        opened = self._collections.opened(collection)
-        if opened.done() and opened.exception() is None:
-            return opened.result().apply(requests)
+        one = self._collections.use(collection, len(requests))
+        if (found := one.ready()) is not None:
+            futures = found.apply(requests)
+        else:
+            futures = self._apply_when_open(one.future, requests)
+        for future in futures:
+            future.add_done_callback(lambda _: self._collections.give_back(one))
+        return futures
+
+    def _apply_when_open(
+        self, opened: Future[Collection], requests: Sequence[tuple[str, Sequence[Command]]]
+    ) -> list[Future[Applied]]:
         futures: list[Future[Applied]] = [Future() for _ in requests]
 
         def go_on(done: Future[Collection]) -> None:
@@ -292,7 +301,7 @@ class CollectionCalls:
         return self._with(name, lambda found: ready(found.info))
 
     def _with(self, name: str, step: Callable[[Collection], Future[T]]) -> Future[T]:
-        return then(self._collections.opened(name), step)
+        return self._collections.call(name, step)
 
 
 def _pass_on(outer: Future[T], inner: Future[T]) -> None:

@@ -5,9 +5,13 @@ Which are open is `openings`'s to know.
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.clock import Clock
@@ -15,10 +19,18 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import EmbeddingService, client_vectors
 from totonoe_core.engine import settings
 from totonoe_core.engine.collection import Collection
-from totonoe_core.engine.futures import submit
-from totonoe_core.engine.openings import CLOSE_WAIT_S, Openings
+from totonoe_core.engine.futures import ready, settled, submit, then
+from totonoe_core.engine.openings import Monotonic, OpenFigures, Opening, Openings
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota
+from totonoe_core.engine.sweeping import Sweeper
+from totonoe_core.errors import (
+    AlreadyExists,
+    Corruption,
+    InvalidArgument,
+    NotFound,
+    Precondition,
+    Quota,
+)
 from totonoe_core.guard.policy import (
     NO_RETENTION,
     PRESETS,
@@ -34,12 +46,22 @@ from totonoe_core.guard.policy import (
 )
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
+from totonoe_core.queries import CollectionStats
 from totonoe_core.store.catalog import Catalog
 
 DEFAULT = "default"
 EMBEDDER_WAIT_S = 120.0
 OPEN_THREADS = 2
 _DEFAULT_OPERATION = "default-collection"
+_HOUR_US = 3600 * 1_000_000
+_DAY_US = 24 * _HOUR_US
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+Deleted = tuple[int, int, str, bool]
+"""Live memories that went, revision of the catalogue, operation id, whether it is a replay."""
 
 
 class Collections:
@@ -54,6 +76,10 @@ class Collections:
         client_vector_dimension: int,
         clock: Clock,
         searchers: ThreadPoolExecutor,
+        idle_s: float = 0.0,
+        memory_budget_bytes: int = 0,
+        purge_deleted_days: float = 0.0,
+        monotonic: Monotonic = time.monotonic,
     ) -> None:
         self._embedding = embedding
         self._judging = judging
@@ -65,16 +91,42 @@ class Collections:
         self._catalog = Catalog(data_dir)
         self._catalog_lock = threading.Lock()
         self._names = self._catalog.names()
-        self._openings = Openings(self._open_collection, self._openers)
+        self._openings = Openings(
+            self._open_collection,
+            self._openers,
+            idle_s=idle_s,
+            budget_bytes=memory_budget_bytes,
+            monotonic=monotonic,
+        )
+        self._purge_deleted_days = purge_deleted_days
+        self._next_purge_us = self._next_retain_us = 0
+        for unknown in self._catalog.recover():
+            _log.warning("collections/%s is not in the catalogue; it is left alone", unknown)
+        self._sweeper = Sweeper((self._openings.sweep, self.purge_deleted, self.retain))
 
     def opened(self, name: str) -> Future[Collection]:
-        """The collection of a name, opened on first use."""
+        """The collection of a name, opened on first use, for a look: it may be closed at once."""
+        one = self.use(name)
+        one.future.add_done_callback(lambda _: self.give_back(one))
+        return one.future
+
+    def use(self, name: str, count: int = 1) -> Opening:
+        """The collection of a name for so many calls, each of which is to be given back."""
         validate.collection_name(name)
-        return self._openings.opened(name, self._check_there)
+        return self._openings.use(name, self._check_there, count)
+
+    def give_back(self, one: Opening, used: bool = True) -> None:
+        """A call on a collection is over; what was not `used` was only looked at."""
+        self._openings.give_back(one, used)
+
+    def call(self, name: str, step: Callable[[Collection], Future[T]]) -> Future[T]:
+        """The future of a step on a collection, which stays open until it is over."""
+        validate.collection_name(name)
+        return self._openings.call(name, self._check_there, step)
 
     def _check_there(self, name: str) -> None:
         if name not in self._names and name != DEFAULT:
-            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+            raise _not_found(name)
 
     def _open_collection(self, name: str) -> Collection:
         if name == DEFAULT:
@@ -82,7 +134,7 @@ class Collections:
         with self._catalog_lock:
             uid = self._names.get(name)
         if uid is None:
-            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+            raise _not_found(name)
         return Collection(
             self._catalog.path(uid),
             embedding=self._embedding,
@@ -92,9 +144,13 @@ class Collections:
             indexer=self._indexer,
         )
 
-    def open_ones(self) -> list[Future[Collection]]:
-        """Every collection that is open or being opened."""
-        return self._openings.all()
+    def use_open(self) -> list[Opening]:
+        """Every collection that is open, each to be given back."""
+        return self._openings.use_open()
+
+    def open_figures(self) -> OpenFigures:
+        """How many are open, and what they hold."""
+        return self._openings.figures()
 
     def count(self) -> tuple[int, int]:
         """How many collections there are, and the catalogue's newest revision."""
@@ -111,14 +167,15 @@ class Collections:
 
     def _info(self, name: str) -> CollectionInfo:
         """Settings of a collection, read from its file if it is not open."""
-        found = self._openings.peek(name)
-        if found is not None:
-            return found.info
-        with self._catalog_lock:
-            uid = self._names.get(name)
-        if uid is None:
-            raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
-        return CollectionState.read_info(self._catalog.path(uid))
+
+        def read() -> CollectionInfo:
+            with self._catalog_lock:
+                uid = self._names.get(name)
+            if uid is None:
+                raise _not_found(name)
+            return CollectionState.read_info(self._catalog.path(uid))
+
+        return self._openings.info(name, read)
 
     def _make_default(self) -> None:
         """The default collection exists from the start: it is made when first looked at."""
@@ -224,7 +281,7 @@ class Collections:
             self._check_new(info.name)
             uid = self._catalog.new_uid()
             # The file first: a name without its file must never be listed.
-            CollectionState.create(self._catalog.path(uid), info)
+            CollectionState.create(self._catalog.new_path(uid), info)
             operation_id = operation_id or new_operation_id()
             self._catalog.put(
                 uid=uid,
@@ -253,40 +310,58 @@ class Collections:
             )
         return kept.answer
 
-    def delete(
-        self, name: str, operation_id: str, agent_id: str, digest: bytes
-    ) -> tuple[int, int, str, bool]:
-        """Takes a collection away; see `Engine.delete_collection`. Waits for its opening."""
-        with self._catalog_lock:
-            kept = self._replayed(agent_id, operation_id, digest)
+    def delete(self, name: str, operation_id: str, agent_id: str, digest: bytes) -> Future[Deleted]:
+        """Takes a collection away; see `Engine.delete_collection`."""
+
+        def replayed() -> Deleted | None:
+            with self._catalog_lock:
+                kept = self._replayed(agent_id, operation_id, digest)
+                revision = self._catalog.revision()
+            return None if kept is None else (int(kept), revision, operation_id, True)
+
+        def counted(stats: Future[CollectionStats]) -> Future[Deleted]:
+            # What cannot be read may be deleted all the same.
+            unread = isinstance(stats.exception(), Corruption)
+            live_count = 0 if unread else stats.result().active_count
+            return then(submit(self._searchers, lambda: commit(live_count)), over)
+
+        def commit(live_count: int) -> tuple[Deleted, Future[None]]:
+            if (kept := replayed()) is not None:
+                return kept, ready(None)
+            with self._catalog_lock:
+                uid = self._names.get(name)
+                if uid is None:
+                    raise _not_found(name)
+                chosen = operation_id or new_operation_id()
+                now_us = self._clock()
+                revision = self._catalog.put(
+                    uid=uid,
+                    name=name,
+                    deleted_us=now_us,
+                    operation_id=chosen,
+                    agent_id=agent_id,
+                    kind="DeleteCollection",
+                    digest=digest,
+                    answer=str(live_count),
+                    time_us=now_us,
+                )
+                del self._names[name]
+                # Before anybody can bring the name back: one writer for each file, always.
+                closed = self._openings.retire(name, lambda: _not_found(name))
+            return (live_count, revision, chosen, False), closed
+
+        def over(done: tuple[Deleted, Future[None]]) -> Future[Deleted]:
+            answer, closed = done
+            # It is deleted, whatever becomes of the calls that still run.
+            return then(settled(closed), lambda _: ready(answer))
+
+        def go_on(kept: Deleted | None) -> Future[Deleted]:
             if kept is not None:
-                return int(kept), self._catalog.revision(), operation_id, True
-        found = self.opened(name).result()
-        live_count = found.stats().result().active_count
-        with self._catalog_lock:
-            uid = self._names.get(name)
-            if uid is None:
-                raise NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
-            chosen = operation_id or new_operation_id()
-            revision = self._catalog.put(
-                uid=uid,
-                name=name,
-                deleted_us=self._clock(),
-                operation_id=chosen,
-                agent_id=agent_id,
-                kind="DeleteCollection",
-                digest=digest,
-                answer=str(live_count),
-                time_us=self._clock(),
-            )
-            del self._names[name]
-            # Before anybody can bring the name back: one writer for each file, always.
-            leaving = self._openings.leave(name)
-        try:
-            found.close(CLOSE_WAIT_S)
-        finally:
-            self._openings.left(name, leaving)
-        return live_count, revision, chosen, False
+                return ready(kept)
+            stats = self.call(name, lambda found: found.stats())
+            return then(settled(stats), counted)
+
+        return then(submit(self._searchers, replayed), go_on)
 
     def restore(
         self, name: str, operation_id: str, target_operation_id: str, agent_id: str, digest: bytes
@@ -320,6 +395,10 @@ class Collections:
         if agent_id in found:
             return found[agent_id]
         if not found:
+            if self._catalog.purged(operation_id):
+                raise Precondition(
+                    "NOT_UNDOABLE", "the collection was deleted longer ago than is kept; it is gone"
+                )
             raise NotFound("OPERATION_NOT_FOUND", kind="operation", name=operation_id)
         if len(found) > 1:
             raise InvalidArgument(
@@ -339,13 +418,54 @@ class Collections:
                 "QUOTA_EXCEEDED", f"there are {limits.COLLECTIONS_MAX} collections, the most"
             )
 
+    # -- Upkeep, on the sweeper's thread
+
+    def purge_deleted(self) -> None:
+        """Purges collections that were deleted longer ago than they are kept, some at once."""
+        now_us = self._clock()
+        if not self._purge_deleted_days or now_us < self._next_purge_us:
+            return
+        before_us = now_us - int(self._purge_deleted_days * _DAY_US)
+        with self._catalog_lock:
+            due = self._catalog.deleted_before(before_us, limits.COLLECTIONS_PURGED_AT_ONCE_MAX)
+        for uid, name in due:
+            if self._openings.leaving(name):
+                continue  # the next time
+            with self._catalog_lock:
+                self._catalog.purge(uid, now_us)
+            _log.info("collection %r, deleted for %g days, purged", name, self._purge_deleted_days)
+        if len(due) < limits.COLLECTIONS_PURGED_AT_ONCE_MAX:
+            self._next_purge_us = now_us + _HOUR_US
+
+    def retain(self) -> None:
+        """Opens those closed ones, now and then, whose settings have forgotten memories purged.
+
+        Of those that were not opened or listed since the engine was opened nothing is known.
+        """
+        now_us = self._clock()
+        if now_us < self._next_retain_us:
+            return
+        self._next_retain_us = now_us + _HOUR_US
+        for name, info in self._openings.closed_infos():
+            # As text, since there may be thousands: what is at its default is left out of it.
+            if "purge_forgotten_days" in info:
+                self.call(name, lambda found: found.stats())
+
+    # -- The end
+
     def stop(self) -> bool:
         """Refuses new calls; False if it did so before."""
+        self._sweeper.stop()
         return self._openings.stop()
 
     def close(self, deadline_s: float) -> None:
         """Lets queued writes finish until then (monotonic clock), and closes the files."""
+        self._sweeper.join()
         self._openings.close(deadline_s)
         self._indexer.shutdown(wait=True, cancel_futures=True)
         with self._catalog_lock:
             self._catalog.close()
+
+
+def _not_found(name: str) -> NotFound:
+    return NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)

@@ -39,7 +39,7 @@ from totonoe_core.engine.futures import ready, shutting_down, submit
 from totonoe_core.engine.pairs import PairSearch
 from totonoe_core.engine.seam import Consolidation
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import InvalidArgument, OutOfRange, Quota
+from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, TotonoeError
 from totonoe_core.store.reader import ReaderPool
 
 _PROGRESS_EVERY_S = 0.1
@@ -347,7 +347,7 @@ class Consolidating:
         self._apply = apply
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
-        self._stopped = False
+        self._stopped: Callable[[], TotonoeError] | None = None
 
     def start(self, operation_id: str, query: ConsolidateQuery) -> Future[Consolidation]:
         """Uses up Recall events and looks for pairs beside all other work, or goes on with that.
@@ -374,8 +374,8 @@ class Consolidating:
 
     def _started(self, operation_id: str, query: ConsolidateQuery) -> Consolidation:
         with self._lock:
-            if self._stopped:
-                raise shutting_down()
+            if self._stopped is not None:
+                raise self._stopped()
             self._drop(0.0 if len(self._runs) >= limits.CONSOLIDATIONS_MAX else None)
             if len(self._runs) >= limits.CONSOLIDATIONS_MAX:
                 raise Quota(
@@ -420,12 +420,17 @@ class Consolidating:
         for run in self._all():
             run.forget()
 
-    def stop(self, timeout_s: float) -> None:
+    def busy(self) -> bool:
+        """Whether there is a run that somebody reads, or may go on with."""
+        self.drop_old()
+        return bool(self._runs)
+
+    def stop(self, timeout_s: float, why: Callable[[], TotonoeError] = shutting_down) -> None:
         """Fails all of them and waits for their threads. Idempotent."""
         with self._lock:
-            self._stopped = True
+            self._stopped = self._stopped or why
         for run in self._all():
-            run.fail(shutting_down())
+            run.fail(why())
         end_s = time.monotonic() + timeout_s
         for run in self._all():
             run.join(max(0.0, end_s - time.monotonic()))

@@ -18,6 +18,7 @@ from totonoe_core.engine import comparing, paging, reading
 from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import ready, submit, then
+from totonoe_core.engine.openings import Monotonic
 from totonoe_core.errors import (
     Precondition,
 )
@@ -59,6 +60,15 @@ class EmbeddedEngine(CollectionCalls):
     client_vector_dimension : int
         Without an embedder: length of the default collection's vectors; 0: fixed by the
         first one.
+    collection_idle_s : float
+        Seconds without a call after which a collection is closed; 0: never.
+    memory_budget_bytes : int
+        What open collections may hold in arrays and graphs before the longest unused ones are
+        closed; 0: any.
+    purge_deleted_days : float
+        Days after which a deleted collection is purged; 0: never.
+    monotonic : callable
+        Seconds that never go back, for what is idle.
     """
 
     def __init__(
@@ -69,6 +79,10 @@ class EmbeddedEngine(CollectionCalls):
         judging: JudgingService | None = None,
         client_vector_dimension: int = 0,
         clock: Clock = system_clock,
+        collection_idle_s: float = 0.0,
+        memory_budget_bytes: int = 0,
+        purge_deleted_days: float = 0.0,
+        monotonic: Monotonic = time.monotonic,
     ) -> None:
         self._embedding = embedding
         self._judging = judging
@@ -80,6 +94,10 @@ class EmbeddedEngine(CollectionCalls):
             client_vector_dimension=client_vector_dimension,
             clock=clock,
             searchers=self._searchers,
+            idle_s=collection_idle_s,
+            memory_budget_bytes=memory_budget_bytes,
+            purge_deleted_days=purge_deleted_days,
+            monotonic=monotonic,
         )
 
     # -- Collections
@@ -158,10 +176,7 @@ class EmbeddedEngine(CollectionCalls):
             raise Precondition("DEFAULT_COLLECTION", "the default collection cannot be deleted")
         digest = _digest("delete", (name,))
 
-        return submit(
-            self._searchers,
-            lambda: self._collections.delete(name, operation_id, agent_id, digest),
-        )
+        return self._collections.delete(name, operation_id, agent_id, digest)
 
     def restore_collection(
         self, name: str, operation_id: str, *, target_operation_id: str, agent_id: str
@@ -192,11 +207,9 @@ class EmbeddedEngine(CollectionCalls):
         """See `Engine.stats`."""
 
         def work() -> EngineStats:
-            opened = [self._collections.opened(collection or DEFAULT)]
-            if not collection:
-                opened = list(dict.fromkeys([*self._collections.open_ones(), *opened]))
-            figures: list[CollectionStats] = [one.result().stats().result() for one in opened]
+            figures = self._figures(collection)
             count, revision = self._collections.count()
+            opened = self._collections.open_figures()
             service = self._embedding
             return EngineStats(
                 collections=tuple(sorted(figures, key=lambda one: one.name)),
@@ -205,9 +218,29 @@ class EmbeddedEngine(CollectionCalls):
                 model=None if service is None else service.identity,
                 embedder_state="none" if service is None else service.state,
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
+                open_count=opened.open_count,
+                idle_closed_count=opened.idle_closed_count,
+                memory_bytes=opened.memory_bytes,
+                memory_budget_bytes=opened.memory_budget_bytes,
             )
 
         return submit(self._searchers, work)
+
+    def _figures(self, collection: str) -> list[CollectionStats]:
+        """Figures of one collection; unnamed, of the default one and all that are open.
+
+        Waits for them. Who only looks on keeps none of the others from being closed later.
+        """
+        asked = self._collections.call(collection or DEFAULT, lambda found: found.stats())
+        if collection:
+            return [asked.result()]
+        opened = self._collections.use_open()
+        try:
+            waiting = [one.future.result().stats() for one in opened if one.name != DEFAULT]
+            return [asked.result(), *(one.result() for one in waiting)]
+        finally:
+            for one in opened:
+                self._collections.give_back(one, used=False)
 
     def close(self, timeout_s: float) -> None:
         """See `Engine.close`."""

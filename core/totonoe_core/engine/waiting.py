@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 
 from totonoe_core import limits
 from totonoe_core.engine.futures import fail, ready, settle, shutting_down
-from totonoe_core.errors import Quota
+from totonoe_core.errors import Quota, TotonoeError
 
 
 class Waiters:
@@ -24,7 +25,7 @@ class Waiters:
         self._lock = threading.Lock()
         self._waiting: dict[Future[int], int] = {}
         self._telling = False
-        self._closed = False
+        self._closed: Callable[[], TotonoeError] | None = None
 
     def wait(self, after_revision: int) -> Future[int]:
         """The newest revision, once it is later than this one. A cancelled future is forgotten.
@@ -37,8 +38,8 @@ class Waiters:
             The collection is being closed. A future fails so, too.
         """
         with self._lock:
-            if self._closed:
-                raise shutting_down()
+            if self._closed is not None:
+                raise self._closed()
             if self._revision > after_revision:
                 return ready(self._revision)
             if len(self._waiting) >= limits.WATCHERS_MAX:
@@ -80,10 +81,10 @@ class Waiters:
             for one in due:
                 settle(one, lambda: revision)  # noqa: B023 - called at once
 
-    def close(self) -> None:
-        """Fails those who wait with SHUTTING_DOWN. Idempotent."""
+    def close(self, why: Callable[[], TotonoeError] = shutting_down) -> None:
+        """Fails those who wait, and those who come later. Idempotent."""
         with self._lock:
-            self._closed = True
+            self._closed = self._closed or why
             waiting, self._waiting = list(self._waiting), {}
         for one in waiting:
-            fail(one, shutting_down())
+            fail(one, why())

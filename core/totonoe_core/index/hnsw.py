@@ -124,6 +124,17 @@ class Graph:
         """Slots below this are in the graph if they were live when it came by."""
         return self._indexed
 
+    def nbytes(self) -> int:
+        """Bytes of the graph's own copies of vectors, links and labels, with its spare room.
+
+        Links above the lowest level, a thirtieth of the others, are left out.
+        """
+        index = self._index
+        if index is None:
+            return 0
+        links, vector, label = 4 * (2 * M + 1), 4 * self.arrays.dimension, 8
+        return int(index.max_elements) * (links + vector + label)
+
     @property
     def count(self) -> int:
         """Elements of the graph, dead ones included; 0: there is none."""

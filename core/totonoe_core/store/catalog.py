@@ -2,21 +2,33 @@
 
     <data dir>/catalog.db                  names, and the operations that made or deleted them
     <data dir>/collections/<uid>/memory.db one file for each collection, deleted ones too
+    <data dir>/collections/<uid>.new       one that is being made, until the catalogue lists it
+    <data dir>/collections/<uid>.removed   one that the catalogue has purged, until it is gone
 
-A deletion is one row: the directory stays until it is purged.
+A deletion is one row: the directory stays until it is purged. Each change is one commit of the
+catalogue; what a crash leaves to do around it is done at the next start. A directory that nothing
+accounts for is left alone: who lost his catalogue must not lose his memories with it.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from totonoe_core.errors import ReadOnly
+from totonoe_core.ids import new_operation_id
 from totonoe_core.store import directories, rows
 from totonoe_core.store.schema import CATALOG, open_writer
+
+_NEW, _REMOVED = ".new", ".removed"
+_PURGE = "PurgeCollection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +55,48 @@ class Catalog:
         """The file of a collection."""
         return self._root / uid / "memory.db"
 
+    def new_path(self, uid: str) -> Path:
+        """The file of a collection until `put` has listed it."""
+        return self._root / (uid + _NEW) / "memory.db"
+
     def new_uid(self) -> str:
         """A directory for a new collection, made but not listed yet."""
         uid = secrets.token_hex(8)
-        directories.make(self._root / uid)
+        directories.make(self.new_path(uid).parent)
         return uid
+
+    def drop_new(self, uid: str) -> None:
+        """Removes what was made and is not to be listed."""
+        shutil.rmtree(self.new_path(uid).parent, ignore_errors=True)
+
+    def recover(self) -> list[str]:
+        """Ends what a crash left half done around a commit; for the start.
+
+        Returns the names of directories that nothing accounts for, which are left alone.
+        """
+        listed = {uid for (uid,) in self._connection.execute("SELECT uid FROM collection")}
+        purged = {
+            uid
+            for (uid,) in self._connection.execute(
+                "SELECT uid FROM operation WHERE kind = ?", (_PURGE,)
+            )
+        }
+        unknown = []
+        with os.scandir(self._root) as found:
+            names = [entry.name for entry in found]
+        for name in names:
+            if name in listed:
+                continue
+            uid = name.removesuffix(_NEW)
+            if name != uid and uid in listed:
+                (self._root / name).rename(self._root / uid)
+            elif name != uid or name.endswith(_REMOVED):
+                shutil.rmtree(self._root / name, ignore_errors=True)
+            elif name in purged:
+                self._remove(name)
+            else:
+                unknown.append(name)
+        return sorted(unknown)
 
     def names(self) -> dict[str, str]:
         """uid by name of every collection that is not deleted."""
@@ -90,6 +139,41 @@ class Catalog:
                 found[agent_id] = uid
         return found
 
+    def deleted_before(self, time_us: int, limit: int) -> list[tuple[str, str]]:
+        """(uid, name) of collections that were deleted before a time, the first ones first."""
+        found = self._connection.execute(
+            "SELECT uid, name, deleted_us, crc FROM collection WHERE deleted_us < ? "
+            "ORDER BY deleted_us LIMIT ?",
+            (time_us, limit),
+        )
+        return [rows.check(row, "collection")[:2] for row in found]
+
+    def purged(self, operation_id: str) -> bool:
+        """Whether an operation of this id deleted a collection that is purged by now."""
+        found = self._connection.execute(
+            "SELECT count(*) FROM operation d JOIN operation p ON p.uid = d.uid AND p.kind = ? "
+            "WHERE d.operation_id = ? AND d.kind = 'DeleteCollection'",
+            (_PURGE, operation_id),
+        )
+        return bool(found.get)
+
+    def purge(self, uid: str, time_us: int) -> None:
+        """Takes a deleted collection away for good: out of the catalogue, then its directory.
+
+        Raises `ReadOnly` if the disk refuses the first; then nothing changed.
+        """
+        operation = (self.revision() + 1, new_operation_id(), "", _PURGE, uid, b"", "", time_us)
+        with self._changing():
+            self._connection.execute("DELETE FROM collection WHERE uid = ?", (uid,))
+            self._put_operation(operation)
+        self._remove(uid)
+
+    def _remove(self, uid: str) -> None:
+        # Aside first: what is half removed must not look like a collection.
+        aside = self._root / (uid + _REMOVED)
+        (self._root / uid).rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+
     def put(
         self,
         *,
@@ -109,18 +193,28 @@ class Catalog:
         """
         revision = self.revision() + 1
         operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
+        with self._changing():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
+                rows.seal((uid, name, deleted_us)),
+            )
+            self._put_operation(operation)
+        new = self.new_path(uid).parent
+        if new.exists():
+            new.rename(self._root / uid)
+        return revision
+
+    def _put_operation(self, operation: tuple[object, ...]) -> None:
+        self._connection.execute(
+            "INSERT INTO operation (revision, operation_id, agent_id, kind, uid, digest, "
+            "answer, time_us, crc) VALUES (?,?,?,?,?,?,?,?,?)",
+            rows.seal(operation),
+        )
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
         try:
             with self._connection:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) "
-                    "VALUES (?,?,?,?)",
-                    rows.seal((uid, name, deleted_us)),
-                )
-                self._connection.execute(
-                    "INSERT INTO operation (revision, operation_id, agent_id, kind, uid, digest, "
-                    "answer, time_us, crc) VALUES (?,?,?,?,?,?,?,?,?)",
-                    rows.seal(operation),
-                )
+                yield
         except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
             raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
-        return revision

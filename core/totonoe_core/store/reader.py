@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -260,12 +261,8 @@ class ReaderPool:
         self._path = path
         self._closed = False
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
-        try:
-            for _ in range(size):
-                self._idle.put(open_reader(path))
-        except BaseException:
-            self.close()
-            raise
+        # Not all at once: of thousands of collections most have one reader at a time.
+        self._unopened = threading.Semaphore(size)
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
@@ -292,10 +289,16 @@ class ReaderPool:
 
     def _take(self) -> apsw.Connection:
         while not self._closed:
-            try:
+            with contextlib.suppress(queue.Empty):
+                return self._idle.get_nowait()
+            if self._unopened.acquire(blocking=False):
+                try:
+                    return open_reader(self._path)
+                except BaseException:
+                    self._unopened.release()
+                    raise
+            with contextlib.suppress(queue.Empty):
                 return self._idle.get(timeout=_CLOSED_CHECK_S)
-            except queue.Empty:
-                continue
         raise Unavailable(
             "SHUTTING_DOWN", "the collection is being closed", retry_delay_ms=limits.RETRY_DELAY_MS
         )
