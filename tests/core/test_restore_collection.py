@@ -1,18 +1,21 @@
-"""A deleted collection comes back by the operation id of its deletion."""
+"""A deleted collection comes back by the operation id of its deletion, until it is purged."""
 
 from __future__ import annotations
 
+import shutil
 import threading
 from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
-from support.engines import WAIT_S, Store, opened, remember, undo
+from support.engines import DAY_US, HOUR_US, WAIT_S, Store, opened, remember, undo
 from totonoe_core import errors, limits
 from totonoe_core.engine.collection import Collection
 from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.store.catalog import Catalog
 
 OPENING_S = 0.05
 """Long enough for most openings, if nothing held it up."""
@@ -146,10 +149,10 @@ def test_restored_while_it_is_still_being_closed(
     closing, go_on = threading.Event(), threading.Event()
     close = Collection.close
 
-    def slowly(collection: Collection, timeout_s: float) -> None:
+    def slowly(collection: Collection, timeout_s: float, *why: Any) -> None:
         closing.set()
         assert go_on.wait(WAIT_S)
-        close(collection, timeout_s)
+        close(collection, timeout_s, *why)
 
     monkeypatch.setattr(Collection, "close", slowly)
     deleted = store.engine.delete_collection("shop", "gone", agent_id="anna")
@@ -160,3 +163,197 @@ def test_restored_while_it_is_still_being_closed(
     go_on.set()
     assert getting.result(WAIT_S).memories[0].content == "text"
     assert deleted.result(WAIT_S)[0] == 1
+
+
+# -- Purged after so many days
+
+
+def purge(store: Store) -> None:
+    store.engine._collections.purge_deleted()
+
+
+def directories(store: Store) -> set[str]:
+    return {one.name for one in (store.path / "collections").iterdir()}
+
+
+@pytest.fixture
+def keeping(tmp_path: Path):
+    with opened(tmp_path, collection="shop", purge_deleted_days=2.0) as store:
+        create(store)
+        yield store
+
+
+def test_deleted_collection_is_purged_when_its_days_are_over(keeping: Store) -> None:
+    store = keeping
+    create(store, "other")
+    kept = directories(store)
+    store.save("text")
+    delete(store, "gone")
+    store.clock.advance(2 * DAY_US)
+    purge(store)
+    assert directories(store) == kept
+    store.clock.advance(HOUR_US)
+    purge(store)
+    assert len(directories(store)) == 1
+    for _ in range(2):
+        with pytest.raises(errors.Precondition) as caught:
+            restore(store, "gone")
+        assert caught.value.reason == "NOT_UNDOABLE"
+        with pytest.raises(errors.NotFound):
+            restore(store, "never")
+        store.reopen()
+    # Its own call is answered as before, and the name is free.
+    assert store.engine.delete_collection("shop", "gone", agent_id="anna").result(WAIT_S)[0] == 1
+    create(store)
+    assert [one.content for one in store.list()] == []
+
+
+def test_nothing_is_purged_without_the_setting(store: Store) -> None:
+    delete(store, "gone")
+    store.clock.advance(10_000 * DAY_US)
+    purge(store)
+    restore(store, "gone")
+
+
+def test_restored_collection_is_not_purged(keeping: Store) -> None:
+    saved = keeping.save("text")
+    delete(keeping, "gone")
+    restore(keeping, "gone")
+    keeping.clock.advance(3 * DAY_US)
+    purge(keeping)
+    assert keeping.one(saved).content == "text"
+
+
+def test_many_deleted_ones_are_purged_some_at_once(
+    keeping: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = keeping
+    monkeypatch.setattr(limits, "COLLECTIONS_PURGED_AT_ONCE_MAX", 2)
+    delete(store, "gone")
+    for number in range(4):
+        create(store)
+        delete(store, f"gone {number}")
+    store.clock.advance(3 * DAY_US)
+    for left in (3, 1, 0):
+        purge(store)
+        assert len(directories(store)) == left
+
+
+# -- Crashes
+
+
+class Died(BaseException):
+    """The process is no more."""
+
+
+def crash_in(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    def die(*_: Any, **__: Any) -> None:
+        raise Died
+
+    monkeypatch.setattr(owner, name, die)
+
+
+def test_crash_before_a_new_collection_is_listed_leaves_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = directories(store)
+    with monkeypatch.context() as patch:
+        crash_in(patch, Catalog, "put")
+        with pytest.raises(Died):
+            create(store, "other")
+    assert len(directories(store)) == len(before) + 1
+    store.reopen()
+    assert directories(store) == before
+    create(store, "other")
+
+
+def test_new_collection_that_the_disk_refuses_leaves_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = directories(store)
+
+    def refuse(*_: Any) -> None:
+        raise apsw.FullError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalog, "_put_operation", refuse)
+        with pytest.raises(errors.ReadOnly):
+            create(store, "other")
+    assert directories(store) == before
+    create(store, "other")
+
+
+def test_crash_after_a_new_collection_is_listed_leaves_it_whole(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        crash_in(patch, Path, "rename")
+        with pytest.raises(Died):
+            create(store, "other")
+    store.reopen()
+    store.collection = "other"
+    saved = store.save("text")
+    store.reopen()
+    assert store.one(saved).content == "text"
+    assert all(name.isalnum() for name in directories(store))
+
+
+@pytest.mark.parametrize("owner, name", [(Path, "rename"), (shutil, "rmtree")])
+def test_crash_while_a_collection_is_purged_ends_it_at_the_next_start(
+    keeping: Store, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+) -> None:
+    store = keeping
+    delete(store, "gone")
+    store.clock.advance(3 * DAY_US)
+    with monkeypatch.context() as patch:
+        crash_in(patch, owner, name)
+        with pytest.raises(Died):
+            purge(store)
+    assert len(directories(store)) == 1
+    with pytest.raises(errors.Precondition):
+        restore(store, "gone")
+    store.reopen()
+    assert directories(store) == set()
+
+
+def test_crash_before_the_catalogue_purges_leaves_it_deleted(
+    keeping: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = keeping
+    saved = store.save("text")
+    delete(store, "gone")
+    store.clock.advance(3 * DAY_US)
+    with monkeypatch.context() as patch:
+        crash_in(patch, Catalog, "_put_operation")
+        with pytest.raises(Died):
+            purge(store)
+    store.reopen()
+    restore(store, "gone")
+    assert store.one(saved).content == "text"
+
+
+def test_crash_before_the_catalogue_deletes_leaves_it_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = store.save("text")
+    with monkeypatch.context() as patch:
+        crash_in(patch, Catalog, "_put_operation")
+        with pytest.raises(Died):
+            delete(store, "gone")
+    assert store.one(saved).content == "text"
+    store.reopen()
+    assert store.one(saved).content == "text"
+    delete(store, "gone")
+
+
+def test_directory_that_nothing_accounts_for_is_left_alone(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who loses the catalogue does not lose the memories with it."""
+    store.save("text")
+    before = directories(store)
+    store.close()
+    (store.path / "catalog.db").unlink()
+    store.engine = store._opened()
+    assert directories(store) == before
+    assert [one for one in before if any(one in record.message for record in caplog.records)]

@@ -44,13 +44,22 @@ from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.consolidating import Consolidating
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
+from totonoe_core.engine.futures import (
+    Why,
+    attempt,
+    fail,
+    ready,
+    settled,
+    shutting_down,
+    submit,
+    then,
+)
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.turns import Turns
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
-from totonoe_core.errors import InvalidArgument, ModelMismatch, TotonoeError, Unavailable
+from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
 from totonoe_core.guard.calibration import Fitted
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
@@ -138,7 +147,7 @@ class Collection:
             or self.consolidating.busy()
         )
 
-    def end(self, gone: Callable[[], TotonoeError]) -> None:
+    def end(self, gone: Why) -> None:
         """Fails what would not end by itself, of a collection that is deleted; calls go on."""
         self.stop()
         self.waiters.close(gone)
@@ -149,12 +158,12 @@ class Collection:
         self._stop.set()
         self._state.past.stop()
 
-    def close(self, timeout_s: float) -> None:
-        """Finishes queued writes within the time and closes the file."""
+    def close(self, timeout_s: float, why: Why = shutting_down) -> None:
+        """Finishes queued writes within the time and closes the file. Who comes later hears why."""
         self.stop()
-        self.consolidating.stop(timeout_s)
-        self.waiters.close()
-        self._writer.close(timeout_s)
+        self.consolidating.stop(timeout_s, why)
+        self.waiters.close(why)
+        self._writer.close(timeout_s, why)
         self.reads.close()
 
     def _forget_cached(self) -> None:

@@ -30,6 +30,7 @@ from totonoe_core.errors import (
     NotFound,
     Precondition,
     Quota,
+    ReadOnly,
 )
 from totonoe_core.guard.policy import (
     NO_RETENTION,
@@ -280,20 +281,24 @@ class Collections:
                 return info, operation_id, True
             self._check_new(info.name)
             uid = self._catalog.new_uid()
-            # The file first: a name without its file must never be listed.
-            CollectionState.create(self._catalog.new_path(uid), info)
             operation_id = operation_id or new_operation_id()
-            self._catalog.put(
-                uid=uid,
-                name=info.name,
-                deleted_us=None,
-                operation_id=operation_id,
-                agent_id=agent_id,
-                kind="CreateCollection",
-                digest=digest,
-                answer=plain.dumps(info),
-                time_us=self._clock(),
-            )
+            try:
+                # The file first: a name without its file must never be listed.
+                CollectionState.create(self._catalog.new_path(uid), info)
+                self._catalog.put(
+                    uid=uid,
+                    name=info.name,
+                    deleted_us=None,
+                    operation_id=operation_id,
+                    agent_id=agent_id,
+                    kind="CreateCollection",
+                    digest=digest,
+                    answer=plain.dumps(info),
+                    time_us=self._clock(),
+                )
+            except ReadOnly:
+                self._catalog.drop_new(uid)
+                raise
             self._names[info.name] = uid
         return info, operation_id, False
 

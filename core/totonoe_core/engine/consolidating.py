@@ -35,11 +35,11 @@ from totonoe_core.consolidate import (
     ReplayEvents,
     Told,
 )
-from totonoe_core.engine.futures import ready, shutting_down, submit
+from totonoe_core.engine.futures import Why, ready, shutting_down, submit
 from totonoe_core.engine.pairs import PairSearch
 from totonoe_core.engine.seam import Consolidation
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, TotonoeError
+from totonoe_core.errors import InvalidArgument, OutOfRange, Quota
 from totonoe_core.store.reader import ReaderPool
 
 _PROGRESS_EVERY_S = 0.1
@@ -347,7 +347,7 @@ class Consolidating:
         self._apply = apply
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
-        self._stopped: Callable[[], TotonoeError] | None = None
+        self._stopped: Why | None = None
 
     def start(self, operation_id: str, query: ConsolidateQuery) -> Future[Consolidation]:
         """Uses up Recall events and looks for pairs beside all other work, or goes on with that.
@@ -425,7 +425,7 @@ class Consolidating:
         self.drop_old()
         return bool(self._runs)
 
-    def stop(self, timeout_s: float, why: Callable[[], TotonoeError] = shutting_down) -> None:
+    def stop(self, timeout_s: float, why: Why = shutting_down) -> None:
         """Fails all of them and waits for their threads. Idempotent."""
         with self._lock:
             self._stopped = self._stopped or why

@@ -9,8 +9,10 @@ from concurrent.futures import Executor, Future, InvalidStateError
 from typing import Any, TypeVar
 
 from totonoe_core import limits
-from totonoe_core.errors import Unavailable
+from totonoe_core.errors import TotonoeError, Unavailable
 
+Why = Callable[[], TotonoeError]
+"""Makes the error of those who are turned away: the same one is not raised twice."""
 A = TypeVar("A")
 B = TypeVar("B")
 

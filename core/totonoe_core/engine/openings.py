@@ -23,8 +23,8 @@ from typing import TypeVar
 from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.engine.collection import Collection
-from totonoe_core.engine.futures import fail, settle, shutting_down, then
-from totonoe_core.errors import TotonoeError, Unavailable
+from totonoe_core.engine.futures import Why, fail, settle, shutting_down, then
+from totonoe_core.errors import Unavailable
 
 T = TypeVar("T")
 Monotonic = Callable[[], float]
@@ -228,7 +228,8 @@ class Openings:
             elif self._open.get(one.name) is one:
                 # The next call tries again.
                 del self._open[one.name]
-                self._admit()
+            # Whoever wanted it may have given up meanwhile.
+            self._admit()
 
     def _run(self, future: Future[T], work: Callable[[], T]) -> None:
         """Gives a future the result of work on the pool."""
@@ -347,7 +348,7 @@ class Openings:
             if one.given_back is not None:
                 settle(one.given_back, lambda: None)
 
-    def retire(self, name: str, gone: Callable[[], TotonoeError]) -> Future[None]:
+    def retire(self, name: str, gone: Why) -> Future[None]:
         """Lets go of a collection that is no longer there; done when its file is closed.
 
         Calls that run end, at most CLOSE_WAIT_S later; those that would wait for a change, and
@@ -378,17 +379,17 @@ class Openings:
         if (found := one.ready()) is not None:
             found.end(gone)
         given_back.add_done_callback(
-            lambda _: self._run(leaving.closed, lambda: self._close_retired(one))
+            lambda _: self._run(leaving.closed, lambda: self._close_retired(one, gone))
         )
         if unused:
             settle(given_back, lambda: None)
         return leaving.closed
 
-    def _close_retired(self, one: Opening) -> None:
+    def _close_retired(self, one: Opening, gone: Why) -> None:
         with self._lock:
             self._retired.remove(one)
         if (found := one.ready()) is not None:
-            found.close(_UNTIL_CLOSED_S)
+            found.close(_UNTIL_CLOSED_S, gone)
 
     # -- Looking on
 

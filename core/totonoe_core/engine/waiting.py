@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
 from concurrent.futures import Executor, Future
 
 from totonoe_core import limits
-from totonoe_core.engine.futures import fail, ready, settle, shutting_down
-from totonoe_core.errors import Quota, TotonoeError
+from totonoe_core.engine.futures import Why, fail, ready, settle, shutting_down
+from totonoe_core.errors import Quota
 
 
 class Waiters:
@@ -25,7 +24,7 @@ class Waiters:
         self._lock = threading.Lock()
         self._waiting: dict[Future[int], int] = {}
         self._telling = False
-        self._closed: Callable[[], TotonoeError] | None = None
+        self._closed: Why | None = None
 
     def wait(self, after_revision: int) -> Future[int]:
         """The newest revision, once it is later than this one. A cancelled future is forgotten.
@@ -81,7 +80,7 @@ class Waiters:
             for one in due:
                 settle(one, lambda: revision)  # noqa: B023 - called at once
 
-    def close(self, why: Callable[[], TotonoeError] = shutting_down) -> None:
+    def close(self, why: Why = shutting_down) -> None:
         """Fails those who wait, and those who come later. Idempotent."""
         with self._lock:
             self._closed = self._closed or why

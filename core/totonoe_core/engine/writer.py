@@ -36,7 +36,7 @@ from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine import replies
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import fail, settle, shutting_down
+from totonoe_core.engine.futures import Why, fail, settle, shutting_down
 from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
@@ -119,6 +119,7 @@ class Writer:
         self._published = published
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._closing = threading.Event()
+        self._why: Why = shutting_down
         # Between looking at `_closing` and queueing, the thread must not end.
         self._gate = threading.Lock()
         self.state = "serving"
@@ -155,7 +156,7 @@ class Writer:
             if self.state == "failed":
                 raise _failed()
             if self._closing.is_set():
-                raise shutting_down()
+                raise self._why()
             try:
                 self._queue.put_nowait(item)
             except queue.Full:
@@ -165,9 +166,10 @@ class Writer:
         """Notes recalled rows; their figures are written within seconds."""
         self._upkeep.touch(rows, event)
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float, why: Why = shutting_down) -> None:
         """Finishes what is queued, writes access figures, closes the file. Idempotent."""
         with self._gate:
+            self._why = why
             self._closing.set()
             # Wakes the thread; if the queue is full, it is awake.
             with contextlib.suppress(queue.Full):
