@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         DiversityPolicy,
         EmbeddingModel,
         GuardPolicy,
+        OpenCollections,
         PresetOutcome,
         RetentionPolicy,
         Stats,
@@ -223,6 +224,7 @@ __all__ = [
     "NearPair",
     "Neighbor",
     "Neighborhood",
+    "OpenCollections",
     "Operation",
     "OperationPage",
     "Page",
@@ -280,8 +282,8 @@ _ROOMS = {
     "admin_models": (
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
-        "DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats "
-        "TidyPolicy TidyStats"
+        "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
+        "RetentionPolicy Stats TidyPolicy TidyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (

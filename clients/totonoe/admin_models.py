@@ -283,6 +283,20 @@ class CollectionStats:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenCollections:
+    """Collections that are open. `memory_bytes` of arrays and graphs; `memory_budget_bytes` 0: any.
+
+    `idle_closed_count`: closed since the daemon started because nobody used them, or over the
+    budget.
+    """
+
+    count: int
+    idle_closed_count: int
+    memory_bytes: int
+    memory_budget_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Figures of the daemon; CPU in seconds, memory in bytes. `revision`: the catalogue's."""
 
@@ -296,3 +310,4 @@ class Stats:
     embedder_state: str
     collection_count: int
     revision: int
+    open: OpenCollections

@@ -296,4 +296,10 @@ def decode_stats(answer: admin_pb.StatsResponse) -> models.Stats:
         embedder_state=answer.embedder_state,
         collection_count=answer.collection_count,
         revision=answer.revision,
+        open=models.OpenCollections(
+            count=answer.open.count,
+            idle_closed_count=answer.open.idle_closed_count,
+            memory_bytes=answer.open.memory_bytes,
+            memory_budget_bytes=answer.open.memory_budget_bytes,
+        ),
     )

@@ -445,6 +445,16 @@ class CollectionStats:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenFigures:
+    """What is open. `idle_closed_count` since the engine was opened; bytes of arrays and graphs."""
+
+    count: int
+    idle_closed_count: int
+    memory_bytes: int
+    memory_budget_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class EngineStats:
     """Figures of the engine. Processes and clocks are the server's to add."""
 
@@ -454,7 +464,4 @@ class EngineStats:
     model: ModelIdentity | None
     embedder_state: str
     embedder_cpu_s: float
-    open_count: int = 0
-    idle_closed_count: int = 0
-    memory_bytes: int = 0
-    memory_budget_bytes: int = 0
+    open: OpenFigures

@@ -165,4 +165,5 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
             embedder_state=stats.embedder_state,
             collection_count=stats.collection_count,
             revision=stats.revision,
+            open=answers.open_to_wire(stats.open),
         )

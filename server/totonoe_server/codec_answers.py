@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TypedDict
 
 from totonoe.v1 import admin_service_pb2, memory_service_pb2, tidy_pb2, types_pb2
@@ -22,6 +23,7 @@ from totonoe_core.queries import (
     Comparison,
     Gotten,
     Hit,
+    OpenFigures,
     Page,
     Recalled,
     RecallMode,
@@ -360,6 +362,11 @@ def comparison_to_wire(value: Comparison) -> admin_service_pb2.CompareResponse:
         model=model_to_wire(value.model),
         judgement=judgement_to_wire(value.judgement),
     )
+
+
+def open_to_wire(figures: OpenFigures) -> admin_service_pb2.OpenCollections:
+    """What is open."""
+    return admin_service_pb2.OpenCollections(**asdict(figures))
 
 
 def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.CollectionStats:

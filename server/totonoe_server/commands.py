@@ -101,6 +101,27 @@ def serve(
             help="Ask too where one text has a little more. [TOTONOE_JUDGE_REFINEMENTS]",
         ),
     ] = None,
+    collection_idle_s: Annotated[
+        float | None,
+        typer.Option(
+            help="Closes a collection after so long without a call, 0: never. "
+            "[TOTONOE_COLLECTION_IDLE_S, 300]"
+        ),
+    ] = None,
+    memory_budget_mb: Annotated[
+        int | None,
+        typer.Option(
+            help="What open collections may hold, 0: half of the machine's memory. "
+            "[TOTONOE_MEMORY_BUDGET_MB, 0]"
+        ),
+    ] = None,
+    purge_deleted_days: Annotated[
+        float | None,
+        typer.Option(
+            help="Purges a deleted collection after so many days, 0: never. "
+            "[TOTONOE_PURGE_DELETED_DAYS, 0]"
+        ),
+    ] = None,
     grace_s: Annotated[
         float | None,
         typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),

@@ -87,6 +87,25 @@ class Settings(BaseSettings):
     judge_refinements: bool = Field(
         False, description="Ask too where one text has a little more, from cosine 0.95 on."
     )
+    collection_idle_s: float = Field(
+        300.0,
+        ge=0,
+        description="After so long without a call a collection is closed, that is: its memory "
+        "given back. 0: never.",
+    )
+    memory_budget_mb: int = Field(
+        0,
+        ge=0,
+        description="What open collections may hold in memory before the longest unused ones are "
+        "closed. 0: half of the machine's memory.",
+    )
+    purge_deleted_days: float = Field(
+        0.0,
+        ge=0,
+        le=36_500,
+        description="After so many days a deleted collection is purged from the disk, and an Undo "
+        "brings it back no more. 0: never.",
+    )
     grace_s: float = Field(
         10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."
     )

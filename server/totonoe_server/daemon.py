@@ -42,7 +42,7 @@ from totonoe_server.config import Settings
 from totonoe_server.interceptors import CALLS_MAX, Guard
 from totonoe_server.logs import logger
 from totonoe_server.memory_service import MemoryService
-from totonoe_server.process import Process, package_version
+from totonoe_server.process import Process, machine_bytes, package_version, raise_open_files
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbeddingService
@@ -197,8 +197,15 @@ class Daemon:
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
         self._judging = open_judging(_judge_settings(self.settings))
+        raise_open_files()
+        budget_mb = self.settings.memory_budget_mb
         engine = EmbeddedEngine(
-            self.settings.data_dir, embedding=self._embedding, judging=self._judging
+            self.settings.data_dir,
+            embedding=self._embedding,
+            judging=self._judging,
+            collection_idle_s=self.settings.collection_idle_s,
+            memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
+            purge_deleted_days=self.settings.purge_deleted_days,
         )
         self._engine = engine
         # Word lists take half a second to load: not in the first Remember, and nobody waits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import resource
@@ -12,6 +13,7 @@ from pathlib import Path
 
 SWITCH_INTERVAL_S = 0.001
 """At CPython's 5 ms one thread busy in Python delays every other one by as much."""
+_OPEN_FILES = 8192
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -43,6 +45,28 @@ def package_version() -> str:
         return version("totonoe")
     except PackageNotFoundError:
         return "0"
+
+
+def machine_bytes(root: Path = Path("/sys/fs/cgroup")) -> int:
+    """Memory that this process may have: the machine's, or less where a container limits it."""
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return min(found, int((root / "memory.max").read_text()))
+    except (OSError, ValueError):  # no such limit: "max", or no cgroups
+        return found
+
+
+def raise_open_files() -> None:
+    """As many open files as the system lets us: an open collection takes up to 11 of them.
+
+    Where 1,024 is the custom, that is less than may be open at once.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    with contextlib.suppress(OSError, ValueError):  # it is a courtesy of the system
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def limit_threads() -> None:

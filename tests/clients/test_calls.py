@@ -17,6 +17,7 @@ from totonoe import (
     DiversityPolicy,
     GuardPolicy,
     Method,
+    OpenCollections,
     Preset,
     TimeRange,
 )
@@ -346,6 +347,9 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
             )
         ],
         started_time=CREATED,
+        open=admin_pb.OpenCollections(
+            count=3, idle_closed_count=4, memory_bytes=5, memory_budget_bytes=6
+        ),
     )
     with scripted(Compare=Tape(compared), Stats=Tape(figures)) as address:
         comparison = call(address, "compare", "a", "A")
@@ -353,6 +357,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     assert comparison.cosine_similarity is None
     assert comparison.presets[0].method is Method.NONE
     assert stats.collections[0].refused_counts == {"exact": 1}
+    assert stats.open == OpenCollections(3, 4, 5, 6)
     assert (stats.collections[0].recall_at_k, stats.collections[0].recall_rated_count) == (0.75, 16)
 
 

@@ -199,7 +199,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Stats",
         admin_pb.StatsResponse(),
         {"collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model",
-         "embedder_state", "collection_count", "revision"},
+         "embedder_state", "collection_count", "revision", "open"},
     ),
     "collections list": (
         ["collections", "list"],

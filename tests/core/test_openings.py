@@ -112,11 +112,11 @@ def test_figures_of_all_keep_nothing_open(store: Store, ticks: Ticks) -> None:
     sweep(store, ticks, IDLE_S - 1)
     stats = store.engine.stats("").result(WAIT_S)
     assert {one.name for one in stats.collections} == {"default", "shop"}
-    assert stats.open_count == 2
-    assert stats.memory_bytes > sum(one.array_bytes for one in stats.collections) // 2
+    assert stats.open.count == 2
+    assert stats.open.memory_bytes > sum(one.array_bytes for one in stats.collections) // 2
     sweep(store, ticks, 1)
     assert open_names(store) == ["default"], "it was asked for itself"
-    assert store.engine.stats("").result(WAIT_S).idle_closed_count == 1
+    assert store.engine.stats("").result(WAIT_S).open.idle_closed_count == 1
 
 
 def test_watcher_keeps_it_open_and_hears_of_what_comes(store: Store, ticks: Ticks) -> None:

@@ -426,6 +426,11 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         f"CPU {answer.cpu_s:.1f} s, embedder {answer.embedder_cpu_s:.1f} s, "
         f"memory {answer.rss_bytes / 2**20:.0f} MiB"
     )
+    opened = answer.open
+    line(
+        f"{answer.collection_count} collections, {opened.count} open with "
+        f"{opened.memory_bytes / 2**20:.0f} MiB, {opened.idle_closed_count} closed as idle"
+    )
     line()
     rows = []
     for item in answer.collections:

@@ -292,7 +292,7 @@ class CollectionStats(_message.Message):
     def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
-    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision")
+    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "open")
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -303,6 +303,7 @@ class StatsResponse(_message.Message):
     EMBEDDER_STATE_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_COUNT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    OPEN_FIELD_NUMBER: _ClassVar[int]
     collections: _containers.RepeatedCompositeFieldContainer[CollectionStats]
     version: str
     started_time: _timestamp_pb2.Timestamp
@@ -313,7 +314,20 @@ class StatsResponse(_message.Message):
     embedder_state: str
     collection_count: int
     revision: int
-    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ...) -> None: ...
+    open: OpenCollections
+    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ...) -> None: ...
+
+class OpenCollections(_message.Message):
+    __slots__ = ("count", "idle_closed_count", "memory_bytes", "memory_budget_bytes")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    IDLE_CLOSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BUDGET_BYTES_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    idle_closed_count: int
+    memory_bytes: int
+    memory_budget_bytes: int
+    def __init__(self, count: _Optional[int] = ..., idle_closed_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ...) -> None: ...
 
 class PurgeRequest(_message.Message):
     __slots__ = ("operation_id", "agent_id", "collection", "ids", "reason", "dry_run")

@@ -24,17 +24,10 @@ from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
     Calibrate,
-    Calibrated,
     CollectionInfo,
     Command,
-    Forget,
-    Forgotten,
     Merge,
-    Purge,
-    Purged,
     Remember,
-    Undo,
-    Undone,
     Update,
     asked,
 )
@@ -43,7 +36,6 @@ from totonoe_core.engine import calibrating, past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.consolidating import Consolidating
-from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import (
     Why,
     attempt,
@@ -54,6 +46,7 @@ from totonoe_core.engine.futures import (
     submit,
     then,
 )
+from totonoe_core.engine.previewing import Previewing
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.turns import Turns
@@ -71,7 +64,7 @@ from totonoe_core.queries import (
 )
 from totonoe_core.records import RecallEvent
 from totonoe_core.store.reader import ReaderPool
-from totonoe_core.tidy import ApplyTidyPlan, Tidied, Tidy, TidyUpsert
+from totonoe_core.tidy import ApplyTidyPlan, TidyUpsert
 from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
@@ -121,6 +114,7 @@ class Collection:
             self._writer.close(_WRITER_CLOSE_S)
             raise
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
+        self.previewing = Previewing(self._state, clock, self._on_writer, self._fitted)
         self.waiters = Waiters(searchers, self._state.revision)
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
@@ -339,40 +333,6 @@ class Collection:
         """What Remember would answer now."""
         vector = self._checked("", [command])[0]
         return self._checking.check(command, vector)
-
-    def preview_forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
-        """What Forget would answer now."""
-        return self._previewed(command, lambda decider: decider.forgetting.preview(command))
-
-    def preview_undo(self, command: Undo) -> Future[tuple[int, Undone]]:
-        """What Undo would take back now."""
-        return self._previewed(command, lambda decider: decider.undoing.preview(command))
-
-    def preview_purge(self, command: Purge) -> Future[tuple[int, Purged]]:
-        """What Purge would take now."""
-        return self._previewed(command, lambda decider: decider.purging.preview(command))
-
-    def _previewed(self, command: Command, work: Callable[[Decider], T]) -> Future[tuple[int, T]]:
-        validate.command(command, self._clock())
-        return self._on_writer(lambda: (self._state.revision, work(Decider(self._state))))
-
-    def preview_tidy(self, command: Tidy) -> Future[tuple[int, Tidied]]:
-        """What Tidy would close now."""
-        validate.command(command, self._clock())
-        return self._on_writer(
-            lambda: (
-                self._state.revision,
-                Decider(self._state).tidying.preview(command, self._clock()),
-            )
-        )
-
-    def preview_calibration(self, command: Calibrate) -> Future[tuple[int, Calibrated]]:
-        """What Calibrate would answer now. Nothing of it is done on the writer's thread."""
-        validate.command(command, self._clock())
-        return then(
-            self._fitted(command),
-            lambda found: ready((self._state.published.revision, Calibrated(found))),
-        )
 
     def _on_writer(self, work: Callable[[], T]) -> Future[T]:
         def step() -> T:

@@ -129,7 +129,7 @@ class CollectionCalls:
 
     def preview_forget(self, collection: str, command: Forget) -> Future[tuple[int, Forgotten]]:
         """See `Engine.preview_forget`."""
-        return self._with(collection, lambda found: found.preview_forget(command))
+        return self._with(collection, lambda found: found.previewing.forget(command))
 
     def preview_forget_filter(
         self, collection: str, agent_id: str, where: Filter
@@ -139,15 +139,15 @@ class CollectionCalls:
 
     def preview_undo(self, collection: str, command: Undo) -> Future[tuple[int, Undone]]:
         """See `Engine.preview_undo`."""
-        return self._with(collection, lambda found: found.preview_undo(command))
+        return self._with(collection, lambda found: found.previewing.undo(command))
 
     def preview_purge(self, collection: str, command: Purge) -> Future[tuple[int, Purged]]:
         """See `Engine.preview_purge`."""
-        return self._with(collection, lambda found: found.preview_purge(command))
+        return self._with(collection, lambda found: found.previewing.purge(command))
 
     def preview_tidy(self, collection: str, command: Tidy) -> Future[tuple[int, Tidied]]:
         """See `Engine.preview_tidy`."""
-        return self._with(collection, lambda found: found.preview_tidy(command))
+        return self._with(collection, lambda found: found.previewing.tidy(command))
 
     def tidy_groups(self, collection: str, query: NearQuery) -> Future[NearGroups]:
         """See `Engine.tidy_groups`."""
@@ -169,7 +169,7 @@ class CollectionCalls:
         self, collection: str, command: Calibrate
     ) -> Future[tuple[int, Calibrated]]:
         """See `Engine.preview_calibration`."""
-        return self._with(collection, lambda found: found.preview_calibration(command))
+        return self._with(collection, lambda found: found.previewing.calibration(command))
 
     def preview_end_session(
         self, collection: str, command: EndSession

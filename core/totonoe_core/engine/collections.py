@@ -20,7 +20,7 @@ from totonoe_core.embedding import EmbeddingService, client_vectors
 from totonoe_core.engine import settings
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.futures import ready, settled, submit, then
-from totonoe_core.engine.openings import Monotonic, OpenFigures, Opening, Openings
+from totonoe_core.engine.openings import Monotonic, Opening, Openings
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.sweeping import Sweeper
 from totonoe_core.errors import (
@@ -47,7 +47,7 @@ from totonoe_core.guard.policy import (
 )
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
-from totonoe_core.queries import CollectionStats
+from totonoe_core.queries import CollectionStats, OpenFigures
 from totonoe_core.store.catalog import Catalog
 
 DEFAULT = "default"

@@ -209,7 +209,6 @@ class EmbeddedEngine(CollectionCalls):
         def work() -> EngineStats:
             figures = self._figures(collection)
             count, revision = self._collections.count()
-            opened = self._collections.open_figures()
             service = self._embedding
             return EngineStats(
                 collections=tuple(sorted(figures, key=lambda one: one.name)),
@@ -218,10 +217,7 @@ class EmbeddedEngine(CollectionCalls):
                 model=None if service is None else service.identity,
                 embedder_state="none" if service is None else service.state,
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
-                open_count=opened.open_count,
-                idle_closed_count=opened.idle_closed_count,
-                memory_bytes=opened.memory_bytes,
-                memory_budget_bytes=opened.memory_budget_bytes,
+                open=self._collections.open_figures(),
             )
 
         return submit(self._searchers, work)

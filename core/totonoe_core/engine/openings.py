@@ -25,6 +25,7 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.futures import Why, fail, settle, shutting_down, then
 from totonoe_core.errors import Unavailable
+from totonoe_core.queries import OpenFigures
 
 T = TypeVar("T")
 Monotonic = Callable[[], float]
@@ -35,16 +36,6 @@ _UNTIL_CLOSED_S = 24 * 3600.0
 """One writer for each file, always: who opens it again waits for its end, however long it takes."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenFigures:
-    """What is open. `idle_closed_count` since the engine was opened; bytes of arrays and graphs."""
-
-    open_count: int
-    idle_closed_count: int
-    memory_bytes: int
-    memory_budget_bytes: int
 
 
 @dataclass(slots=True, eq=False)
