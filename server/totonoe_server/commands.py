@@ -139,6 +139,7 @@ def serve(
     from totonoe_server import process
 
     process.limit_threads()
+    process.hold_collector()
     from totonoe_server import config, logs, runner
 
     try:

@@ -1,6 +1,7 @@
 """Start, serve, stop: the life of one daemon inside one event loop.
 
-Start: lock the data directory, open the engine, compile the kernels, bind, say SERVING.
+Start: lock the data directory, start the embedder, open the engine, load the kernels, bind, say
+SERVING. What takes long to import is imported once the embedder's process is under way.
 Whatever fails on the way undoes what was done before it and ends in one clear line.
 Stop: say NOT_SERVING, take no new calls, let running ones end within the grace time,
 close the engine, give the directory back.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 import os
 import threading
 import time
@@ -28,7 +30,6 @@ from totonoe.v1 import (
     memory_service_pb2_grpc,
 )
 from totonoe_core import clock, limits
-from totonoe_core.engine.seam import Engine
 from totonoe_core.errors import TotonoeError
 from totonoe_server.addresses import (
     Address,
@@ -37,17 +38,17 @@ from totonoe_server.addresses import (
     clear_stale_socket,
     settled,
 )
-from totonoe_server.admin_service import AdminService
 from totonoe_server.config import Settings
 from totonoe_server.interceptors import CALLS_MAX, Guard
 from totonoe_server.logs import logger
-from totonoe_server.memory_service import MemoryService
 from totonoe_server.process import Process, machine_bytes, package_version, raise_open_files
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.engine.seam import Engine
     from totonoe_core.judging import JudgingService
     from totonoe_core.store.lockfile import DataDirLock
+    from totonoe_server.memory_service import MemoryService
 
 SERVICES = (
     memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"].full_name,
@@ -140,6 +141,8 @@ class Daemon:
             version=package_version(),
             start_s=round(time.monotonic() - started_s, 2),
         )
+        # Word lists take half a second to load: not in the first Remember, and nobody waits.
+        threading.Thread(target=_load_words, name="word lists", daemon=True).start()
         if self._embedding is not None:
             self._model_watch = asyncio.create_task(self._report_model(self._embedding))
 
@@ -182,11 +185,8 @@ class Daemon:
 
         prepare_cache(None)
         from totonoe_core.embedding import open_service
-        from totonoe_core.engine.embedded import EmbeddedEngine
         from totonoe_core.judging import open_service as open_judging
-        from totonoe_core.kernels.warmup import warm_up
         from totonoe_core.store.lockfile import DataDirLock
-        from totonoe_core.text.reading.read import read
 
         lock = DataDirLock(self.settings.data_dir)
         lock.acquire(",".join(place.target for place in self.addresses))
@@ -197,6 +197,10 @@ class Daemon:
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
         self._judging = open_judging(_judge_settings(self.settings))
+        # Half of the time of a start, while the embedder loads its model beside it.
+        from totonoe_core.engine.embedded import EmbeddedEngine
+        from totonoe_core.kernels.warmup import warm_up
+
         raise_open_files()
         budget_mb = self.settings.memory_budget_mb
         engine = EmbeddedEngine(
@@ -208,12 +212,13 @@ class Daemon:
             purge_deleted_days=self.settings.purge_deleted_days,
         )
         self._engine = engine
-        # Word lists take half a second to load: not in the first Remember, and nobody waits.
-        threading.Thread(target=read, args=("Warm", "en"), name="word lists", daemon=True).start()
         warm_up()
         return engine
 
     async def _serve(self, engine: Engine, process: Process) -> None:
+        from totonoe_server.admin_service import AdminService
+        from totonoe_server.memory_service import MemoryService
+
         server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
         self._server = server
         self.memory_service = MemoryService(engine)
@@ -266,6 +271,13 @@ class Daemon:
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
+
+
+def _load_words() -> None:
+    from totonoe_core.text.reading.read import read
+
+    read("Warm", "en")
+    gc.freeze()
 
 
 async def _to_the_end(work: Callable[[], _T]) -> _T:
