@@ -60,11 +60,8 @@ class CollectionState:
 
     @staticmethod
     def create(path: Path, info: CollectionInfo) -> None:
-        """Makes the file of an empty collection."""
-        file = CollectionFile(path)
-        with file.transaction():
-            file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
-        file.close()
+        """Makes the file of an empty collection, where nothing counts on it yet."""
+        CollectionFile.make(path, {_INFO: plain.dumps(info)})
 
     @staticmethod
     def read_info(path: Path) -> CollectionInfo:

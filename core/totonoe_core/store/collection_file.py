@@ -22,9 +22,10 @@ from totonoe_core.store import rows
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, open_writer
+from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.scrub import Scrub
 
+_PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
 _CLEAN_WAIT_MS = 200  # for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
@@ -92,6 +93,19 @@ class CollectionFile:
         self.purge = PurgedRows(self._connection)
         self._scrub: Scrub | None = None
         self.to_clean = False
+
+    @staticmethod
+    def make(path: Path, settings: Mapping[str, str]) -> None:
+        """A new file with settings and nothing else, on disk when it returns.
+
+        In a directory that counts for nothing before. Raises `ReadOnly`, and leaves a part of it.
+        """
+
+        def fill(connection: apsw.Connection) -> None:
+            for setting in settings.items():
+                connection.execute(_PUT_SETTING, rows.seal(setting))
+
+        make_file(path, COLLECTION, fill)
 
     def close(self) -> None:
         """Cleans and checkpoints what it can and closes."""
@@ -355,10 +369,7 @@ class CollectionFile:
         """Writes a setting, and its before image if it was there."""
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
-        self._connection.execute(
-            "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)",
-            rows.seal((key, value)),
-        )
+        self._connection.execute(_PUT_SETTING, rows.seal((key, value)))
 
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
         """Writes (row, last access us, count) of recalled memories."""
