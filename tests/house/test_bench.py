@@ -52,6 +52,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
         {"phase", "n", "settled_rss_bytes"},
     ),
+    "collections": (
+        ["--stored", "4", "--used", "3", "--repeats", "1"],
+        {"phase", "n", "dimension"},
+    ),
     "consolidate": (
         ["--stored", "200", "--dimension", "8", "--limit-s", "0.3"],
         {"part", "method", "n", "dimension", "distance"},

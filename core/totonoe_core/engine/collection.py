@@ -129,7 +129,8 @@ class Collection:
     def nbytes(self) -> int:
         """Bytes of what is in memory: arrays, graph, and indexes of the past."""
         index = self._state.index
-        return index.nbytes() + index.graph.nbytes() + self._state.past.nbytes()
+        arrays_bytes = index.nbytes() - index.arrays.unused_bytes()
+        return arrays_bytes + index.graph.nbytes() + self._state.past.nbytes()
 
     def busy(self) -> bool:
         """Whether something is under way that nobody's call waits for."""

@@ -1,0 +1,26 @@
+"""Zeros that take no memory until something is written to them."""
+
+from __future__ import annotations
+
+import math
+import mmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BYTES_MIN = 64 * 1024
+
+
+def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Zeros[shape] of their own pages, C order, writable.
+
+    `np.zeros` promises as much, but where memory is freed and taken again, as when collections are
+    closed and opened, the C heap hands out pages that were used, and each has to be cleared: 25 MB
+    for a collection of one memory. It asks for huge pages, too. Small ones are numpy's.
+    """
+    bytes_count = math.prod(shape) * np.dtype(dtype).itemsize
+    if bytes_count < _BYTES_MIN:
+        return np.zeros(shape, dtype)
+    pages = mmap.mmap(-1, bytes_count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, dtype).reshape(shape)

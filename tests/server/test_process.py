@@ -1,0 +1,60 @@
+"""What the daemon finds out about the machine it is on."""
+
+from __future__ import annotations
+
+import gc
+import resource
+from pathlib import Path
+
+import pytest
+
+from totonoe_server import process
+
+
+def test_memory_is_the_machines_or_what_a_container_may_have(tmp_path: Path) -> None:
+    machine = process.machine_bytes(tmp_path)
+    assert machine > 1 << 26
+    for text, expected in (("max\n", machine), ("1048576\n", 1 << 20), (f"{1 << 62}\n", machine)):
+        (tmp_path / "memory.max").write_text(text)
+        assert process.machine_bytes(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "limits, expected",
+    [
+        ((1024, 524_288), (8192, 524_288)),
+        ((1024, 4096), (4096, 4096)),
+        ((1024, resource.RLIM_INFINITY), (8192, resource.RLIM_INFINITY)),
+        ((20_000, 20_000), None),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
+    ],
+)
+def test_limit_of_open_files_is_raised_and_never_lowered(
+    limits: tuple[int, int], expected: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _, wanted: found.append(wanted))
+    process.raise_open_files()
+    assert found == ([] if expected is None else [expected])
+
+
+def test_limit_that_the_system_keeps_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    process.raise_open_files()
+
+
+def test_collector_runs_again_once_everything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr("sys.setswitchinterval", lambda _: None)
+    try:
+        process.hold_collector()
+        assert not gc.isenabled()
+        process.settle()
+        assert gc.isenabled()
+    finally:
+        gc.enable()
