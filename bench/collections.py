@@ -123,7 +123,8 @@ def run(options: argparse.Namespace) -> None:
 def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
-    parser.add_argument("--stored", type=int, default=10_000)
+    # The default collection is one more.
+    parser.add_argument("--stored", type=int, default=limits.COLLECTIONS_MAX - 1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--used", type=int, default=2 * limits.COLLECTIONS_OPEN_MAX)
     run(parser.parse_args())

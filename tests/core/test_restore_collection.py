@@ -261,7 +261,7 @@ def test_crash_before_a_new_collection_is_listed_leaves_nothing(
         crash_in(patch, Catalog, "put")
         with pytest.raises(Died):
             create(store, "other")
-    assert len(directories(store)) == len(before) + 1
+    assert len(directories(store)) == len(before) + 2
     store.reopen()
     assert directories(store) == before
     create(store, "other")
@@ -287,7 +287,7 @@ def test_crash_after_a_new_collection_is_listed_leaves_it_whole(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        crash_in(patch, Path, "rename")
+        crash_in(patch, Catalog, "_unmark")
         with pytest.raises(Died):
             create(store, "other")
     store.reopen()
@@ -298,15 +298,30 @@ def test_crash_after_a_new_collection_is_listed_leaves_it_whole(
     assert all(name.isalnum() for name in directories(store))
 
 
-@pytest.mark.parametrize("owner, name", [(Path, "rename"), (shutil, "rmtree")])
+def test_mark_that_the_disk_will_not_let_go_does_not_matter(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        create(store, "other")
+    store.collection = "other"
+    saved = store.save("text")
+    store.reopen()
+    assert store.one(saved).content == "text"
+    assert all(name.isalnum() for name in directories(store))
+
+
 def test_crash_while_a_collection_is_purged_ends_it_at_the_next_start(
-    keeping: Store, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+    keeping: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = keeping
     delete(store, "gone")
     store.clock.advance(3 * DAY_US)
     with monkeypatch.context() as patch:
-        crash_in(patch, owner, name)
+        crash_in(patch, shutil, "rmtree")
         with pytest.raises(Died):
             purge(store)
     assert len(directories(store)) == 1

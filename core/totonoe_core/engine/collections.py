@@ -284,7 +284,7 @@ class Collections:
             operation_id = operation_id or new_operation_id()
             try:
                 # The file first: a name without its file must never be listed.
-                CollectionState.create(self._catalog.new_path(uid), info)
+                CollectionState.create(self._catalog.path(uid), info)
                 self._catalog.put(
                     uid=uid,
                     name=info.name,

@@ -2,8 +2,7 @@
 
     <data dir>/catalog.db                  names, and the operations that made or deleted them
     <data dir>/collections/<uid>/memory.db one file for each collection, deleted ones too
-    <data dir>/collections/<uid>.new       one that is being made, until the catalogue lists it
-    <data dir>/collections/<uid>.removed   one that the catalogue has purged, until it is gone
+    <data dir>/collections/<uid>.new       mark of one that is made and may not be listed yet
 
 A deletion is one row: the directory stays until it is purged. Each change is one commit of the
 catalogue; what a crash leaves to do around it is done at the next start. A directory that nothing
@@ -16,7 +15,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from totonoe_core.ids import new_operation_id
 from totonoe_core.store import directories, rows
 from totonoe_core.store.schema import CATALOG, open_writer
 
-_NEW, _REMOVED = ".new", ".removed"
+_NEW = ".new"
 _PURGE = "PurgeCollection"
 
 
@@ -55,19 +54,23 @@ class Catalog:
         """The file of a collection."""
         return self._root / uid / "memory.db"
 
-    def new_path(self, uid: str) -> Path:
-        """The file of a collection until `put` has listed it."""
-        return self._root / (uid + _NEW) / "memory.db"
-
     def new_uid(self) -> str:
         """A directory for a new collection, made but not listed yet."""
         uid = secrets.token_hex(8)
-        directories.make(self.new_path(uid).parent)
+        # The mark first: making the directory syncs both entries.
+        (self._root / (uid + _NEW)).touch(0o600)
+        directories.make(self._root / uid)
         return uid
 
     def drop_new(self, uid: str) -> None:
         """Removes what was made and is not to be listed."""
-        shutil.rmtree(self.new_path(uid).parent, ignore_errors=True)
+        shutil.rmtree(self._root / uid, ignore_errors=True)
+        self._unmark(uid)
+
+    def _unmark(self, uid: str) -> None:
+        # Where the disk refuses, the next start does it.
+        with suppress(OSError):
+            (self._root / (uid + _NEW)).unlink(missing_ok=True)
 
     def recover(self) -> list[str]:
         """Ends what a crash left half done around a commit; for the start.
@@ -81,22 +84,18 @@ class Catalog:
                 "SELECT uid FROM operation WHERE kind = ?", (_PURGE,)
             )
         }
-        unknown = []
         with os.scandir(self._root) as found:
-            names = [entry.name for entry in found]
-        for name in names:
-            if name in listed:
-                continue
-            uid = name.removesuffix(_NEW)
-            if name != uid and uid in listed:
-                (self._root / name).rename(self._root / uid)
-            elif name != uid or name.endswith(_REMOVED):
-                shutil.rmtree(self._root / name, ignore_errors=True)
-            elif name in purged:
-                self._remove(name)
+            names = {entry.name for entry in found}
+        marked = {name.removesuffix(_NEW) for name in names if name.endswith(_NEW)}
+        for uid in marked:
+            if uid in listed:
+                self._unmark(uid)
             else:
-                unknown.append(name)
-        return sorted(unknown)
+                self.drop_new(uid)
+        rest = {name for name in names if not name.endswith(_NEW)} - listed - marked
+        for uid in rest & purged:
+            shutil.rmtree(self._root / uid, ignore_errors=True)
+        return sorted(rest - purged)
 
     def names(self) -> dict[str, str]:
         """uid by name of every collection that is not deleted."""
@@ -166,13 +165,8 @@ class Catalog:
         with self._changing():
             self._connection.execute("DELETE FROM collection WHERE uid = ?", (uid,))
             self._put_operation(operation)
-        self._remove(uid)
-
-    def _remove(self, uid: str) -> None:
-        # Aside first: what is half removed must not look like a collection.
-        aside = self._root / (uid + _REMOVED)
-        (self._root / uid).rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        # Noted for good: what is left of it after a crash is removed at the next start.
+        shutil.rmtree(self._root / uid, ignore_errors=True)
 
     def put(
         self,
@@ -199,9 +193,7 @@ class Catalog:
                 rows.seal((uid, name, deleted_us)),
             )
             self._put_operation(operation)
-        new = self.new_path(uid).parent
-        if new.exists():
-            new.rename(self._root / uid)
+        self._unmark(uid)
         return revision
 
     def _put_operation(self, operation: tuple[object, ...]) -> None:

@@ -243,10 +243,11 @@ def open_writer(path: Path, kind: FileKind) -> apsw.Connection:
         connection.pragma("secure_delete", "on")
         if found is None:
             _make_tables(connection, kind)
-            directories.sync(path.parent)
         elif found < kind.format:
             steps = [kind.steps[step] for step in range(found, kind.format)]
             migrate(connection, path, steps)
+        # The log is made anew where the last one was closed, and SQLite syncs only what is in it.
+        directories.sync(path.parent)
     except BaseException as error:
         if connection is not None:
             connection.close()
