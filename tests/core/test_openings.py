@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from support.engines import WAIT_S, HeldEmbedding, Store, opened, remember, vector_of
+from support.engines import (
+    DAY_US,
+    WAIT_S,
+    HeldEmbedding,
+    Store,
+    forget,
+    opened,
+    remember,
+    vector_of,
+)
 from totonoe_core import errors, limits
 from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.openings import CLOSE_WAIT_S, Openings
@@ -461,3 +470,19 @@ def test_engine_that_stops_ends_what_waits_for_room(
         assert isinstance(one.exception(WAIT_S), errors.Unavailable)
     with pytest.raises(errors.Unavailable):
         store.engine.get_collection("shop")
+
+
+def test_retention_of_closed_ones_goes_on(store: Store, ticks: Ticks) -> None:
+    store.set(("retention.purge_forgotten_days", 1.0))
+    saved = store.save("text")
+    store.do(forget(saved))
+    sweep(store, ticks)
+    assert open_names(store) == []
+    store.clock.advance(2 * DAY_US)
+    store.engine._collections.retain()
+    assert open_names(store) == ["default"]
+    for _ in range(2):
+        store.stats()  # upkeep follows the batch that a call is in
+    with pytest.raises(errors.NotFound):
+        store.one(saved)
+    assert store.stats().total_count == 0
