@@ -44,6 +44,7 @@ from totonoe_core.records import (
     Verdict,
 )
 from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert, TurnCounted
+from totonoe_core.transfer import ImportRows, RowsImported
 from totonoe_core.undo import OperationInfo, UndoConflict
 
 
@@ -256,6 +257,7 @@ Command = (
     | ApplyTidyPlan
     | TidyUpsert
     | ReplayEvents
+    | ImportRows
 )
 
 _KINDS = {
@@ -263,6 +265,7 @@ _KINDS = {
     "LinkMemories": "Link",
     "UnlinkMemories": "Unlink",
     "ChangeSettings": "UpdateCollection",
+    "ImportRows": "Import",
 }
 
 
@@ -278,6 +281,8 @@ def asked(command: Command) -> Command:
         return replace(command, fitted=None)
     if isinstance(command, EndSession | CleanUpDuplicates | Decay):
         return replace(command, plan=None)
+    if isinstance(command, ImportRows):
+        return replace(command, settings=(), records=())
     return command
 
 
@@ -479,6 +484,7 @@ Result = (
     | PlanApplied
     | TurnCounted
     | EventsReplayed
+    | RowsImported
 )
 
 

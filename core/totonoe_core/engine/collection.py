@@ -47,6 +47,7 @@ from totonoe_core.engine.decide import Decider
 from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, then
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.transfers import Transfers
 from totonoe_core.engine.turns import Turns
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
@@ -116,6 +117,13 @@ class Collection:
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
+        self.transfers = Transfers(
+            self._state,
+            self._readers,
+            apply=self.apply,
+            get=lambda agent_id, ids: self.reads.get(agent_id, ids, None, False),
+            embedder=self._embedder,
+        )
         self._consider_indexing(self._state)
 
     @property
@@ -133,6 +141,7 @@ class Collection:
         self.stop()
         self.consolidating.stop(timeout_s)
         self.waiters.close()
+        self.transfers.close()
         self._writer.close(timeout_s)
         self.reads.close()
 
