@@ -92,15 +92,11 @@ def _header_to_wire(header: Header) -> pb.ImportHeader:
 
 
 def _item_to_wire(item: ImportItem) -> pb.ImportItem:
-    out = pb.ImportItem(
+    return pb.ImportItem(
         line=item.line,
         memory_id=item.memory_id,
         duplicate_of=item.duplicate_of,
         method=item.method,
         similarity=item.similarity,
+        error=None if item.error is None else status.item_error_of(item.error),
     )
-    if item.error is not None:
-        error = status.item_error_of(item.error)
-        out.code, out.reason, out.message = error.code, error.reason, error.message
-        out.details.update(error.details)
-    return out

@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from totonoe.v1 import memory_service_pb2 as _memory_service_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -77,33 +78,20 @@ class ImportHeader(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., revision: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., model: _Optional[str] = ..., vectors: _Optional[bool] = ..., statuses: _Optional[_Iterable[_Union[_types_pb2.Status, str]]] = ...) -> None: ...
 
 class ImportItem(_message.Message):
-    __slots__ = ("line", "memory_id", "duplicate_of", "method", "similarity", "code", "reason", "message", "details")
-    class DetailsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    __slots__ = ("line", "memory_id", "duplicate_of", "method", "similarity", "error")
     LINE_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_OF_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
-    CODE_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
-    MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    DETAILS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     line: int
     memory_id: str
     duplicate_of: str
     method: str
     similarity: float
-    code: int
-    reason: str
-    message: str
-    details: _containers.ScalarMap[str, str]
-    def __init__(self, line: _Optional[int] = ..., memory_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ..., method: _Optional[str] = ..., similarity: _Optional[float] = ..., code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    error: _memory_service_pb2.ItemError
+    def __init__(self, line: _Optional[int] = ..., memory_id: _Optional[str] = ..., duplicate_of: _Optional[str] = ..., method: _Optional[str] = ..., similarity: _Optional[float] = ..., error: _Optional[_Union[_memory_service_pb2.ItemError, _Mapping]] = ...) -> None: ...
 
 class ImportResponse(_message.Message):
     __slots__ = ("revision", "operation_id", "done", "header", "line_count", "record_counts", "saved_count", "refused_counts", "existing_count", "left_out_count", "failed_count", "replayed_count", "operation_count", "vectors_used", "items")
