@@ -82,6 +82,7 @@ class LineReader:
             self._in_order(kind)
         except Wrong as wrong:
             self._bad(number, wrong.field, wrong.got, wrong.allowed)
+        memory_id = parts.id_of(values)
         try:
             record: Record
             if kind == "memory":
@@ -92,7 +93,7 @@ class LineReader:
         except Wrong as wrong:
             error = BadImport(number, field=wrong.field, got=wrong.got, allowed=wrong.allowed)
             self.counts[kind] += 1
-            return Entry(number, raw, error=error, memory_id=parts.id_of(values))
+            return Entry(number, raw, error=error, memory_id=memory_id)
         self.counts[kind] += 1
         return Entry(number, raw, record)
 
