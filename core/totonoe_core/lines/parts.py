@@ -53,13 +53,18 @@ def id_of(values: Values) -> str:
     return found if isinstance(found, str) and ids.MADE_MEMORY_ID.match(found) else ""
 
 
+_IN_FILE = {"valid_to_time": "valid_to_us", "about_time": "about_to_us"}
+"""Fields that the file calls otherwise than the contract."""
+
+
 def _checked(check: Callable[..., None], *arguments: Any) -> None:
     """A check of a request, whose error names the field and quotes no text."""
     try:
         check(*arguments)
     except InvalidArgument as error:
         details = error.details
-        raise Wrong(details["field"], details["got"], details["allowed"]) from None
+        field = _IN_FILE.get(details["field"], details["field"])
+        raise Wrong(field, details["got"], details["allowed"]) from None
     except UnicodeEncodeError:
         raise Wrong(str(arguments[1]), "a lone surrogate", "valid Unicode") from None
 
@@ -206,8 +211,8 @@ def _fields(values: Values) -> Fields:
         state_kind=values.member("state_kind", StateKind, DEFAULTS.state_kind),
         category=values.take("category", str, ""),
         tags=values.strings("tags"),
-        attributes=values.take("attributes", dict, {}),
-        payload=values.take("payload", dict, {}),
+        attributes=_object(values, "attributes", limits.ATTRIBUTES_BYTES_MAX),
+        payload=_object(values, "payload", limits.PAYLOAD_BYTES_MAX),
         importance=values.take("importance", int, DEFAULTS.importance),
         confidence=values.take("confidence", float, DEFAULTS.confidence),
         salience=values.take("salience", float, DEFAULTS.salience),
@@ -228,6 +233,12 @@ def _fields(values: Values) -> Fields:
         private=values.take("private", bool, False),
         key=key,
     )
+
+
+def _object(values: Values, name: str, limit_bytes: int) -> dict[str, Any]:
+    found = values.take(name, dict, {})
+    _checked(validate.json_object, found, name, limit_bytes)
+    return found
 
 
 def _vector(values: Values, head: Header) -> bytes:
