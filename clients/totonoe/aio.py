@@ -26,7 +26,6 @@ from totonoe.aio_consolidate import AsyncConsolidateCalls
 from totonoe.aio_graph import AsyncGraphCalls
 from totonoe.aio_history import AsyncHistoryCalls
 from totonoe.aio_tidy import AsyncTidyCalls
-from totonoe.aio_transfer import AsyncTransferCalls
 from totonoe.bulk import Sent, Window
 from totonoe.channel import channel_options, resolve_address
 from totonoe.drafts import (
@@ -59,7 +58,6 @@ class AsyncClient(
     AsyncAuditCalls,
     AsyncTidyCalls,
     AsyncConsolidateCalls,
-    AsyncTransferCalls,
 ):
     """A connection to one daemon, made on the first call, for one event loop.
 

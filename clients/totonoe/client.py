@@ -20,7 +20,6 @@ from totonoe.client_consolidate import ConsolidateCalls
 from totonoe.client_graph import GraphCalls
 from totonoe.client_history import HistoryCalls
 from totonoe.client_tidy import TidyCalls
-from totonoe.client_transfer import TransferCalls
 from totonoe.drafts import (
     CheckFields,
     Draft,
@@ -44,14 +43,7 @@ R = TypeVar("R")
 
 
 class Client(
-    AdminCalls,
-    GraphCalls,
-    HistoryCalls,
-    CleanupCalls,
-    AuditCalls,
-    TidyCalls,
-    ConsolidateCalls,
-    TransferCalls,
+    AdminCalls, GraphCalls, HistoryCalls, CleanupCalls, AuditCalls, TidyCalls, ConsolidateCalls
 ):
     """A connection to one daemon, made on the first call.
 

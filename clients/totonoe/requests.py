@@ -33,7 +33,6 @@ from totonoe.requests_consolidate import ConsolidateRequests
 from totonoe.requests_graph import GraphRequests
 from totonoe.requests_history import HistoryRequests
 from totonoe.requests_tidy import TidyRequests
-from totonoe.requests_transfer import TransferRequests
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
 
@@ -66,7 +65,6 @@ class Requests(
     AuditRequests,
     TidyRequests,
     ConsolidateRequests,
-    TransferRequests,
 ):
     """Makes requests with a client's agent, and its collection for calls that do not say."""
 

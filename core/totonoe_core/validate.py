@@ -51,9 +51,9 @@ from totonoe_core.queries import (
     RecallMode,
     RecallQuery,
 )
-from totonoe_core.records import Fields, Kind, StateKind, Status, TimeRange
+from totonoe_core.records import Fields, Kind, StateKind, TimeRange
 from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
-from totonoe_core.transfer import ExportQuery, ImportQuery, ImportRows
+from totonoe_core.transfer import ImportRows
 
 SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"} | {
     "content",
@@ -400,26 +400,6 @@ def _end_session(value: EndSession) -> None:
     if value.threshold is not None:
         number(value.threshold, "threshold", 0.0, SIMILARITY_ABOVE_MAX)
     optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
-
-
-def export(value: ExportQuery) -> None:
-    """What an Export puts into its file."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
-    count(len(value.statuses), "statuses", limits.FILTER_VALUES_MAX)
-    if Status.PURGED in value.statuses:
-        raise InvalidArgument(
-            "UNKNOWN_ENUM", field="statuses", got="purged", allowed="one that is there"
-        )
-
-
-IMPORT_ID_BYTES_MAX = limits.OPERATION_ID_BYTES_MAX - 20
-"""`/` and a number come behind it."""
-
-
-def import_(value: ImportQuery, operation_id: str) -> None:
-    """How the lines of a file are to go in."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
-    optional_text(operation_id, "operation_id", IMPORT_ID_BYTES_MAX)
 
 
 def neighbors(value: NeighborsQuery) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.transfers import file_of
+from support.transfers import POLICIES, file_of, header
 from totonoe_core import limits
 from totonoe_core.errors import BadImport
 from totonoe_core.lines import VERSION, writing
@@ -17,50 +17,6 @@ from totonoe_core.records import Fields, Memory, Status
 
 DOCS = Path(__file__).parents[2] / "docs" / "export.md"
 ID, OTHER = "mem_0123456789abcdef", "mem_fedcba9876543210"
-POLICIES = {
-    "guard": {
-        "preset": "standard", "exact": True, "jaccard_above": None, "cosine_distance_below": None,
-        "cosine_at_least": None, "session_cosine_at_least": None, "judged_from": 0.75,
-        "similar_above": 0.6, "link_distance_below": 0.3, "tokenizer": "script_aware",
-        "on_duplicate": "refuse", "on_update": "link", "on_contradiction": "link",
-        "on_refinement": "link", "refuse_forgotten": False,
-    },
-    "diversity": {
-        "enabled": True, "mmr_lambda": 0.7, "kind_share_max": 0.9, "state_kind_share_max": 0.9,
-        "life_stage_share_max": 0.9, "thread_share_max": 0.8,
-    },
-    "decay": {
-        "rate_per_day": 0.01, "min_interval_days": 1.0, "floor": 0.05, "fact_rate_per_day": None,
-        "relation_rate_per_day": None, "task_rate_per_day": None, "summary_rate_per_day": None,
-        "long_mood_rate_per_day": None, "event_rate_per_day": None, "affect_rate_per_day": None,
-    },
-    "retention": {"purge_forgotten_days": 0.0},
-    "blast": {"rows_min": 20, "percent": 1.0},
-    "tidy": {
-        "enabled": False, "first_turn": 10, "every_turns": 200, "closes_max": 200,
-        "read_max": 5000,
-    },
-}  # fmt: skip
-
-
-def header(**more: Any) -> dict[str, Any]:
-    return {
-        "record": "header",
-        "format": "totonoe",
-        "version": 1,
-        "collection": "c",
-        "agent_id": "",
-        "revision": 1,
-        "time_us": 5,
-        "statuses": ["active"],
-        "vectors": False,
-        "memory_count": 1,
-        "model": {
-            "name": "none", "version": "", "weights_sha256": "", "dimension": 2, "recipe": 2,
-        },
-        "description": "",
-        "policies": POLICIES,
-    } | more  # fmt: skip
 
 
 def memory(**more: Any) -> dict[str, Any]:

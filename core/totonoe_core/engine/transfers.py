@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 from totonoe_core import limits, validate
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine.exporting import Exporting
+from totonoe_core.engine.exporting import EXPORTED, Exporting
 from totonoe_core.engine.importing import Apply, Get, Importing
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import Quota
 from totonoe_core.ids import new_operation_id
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.transfer import ExportQuery, ImportQuery
+
+IMPORT_ID_BYTES_MAX = limits.OPERATION_ID_BYTES_MAX - 20
+"""`/` and a number come behind it."""
 
 
 class Transfers:
@@ -40,13 +43,15 @@ class Transfers:
 
     def export(self, query: ExportQuery) -> Exporting:
         """A new export. Raises `InvalidArgument`, `Quota` if EXPORTS_MAX are read."""
-        validate.export(query)
+        validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        validate.count(len(query.statuses), "statuses", len(EXPORTED))
         left = self._running.begin("exports", limits.EXPORTS_MAX)
         return Exporting(self._state, self._readers, self._executor, query, left)
 
     def begin_import(self, operation_id: str, query: ImportQuery) -> Importing:
         """A new import. Raises `InvalidArgument`, `Quota` if IMPORTS_MAX are under way."""
-        validate.import_(query, operation_id)
+        validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        validate.optional_text(operation_id, "operation_id", IMPORT_ID_BYTES_MAX)
         left = self._running.begin("imports", limits.IMPORTS_MAX)
         return Importing(
             self._state,
