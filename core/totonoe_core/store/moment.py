@@ -56,9 +56,10 @@ class Moment:
     def access(self, first: int, last: int) -> dict[int, tuple[int, int]]:
         """Last access (us) and count of rows from `first` to `last`, as they are on disk now."""
         found = self._connection.execute(
-            "SELECT row, last_us, count FROM access WHERE row BETWEEN ? AND ?", (first, last)
+            "SELECT row, last_us, count, crc FROM access WHERE row BETWEEN ? AND ?", (first, last)
         )
-        return {row: (last_us, count) for row, last_us, count in found}
+        checked = (rows.check(one, "access") for one in found)
+        return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
         """Links that some rows, in ascending order, held to higher rows; each pair so once.
