@@ -243,6 +243,21 @@ def test_import_as_is_makes_the_same_again(store: Store, other: Store) -> None:
     assert [one.target_id for one in other.one(ids["log"]).links] == [ids["pump"]]
 
 
+@pytest.mark.parametrize("as_is", [False, True])
+def test_import_is_done_when_it_is_told_that_nothing_comes(
+    store: Store, other: Store, as_is: bool
+) -> None:
+    filled(store)
+    data = exported(store, include_vectors=True)
+    query = ImportQuery("anna", as_is=as_is)
+    begun = other.engine.begin_import("default", "", query).result(WAIT_S)
+    assert not begun.feed(data, False).result(WAIT_S).done
+    told = begun.feed(b"", True).result(WAIT_S)
+    begun.leave()
+    assert told.done
+    assert told.saved_count == (6 if as_is else 4)
+
+
 def test_import_as_is_again_under_its_id_does_nothing_twice(
     store: Store, other: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,7 +131,7 @@ class Importing:
         self._tell(
             revision=self._state.published.revision,
             header=self._reader.header,
-            done=self._reader.ended,
+            done=last,
             line_count=self._reader.line,
             counts=dict(self._reader.counts),
             refused_counts=dict(self._refused),
