@@ -76,8 +76,9 @@ class Export(Iterator[bytes]):
     def __init__(self, channel: grpc.Channel, request: pb.ExportRequest, address: str) -> None:
         self.progress = ExportProgress(0, 0, 0, 0)
         self._address = address
-        self._call: Any = _export(channel)(request)
         self._ready: Iterator[bytes] = iter(())
+        self._call: Any = None
+        self._call = _export(channel)(request)
 
     def __next__(self) -> bytes:
         while True:
@@ -109,7 +110,8 @@ class Export(Iterator[bytes]):
 
     def close(self) -> None:
         """Ends the stream. Safe to call twice."""
-        self._call.cancel()
+        if self._call is not None:
+            self._call.cancel()
 
     def __enter__(self) -> Self:
         return self

@@ -219,9 +219,13 @@ def test_exports_at_once_are_bounded_and_given_back(store: Store) -> None:
         export()
     running[0].leave()
     running[0].leave()
-    export()
+    running.append(export())
     with pytest.raises(errors.Quota):
         export()
+    assert collection_of(store).transfers.busy()
+    for one in running:
+        one.leave()
+    assert not collection_of(store).transfers.busy()
 
 
 # -- As it is
@@ -290,6 +294,17 @@ def test_import_as_is_needs_an_empty_collection(store: Store, other: Store) -> N
     # And this collection's clients bring the vectors, which the file has not.
     assert bad(caught) == (1, "vectors")
     assert other.revision == 1
+
+
+@pytest.mark.parametrize("query", [{"as_is": True}, {"dry_run": True}, {}])
+def test_import_refuses_settings_that_cannot_be(
+    store: Store, other: Store, query: dict[str, bool]
+) -> None:
+    lines = objects(exported(store, include_vectors=True))
+    lines[0]["policies"]["decay"]["floor"] = 2.0
+    with pytest.raises(errors.BadImport) as caught:
+        imported(other, file_of(lines), **query)
+    assert bad(caught) == (1, "policies.decay.floor")
 
 
 def test_import_as_is_of_an_empty_collection_takes_over_its_settings(

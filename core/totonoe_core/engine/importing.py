@@ -23,14 +23,17 @@ from totonoe_core import limits, plain
 from totonoe_core.commands import Applied, Command, Remember, Remembered
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.futures import driven, gathered
+from totonoe_core.engine.settings import changed
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import (
     AlreadyExists,
     BadImport,
     Corruption,
     InvalidArgument,
+    ModelMismatch,
     NotFound,
     Precondition,
+    Quota,
     ReadOnly,
     TotonoeError,
     Unavailable,
@@ -52,7 +55,7 @@ Steps = Generator[Future[Any], Any, T]
 Apply = Callable[[Sequence[tuple[str, Sequence[Command]]]], list[Future[Applied]]]
 Get = Callable[[str, Sequence[str]], Future[Gotten]]
 
-_STOPPING = (Unavailable, ReadOnly, Corruption, Precondition)
+_STOPPING = (Unavailable, ReadOnly, Corruption, Precondition, ModelMismatch, Quota)
 """What the next line would meet too."""
 
 
@@ -93,6 +96,7 @@ class Importing:
         self._reported_count = 0
         self._batch: list[Entry] = []
         self._batch_bytes = 0
+        self._settings_checked = False
 
     def feed(self, data: bytes, last: bool) -> Future[ImportTold]:
         """Takes a piece of the file, of any size; `last`: nothing comes after it.
@@ -118,12 +122,14 @@ class Importing:
         # Together for a part of the lines: a piece may hold many thousand short ones.
         found = self._reader.take(data, last)
         while entries := list(islice(found, limits.ITEMS_PER_MESSAGE_MAX)):
+            self._check_settings()
             if self._query.dry_run:
                 self._check(entries)
             elif self._query.as_is:
                 yield from self._put(entries)
             else:
                 yield from self._remember(entries)
+        self._check_settings()
         # A file without records has a header all the same.
         due = bool(self._batch) or not self._told.operation_count
         if last and due and self._query.as_is and not self._query.dry_run:
@@ -196,6 +202,23 @@ class Importing:
             )
         self._tell(vectors_used=used)
         return used
+
+    def _check_settings(self) -> None:
+        """Looks once at the settings of the header, before anything is done by it."""
+        header = self._reader.header
+        if header is None or self._settings_checked:
+            return
+        self._settings_checked = True
+        try:
+            changed(self._state.published, header.settings)
+        except InvalidArgument as error:
+            details = error.details
+            raise BadImport(
+                1,
+                field=f"policies.{details['field']}",
+                got=details["got"],
+                allowed=details["allowed"],
+            ) from None
 
     # -- Only looked at
 

@@ -64,6 +64,10 @@ class Transfers:
             left=left,
         )
 
+    def busy(self) -> bool:
+        """Whether one is under way: then the collection is in use."""
+        return self._running.any()
+
     def close(self) -> None:
         """Ends them: reads and pieces that wait fail with `Unavailable` (SHUTTING_DOWN)."""
         self._executor.shutdown(cancel_futures=True)
@@ -93,3 +97,8 @@ class _Running:
                     self._counts[sort] -= 1
 
         return end
+
+    def any(self) -> bool:
+        """Whether any is under way."""
+        with self._lock:
+            return any(self._counts.values())
