@@ -446,6 +446,18 @@ def test_import_through_the_guard_tells_what_failed_and_goes_on(store: Store, ot
     assert third.error.reason == "EXTERNAL_ID_EXISTS"
 
 
+def test_import_of_a_cut_file_keeps_what_came_before(store: Store, other: Store) -> None:
+    filled(store)
+    data = exported(store, include_vectors=True)
+    cut = data[: data.index(b"It rained") + 5]
+    with pytest.raises(errors.BadImport) as caught:
+        imported(other, cut, "once")
+    assert bad(caught) == (7, "line")
+    assert len(other.list()) == 3
+    told, _ = imported(other, data, "once")
+    assert (told.saved_count, told.replayed_count) == (4, 3)
+
+
 def test_import_tells_no_memory_that_the_caller_may_not_see(store: Store, other: Store) -> None:
     store.save("The key is under the mat.")
     hidden = other.save("The key is under the mat.", private=True)

@@ -12,11 +12,10 @@ read on a thread of the collection's, and go on when the writer has answered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import islice
 from typing import Any, TypeVar
 
 from totonoe_core import limits, plain
@@ -121,7 +120,11 @@ class Importing:
         self._items = []
         # Together for a part of the lines: a piece may hold many thousand short ones.
         found = self._reader.take(data, last)
-        while entries := list(islice(found, limits.ITEMS_PER_MESSAGE_MAX)):
+        failure: BadImport | None = None
+        while failure is None:
+            entries, failure = _part(found)
+            if not entries:
+                break
             self._check_settings()
             if self._query.dry_run:
                 self._check(entries)
@@ -129,6 +132,8 @@ class Importing:
                 yield from self._put(entries)
             else:
                 yield from self._remember(entries)
+        if failure is not None:
+            raise failure
         self._check_settings()
         # A file without records has a header all the same.
         due = bool(self._batch) or not self._told.operation_count
@@ -354,6 +359,20 @@ class Importing:
         for item, _ in repeats:
             hidden = item.duplicate_of in foreign and item.duplicate_of not in seen
             self._report(replace(item, duplicate_of="") if hidden else item)
+
+
+def _part(found: Iterator[Entry]) -> tuple[list[Entry], BadImport | None]:
+    """The next entries, and what is wrong with the file behind them: they are dealt with first."""
+    entries: list[Entry] = []
+    try:
+        while len(entries) < limits.ITEMS_PER_MESSAGE_MAX:
+            entry = next(found, None)
+            if entry is None:
+                break
+            entries.append(entry)
+    except BadImport as error:
+        return entries, error
+    return entries, None
 
 
 def _new(entry: Entry, there: dict[str, Memory]) -> Memory | None:
