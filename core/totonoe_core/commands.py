@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from totonoe_core import tidy
 from totonoe_core.cleanup import (
     CleanedUp,
-    CleanUpDuplicates,
-    Decay,
     Decayed,
-    EndSession,
+    Planned,
     SessionEnded,
 )
 from totonoe_core.consolidate import EventsReplayed, ReplayEvents
@@ -250,9 +248,7 @@ Command = (
     | Undismiss
     | ChangeSettings
     | Calibrate
-    | EndSession
-    | CleanUpDuplicates
-    | Decay
+    | Planned
     | Tidy
     | ApplyTidyPlan
     | TidyUpsert
@@ -279,7 +275,7 @@ def asked(command: Command) -> Command:
     """A command as it was asked: without what the engine worked out for it."""
     if isinstance(command, Calibrate):
         return replace(command, fitted=None)
-    if isinstance(command, EndSession | CleanUpDuplicates | Decay):
+    if isinstance(command, Planned):
         return replace(command, plan=None)
     if isinstance(command, ImportRows):
         return replace(command, settings=(), records=())
