@@ -74,6 +74,15 @@ def test_lines_without_the_last_line_feed_and_with_returns_are_read() -> None:
     assert len(read(returns)) == 1
 
 
+def test_a_policy_without_a_field_leaves_it_as_it_is() -> None:
+    reader = LineReader()
+    lines = [header(policies=POLICIES | {"tidy": {"enabled": True}})]
+    assert list(reader.take(file_of(lines), True)) == []
+    assert reader.header is not None
+    said = dict(reader.header.settings)
+    assert [name for name in said if name.startswith("tidy.")] == ["tidy.enabled"]
+
+
 def test_every_cut_file_is_noticed() -> None:
     for end in range(len(WHOLE) - 1):
         assert failed(WHOLE[:end]).reason == "BAD_IMPORT"
@@ -99,7 +108,8 @@ def test_a_changed_byte_is_noticed() -> None:
         ([header(colour="red")], 1, "colour"),
         ([header(statuses=["purged"])], 1, "statuses"),
         ([header(model={})], 1, "model.dimension"),
-        ([header(policies=POLICIES | {"guard": {}})], 1, "policies.guard.preset"),
+        ([header(policies={})], 1, "policies.guard"),
+        ([header(policies=POLICIES | {"guard": {"exact": 1}})], 1, "policies.guard.exact"),
         ([header(policies=POLICIES | {"blast": {"rows_min": 1, "percent": 1, "x": 1}})], 1,
          "policies.blast.x"),
         ([header(), {"record": "thing"}], 2, "record"),

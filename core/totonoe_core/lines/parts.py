@@ -138,6 +138,8 @@ def _settings(values: Values) -> tuple[tuple[str, Any], ...]:
         changes += [
             (f"{part}.{item.name}", _setting(found, item.name, hints[item.name]))
             for item in fields_of(kind)
+            # One that came after the file was written stays as it is.
+            if found.has(item.name)
         ]
         found.all_taken()
     given.all_taken()
