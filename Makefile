@@ -2,7 +2,8 @@
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite (under 15 minutes on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
-#     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections [ARGS="..."]
+#     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
+#     bench-transfer [ARGS="..."]
 #   make lint | format | proto | soak | clean
 
 VENV := .venv
@@ -38,7 +39,7 @@ soak: $(VENV)/.dev
 
 # Each ends within 10 minutes and writes bench/results/NAME.jsonl; docs/performance.md explains them.
 BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load bench-peers \
-	bench-startup bench-embedding bench-quality bench-consolidate bench-collections
+	bench-startup bench-embedding bench-quality bench-consolidate bench-collections bench-transfer
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server
 	$(BIN)/python -m bench.$* $(ARGS)

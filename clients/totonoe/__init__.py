@@ -149,6 +149,7 @@ if TYPE_CHECKING:
         TidyUpdate,
         TurnRecorded,
     )
+    from totonoe.transfer_models import ExportProgress, Imported, ImportHeader, ImportItem
     from totonoe.watch_models import Change, LinkChange, MemoryChange, WatchEvent
 
     __version__: str
@@ -194,6 +195,7 @@ __all__ = [
     "EpisodePage",
     "EpisodeRead",
     "Evidence",
+    "ExportProgress",
     "FadedMemory",
     "Finding",
     "Forgotten",
@@ -203,6 +205,9 @@ __all__ = [
     "GuardPolicy",
     "HistoryPage",
     "Hit",
+    "ImportHeader",
+    "ImportItem",
+    "Imported",
     "ItemResult",
     "Judgement",
     "KeepReason",
@@ -319,6 +324,7 @@ _ROOMS = {
         "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
         "TidyProgress TidyUpdate TurnRecorded"
     ),
+    "transfer_models": "ExportProgress Imported ImportHeader ImportItem",
     "watch_models": "Change LinkChange MemoryChange WatchEvent",
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
-from totonoe.calls import AsyncCalls
+from totonoe.aio_transfer import AsyncTransferCalls
 
 
-class AsyncAdminCalls(AsyncCalls):
+class AsyncAdminCalls(AsyncTransferCalls):
     """What an asyncio client offers beside memories; `AsyncClient` adds these to its own calls."""
 
     async def create_collection(

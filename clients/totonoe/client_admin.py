@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
-from totonoe.calls import Calls
+from totonoe.client_transfer import TransferCalls
 
 
-class AdminCalls(Calls):
+class AdminCalls(TransferCalls):
     """What a blocking client offers beside memories; `Client` adds these to its own calls."""
 
     def create_collection(

@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from totonoe_core import tidy
 from totonoe_core.cleanup import (
     CleanedUp,
-    CleanUpDuplicates,
-    Decay,
     Decayed,
-    EndSession,
+    Planned,
     SessionEnded,
 )
 from totonoe_core.consolidate import EventsReplayed, ReplayEvents
@@ -44,6 +42,7 @@ from totonoe_core.records import (
     Verdict,
 )
 from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert, TurnCounted
+from totonoe_core.transfer import ImportRows, RowsImported
 from totonoe_core.undo import OperationInfo, UndoConflict
 
 
@@ -249,13 +248,12 @@ Command = (
     | Undismiss
     | ChangeSettings
     | Calibrate
-    | EndSession
-    | CleanUpDuplicates
-    | Decay
+    | Planned
     | Tidy
     | ApplyTidyPlan
     | TidyUpsert
     | ReplayEvents
+    | ImportRows
 )
 
 _KINDS = {
@@ -263,6 +261,7 @@ _KINDS = {
     "LinkMemories": "Link",
     "UnlinkMemories": "Unlink",
     "ChangeSettings": "UpdateCollection",
+    "ImportRows": "Import",
 }
 
 
@@ -276,8 +275,10 @@ def asked(command: Command) -> Command:
     """A command as it was asked: without what the engine worked out for it."""
     if isinstance(command, Calibrate):
         return replace(command, fitted=None)
-    if isinstance(command, EndSession | CleanUpDuplicates | Decay):
+    if isinstance(command, Planned):
         return replace(command, plan=None)
+    if isinstance(command, ImportRows):
+        return replace(command, settings=(), records=())
     return command
 
 
@@ -479,6 +480,7 @@ Result = (
     | PlanApplied
     | TurnCounted
     | EventsReplayed
+    | RowsImported
 )
 
 

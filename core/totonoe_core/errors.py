@@ -2,6 +2,7 @@
 
     TotonoeError
     ├── InvalidArgument      the caller's fault: a field is outside what is allowed
+    │   └── BadImport        a line of an import file
     ├── NotFound             the named thing does not exist, or the caller may not see it
     ├── AlreadyExists        the name or operation id is taken
     ├── NotOwner             only the agent that the memory belongs to may do this
@@ -59,6 +60,20 @@ class InvalidArgument(TotonoeError):
             got=got,
             allowed=allowed,
         )
+
+
+class BadImport(InvalidArgument):
+    """A line of an import file is not what it may be. Names line and field.
+
+    Of an import as it is, the batches before that line are in; through the guard, the lines.
+    """
+
+    def __init__(self, line: int, *, field: str, got: object, allowed: str) -> None:
+        super().__init__("BAD_IMPORT", field=field, got=got, allowed=allowed)
+        self.message = f"line {line}: {self.message}"
+        self.args = (self.message,)
+        self.line = line
+        self.details["line"] = str(line)
 
 
 class NotFound(TotonoeError):

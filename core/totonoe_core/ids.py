@@ -9,6 +9,9 @@ from totonoe_core import limits
 
 MEMORY_ID = re.compile(r"mem_[0-9a-f]{12,32}\Z")
 EPISODE_ID = re.compile(r"ep_[0-9a-f]{12,32}\Z")
+MADE_MEMORY_ID = re.compile(r"mem_[0-9a-f]{16}\Z")
+MADE_EPISODE_ID = re.compile(r"ep_[0-9a-f]{16}\Z")
+"""Those that a daemon makes; no other is ever stored."""
 COLLECTION_NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{limits.COLLECTION_NAME_CHARS_MAX - 1}}}\Z")
 
 

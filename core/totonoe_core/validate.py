@@ -53,6 +53,7 @@ from totonoe_core.queries import (
 )
 from totonoe_core.records import Fields, Kind, StateKind, TimeRange
 from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
+from totonoe_core.transfer import ImportRows
 
 SETTABLE = frozenset(Fields.__dataclass_fields__) - {"kind", "created_us", "key"} | {
     "content",
@@ -378,6 +379,9 @@ def command(value: Command, now_us: int) -> None:
             pass
         case Calibrate():
             number(value.false_merge_budget, "false_merge_budget", 0.0, FALSE_MERGE_BUDGET_MAX)
+        case ImportRows():
+            # Each record was checked when its line was read.
+            count(len(value.records), "records", limits.IMPORT_BATCH_LINES)
         case ReplayEvents():
             number(value.max_events, "max_replay_events", 1, limits.REPLAY_EVENTS_MAX)
 

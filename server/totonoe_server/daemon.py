@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from totonoe_core.engine.seam import Engine
     from totonoe_core.judging import JudgingService
     from totonoe_core.store.lockfile import DataDirLock
+    from totonoe_server.admin_service import AdminService
     from totonoe_server.memory_service import MemoryService
 
 SERVICES = (
@@ -101,6 +102,7 @@ class Daemon:
         self.addresses: tuple[Address, ...] = ()
         self.guard = Guard()
         self.memory_service: MemoryService | None = None
+        self.admin_service: AdminService | None = None
         self._given_engine = engine
         self._engine: Engine | None = None
         self._embedding: EmbeddingService | None = None
@@ -169,6 +171,8 @@ class Daemon:
             # They would never end by themselves, or not soon.
             self.memory_service.watching.stop()
             self.memory_service.end_consolidations()
+        if self.admin_service is not None:
+            self.admin_service.end_transfers()
         idle = self.guard.figures.idle
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
@@ -223,9 +227,8 @@ class Daemon:
         self._server = server
         self.memory_service = MemoryService(engine)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
-        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(
-            AdminService(engine, process), server
-        )
+        self.admin_service = AdminService(engine, process)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(self.admin_service, server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, server)

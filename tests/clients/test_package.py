@@ -59,4 +59,10 @@ def test_clients_public_methods_have_equal_signatures() -> None:
     blocking, awaited = methods(Client), methods(AsyncClient)
     # The asyncio client takes asynchronous iterables as well.
     assert blocking.pop("remember_many")[0] == awaited.pop("remember_many")[0]
+    one, other = blocking.pop("import_file"), awaited.pop("import_file")
+    assert [one.pop(1), other.pop(1)] == [
+        "source: 'transfers.Source'",
+        "source: 'transfers.Source | AsyncIterable[bytes]'",
+    ]
+    assert one == other
     assert blocking == awaited

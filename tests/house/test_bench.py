@@ -56,6 +56,13 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "4", "--used", "3", "--repeats", "1"],
         {"phase", "n", "dimension"},
     ),
+    "transfer": (
+        ["--stored", "20"],
+        {
+            *("call", "n", "vectors", "file_bytes", "server_cpu_s", "client_cpu_s"),
+            *("server_cpu_ms_per_op", "mb_per_s", "mb_per_cpu_s"),
+        },
+    ),
     "consolidate": (
         ["--stored", "200", "--dimension", "8", "--limit-s", "0.3"],
         {"part", "method", "n", "dimension", "distance"},

@@ -68,3 +68,22 @@ def test_collections_open_are_among_those_there_may_be() -> None:
 
 def test_operation_ids_are_kept_for_seven_days_at_least() -> None:
     assert limits.REPLAY_KEPT_S >= 7 * 24 * 3600
+
+
+def test_lines_of_a_file_hold_what_the_limits_allow_and_fit_their_messages() -> None:
+    labels = limits.TAGS_PER_MEMORY_MAX + limits.ENTITIES_PER_MEMORY_MAX + 16
+    texts = (
+        limits.CONTENT_BYTES_MAX
+        + labels * limits.NAME_BYTES_MAX
+        + limits.EVIDENCE_IDS_PER_MEMORY_MAX * (4 + limits.EXTERNAL_ID_BYTES_MAX)
+    )
+    # A control character is six bytes in JSON; a vector is in base64.
+    longest = 6 * texts + limits.ATTRIBUTES_BYTES_MAX + limits.PAYLOAD_BYTES_MAX
+    longest += 16 * limits.VECTOR_DIMENSION_MAX // 3
+    assert longest < limits.IMPORT_LINE_BYTES_MAX
+    line = limits.IMPORT_LINE_BYTES_MAX
+    assert limits.EXPORT_CHUNK_BYTES + line < limits.MESSAGE_BYTES_MAX
+    assert limits.IMPORT_CHUNK_BYTES_MAX < limits.MESSAGE_BYTES_MAX
+    # An Undo tells the memories of a batch.
+    assert limits.IMPORT_BATCH_BYTES + line < limits.MESSAGE_BYTES_MAX
+    assert limits.IMPORT_BATCH_LINES <= limits.EMBED_QUEUE_TEXTS_MAX

@@ -14,8 +14,17 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
+from support.transfers import file_of, header
 from totonoe.v1 import admin_service_pb2 as admin_pb
-from totonoe.v1 import audit_pb2, cleanup_pb2, consolidate_pb2, graph_pb2, tidy_pb2, types_pb2
+from totonoe.v1 import (
+    audit_pb2,
+    cleanup_pb2,
+    consolidate_pb2,
+    graph_pb2,
+    tidy_pb2,
+    transfer_pb2,
+    types_pb2,
+)
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as ops
 
@@ -45,12 +54,17 @@ class Scene:
             for item in request.items:
                 item.collection, item.agent_id = self.collection, "ben"
             return list(stub(iter([request]), timeout=20))
+        if name == "Import":
+            # Of ann's public texts, as anybody could write them down.
+            began = transfer_pb2.ImportStart(collection=self.collection, agent_id="ben")
+            first = transfer_pb2.ImportRequest(start=began)
+            return list(stub(iter([first, request]), timeout=20))
         where = request.recall if name == "WhyNot" else request
         where.collection = self.collection
         if name != "Stats":
             where.agent_id = "ben"
         answer = stub(request, timeout=20)
-        if name in ("Consolidate", "Tidy"):
+        if name in ("Consolidate", "Tidy", "Export"):
             return list(answer)
         if name != "Watch":
             return [answer]
@@ -240,6 +254,16 @@ CALLS: list[tuple[str, Build]] = [
         ),
     ),
     ("EndSession", lambda _: cleanup_pb2.EndSessionRequest(by=cleanup_pb2.GROUP_BY_AGENT)),
+    ("Export", lambda _: transfer_pb2.ExportRequest()),
+    ("Export", lambda _: transfer_pb2.ExportRequest(include_vectors=True)),
+    (
+        "Import",
+        lambda _: imported(
+            memory_line("0", content=f"The pump of {SECRET} is hot.", agent_id="ann"),
+            memory_line("1", content=f"The pump of {SECRET} was hot.", agent_id="ann"),
+            memory_line("2", content="Snow.", agent_id="ann", external_id="s1"),
+        ),
+    ),
     ("Undo", lambda _: ops.UndoRequest(target_revision=5, dry_run=True)),
     ("Undo", lambda _: ops.UndoRequest(target_revision=5, partial=True)),
     ("Forget", lambda _: pb.ForgetRequest(filter=every_but_forgotten(), dry_run=True)),
@@ -253,6 +277,15 @@ CALLS: list[tuple[str, Build]] = [
     ("List", lambda _: pb.ListRequest(filter=every_status())),
     ("ListEpisodes", lambda _: graph_pb2.ListEpisodesRequest()),
 ]
+
+
+def memory_line(number: str, **fields: Any) -> dict[str, Any]:
+    made = {"id": "mem_" + 15 * "0" + number, "created_us": 1, "updated_us": 1}
+    return {"record": "memory", **made, **fields}
+
+
+def imported(*lines: dict[str, Any]) -> transfer_pb2.ImportRequest:
+    return transfer_pb2.ImportRequest(data=file_of([header(), *lines]), last=True)
 
 
 def public(scene: Scene) -> list[str]:
@@ -299,7 +332,7 @@ def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
             where = f"{number}: {name} {request}"
             assert not [one for one in scene.hidden if one in said], where
             # What ben said himself is told to him again.
-            if name in ("Remember", "RememberMany"):
+            if name in ("Remember", "RememberMany", "Import"):
                 mine.append(said)
             elif not mine:
                 assert SECRET not in said, where
@@ -308,6 +341,7 @@ def test_every_call_names_and_quotes_nothing_hidden(scene: Scene) -> None:
 def test_every_call_is_tried() -> None:
     services = pb.DESCRIPTOR.services_by_name["MemoryService"].methods
     assert {one.name for one in services} <= {name for name, _ in CALLS}
+    assert {"Export", "Import"} <= {name for name, _ in CALLS}
 
 
 NAMING: list[tuple[str, Callable[[Scene, str], Message]]] = [

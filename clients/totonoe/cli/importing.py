@@ -151,17 +151,35 @@ def import_(
         str, typer.Option(help="Of lines with a `level` only those of this one. Default: all.")
     ] = "",
     force: options.Force = False,
+    as_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-is", help="Of a file of `export`: all as it was, in an empty collection."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Of a file of `export`: only check it.")
+    ] = False,
 ) -> None:
     """Remember the lines of a file. A second run of the same file changes nothing.
 
-    Exit code 1 if a line failed; refused lines are no failure.
+    A file of `export` goes in through the guard too, or as it is. Exit code 1 if a line failed;
+    refused lines are no failure.
     """
-    from totonoe.cli import rows
+    from totonoe.cli import rows, transfer_commands
 
     how = rows.Options(level, session.agent_id, session.collection_name, force)
     failure: TotonoeError | None = None
     with ExitStack() as stack:
         raw, size_bytes = _open(file, stack)
+        source = rows.unpacked(raw)
+        if transfer_commands.is_export(source):
+            if level or force:
+                raise ValueError("--level and --force are for lines that `export` did not make")
+            transfer_commands.import_export(session, file, source, as_is, dry_run)
+            return
+        if as_is or dry_run:
+            raise ValueError(f"{file}: no file of `export`: --as-is and --dry-run are for those")
         client = stack.enter_context(session.client())
         progress = _progress(session, size_bytes)
         task = progress.add_task("", total=size_bytes, saved=0, refused=0)
@@ -169,7 +187,7 @@ def import_(
         lines: deque[int] = deque()
 
         def drafts() -> Iterator[Draft]:
-            for row in rows.read_rows(raw, how):
+            for row in rows.read_rows(source, how):
                 if row is None:
                     tally.skipped_count += 1
                 elif isinstance(row, rows.Row):

@@ -18,6 +18,7 @@ from totonoe.cli import (
     importing,
     memory_commands,
     tidy_commands,
+    transfer_commands,
     watch_commands,
     workspace_commands,
 )
@@ -58,6 +59,7 @@ def make_app() -> typer.Typer:
     admin_commands.register(app)
     audit_commands.register(app)
     importing.register(app)
+    transfer_commands.register(app)
     tidy_commands.register(app)
     watch_commands.register(app)
     workspace_commands.register(app)

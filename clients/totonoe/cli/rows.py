@@ -81,8 +81,7 @@ def read_rows(raw: IO[bytes], options: Options) -> Iterator[Row | BadRow | None]
     raw : binary file with `peek`
         Its own position tells how much was read, of a gzip file too.
     """
-    packed = getattr(raw, "peek")(2)[:2] == _GZIP_MAGIC  # noqa: B009 - IO does not declare it
-    source: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]
+    source = unpacked(raw)
     number = 0
     try:
         while line := source.readline(LINE_BYTES_MAX + 1):
@@ -94,6 +93,12 @@ def read_rows(raw: IO[bytes], options: Options) -> Iterator[Row | BadRow | None]
                 yield _read(number, line, options)
     except (EOFError, OSError, zlib.error) as error:
         yield BadRow(number + 1, f"the file cannot be read from here on: {error}")
+
+
+def unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """What a file holds, plain or gzip; it has `peek` as well."""
+    packed = getattr(raw, "peek")(2)[:2] == _GZIP_MAGIC  # noqa: B009 - IO does not declare it
+    return gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[return-value]
 
 
 def _skip_rest(source: IO[bytes]) -> None:

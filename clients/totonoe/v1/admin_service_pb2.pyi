@@ -4,6 +4,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2
+from totonoe.v1 import transfer_pb2 as _transfer_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor

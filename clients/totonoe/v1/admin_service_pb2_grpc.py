@@ -5,6 +5,7 @@ import warnings
 
 from totonoe.v1 import admin_service_pb2 as totonoe_dot_v1_dot_admin__service__pb2
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import transfer_pb2 as totonoe_dot_v1_dot_transfer__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
 GRPC_VERSION = grpc.__version__
@@ -80,6 +81,16 @@ class AdminServiceStub:
                 '/totonoe.v1.AdminService/Audit',
                 request_serializer=totonoe_dot_v1_dot_audit__pb2.AuditRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_audit__pb2.AuditResponse.FromString,
+                _registered_method=True)
+        self.Export = channel.unary_stream(
+                '/totonoe.v1.AdminService/Export',
+                request_serializer=totonoe_dot_v1_dot_transfer__pb2.ExportRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_transfer__pb2.ExportResponse.FromString,
+                _registered_method=True)
+        self.Import = channel.stream_stream(
+                '/totonoe.v1.AdminService/Import',
+                request_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
                 _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
@@ -158,6 +169,23 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Export(self, request, context):
+        """The collection as the caller sees it, as it is now, as lines of JSON. Writers go on, and a slow
+        reader holds nothing up.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Import(self, request_iterator, context):
+        """Such lines into a collection: live memories through the guard, one by one, or everything as it
+        is into an empty one. A file that is not what it may be, or was cut, ends the call with
+        BAD_IMPORT; what was done before that line stays. May be begun again under its operation id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -212,6 +240,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Audit,
                     request_deserializer=totonoe_dot_v1_dot_audit__pb2.AuditRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_audit__pb2.AuditResponse.SerializeToString,
+            ),
+            'Export': grpc.unary_stream_rpc_method_handler(
+                    servicer.Export,
+                    request_deserializer=totonoe_dot_v1_dot_transfer__pb2.ExportRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_transfer__pb2.ExportResponse.SerializeToString,
+            ),
+            'Import': grpc.stream_stream_rpc_method_handler(
+                    servicer.Import,
+                    request_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -463,6 +501,60 @@ class AdminService:
             '/totonoe.v1.AdminService/Audit',
             totonoe_dot_v1_dot_audit__pb2.AuditRequest.SerializeToString,
             totonoe_dot_v1_dot_audit__pb2.AuditResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Export(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Export',
+            totonoe_dot_v1_dot_transfer__pb2.ExportRequest.SerializeToString,
+            totonoe_dot_v1_dot_transfer__pb2.ExportResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Import(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/totonoe.v1.AdminService/Import',
+            totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
+            totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
             options,
             channel_credentials,
             insecure,

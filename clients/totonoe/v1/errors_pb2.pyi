@@ -56,6 +56,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_BLAST_RADIUS: _ClassVar[ErrorReason]
     ERROR_REASON_BAD_PLAN: _ClassVar[ErrorReason]
     ERROR_REASON_PROTECTED: _ClassVar[ErrorReason]
+    ERROR_REASON_BAD_IMPORT: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_EMPTY_TEXT: ErrorReason
 ERROR_REASON_NUL_IN_TEXT: ErrorReason
@@ -106,3 +107,4 @@ ERROR_REASON_NOT_OWNER: ErrorReason
 ERROR_REASON_BLAST_RADIUS: ErrorReason
 ERROR_REASON_BAD_PLAN: ErrorReason
 ERROR_REASON_PROTECTED: ErrorReason
+ERROR_REASON_BAD_IMPORT: ErrorReason

@@ -49,6 +49,7 @@ from totonoe_core.engine.futures import (
 from totonoe_core.engine.previewing import Previewing
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.transfers import Transfers
 from totonoe_core.engine.turns import Turns
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
@@ -119,6 +120,13 @@ class Collection:
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
+        self.transfers = Transfers(
+            self._state,
+            self._readers,
+            apply=self.apply,
+            get=lambda agent_id, ids: self.reads.get(agent_id, ids, None, False),
+            embedder=self._embedder,
+        )
         self._consider_indexing(self._state)
 
     @property
@@ -140,6 +148,7 @@ class Collection:
             or self._indexing.locked()
             or self._state.file.to_clean
             or self.consolidating.busy()
+            or self.transfers.busy()
         )
 
     def end(self, gone: Why) -> None:
@@ -158,6 +167,7 @@ class Collection:
         self.stop()
         self.consolidating.stop(timeout_s, why)
         self.waiters.close(why)
+        self.transfers.close()
         self._writer.close(timeout_s, why)
         self.reads.close()
 

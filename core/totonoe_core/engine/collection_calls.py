@@ -35,7 +35,7 @@ from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import Collections
 from totonoe_core.engine.futures import fail, ready, settle
-from totonoe_core.engine.seam import Consolidation
+from totonoe_core.engine.seam import Consolidation, Export, Import
 from totonoe_core.errors import (
     InvalidArgument,
 )
@@ -62,6 +62,7 @@ from totonoe_core.queries import (
 )
 from totonoe_core.records import TimeRange
 from totonoe_core.tidy import Tidied, Tidy
+from totonoe_core.transfer import ExportQuery, ImportQuery
 from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
@@ -289,6 +290,18 @@ class CollectionCalls:
     def audit(self, collection: str, query: AuditQuery) -> Future[AuditReport]:
         """See `Engine.audit`."""
         return self._with(collection, lambda found: found.reads.audit(query))
+
+    def export(self, collection: str, query: ExportQuery) -> Future[Export]:
+        """See `Engine.export`."""
+        return self._with(collection, lambda found: ready(found.transfers.export(query)))
+
+    def begin_import(
+        self, collection: str, operation_id: str, query: ImportQuery
+    ) -> Future[Import]:
+        """See `Engine.begin_import`."""
+        return self._with(
+            collection, lambda found: ready(found.transfers.begin_import(operation_id, query))
+        )
 
     def consolidate(
         self, collection: str, operation_id: str, query: ConsolidateQuery

@@ -37,6 +37,7 @@ from totonoe_core.consolidate import ReplayEvents
 from totonoe_core.engine import dismissing, doubles, ending, episodes, fading, linking, replaying
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
+from totonoe_core.engine.import_rows import import_rows
 from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation
 from totonoe_core.engine.merging import Merging
 from totonoe_core.engine.purging import Purging
@@ -49,6 +50,7 @@ from totonoe_core.engine.undoing import Undoing
 from totonoe_core.errors import StaleRevision
 from totonoe_core.judging import JudgingService
 from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
+from totonoe_core.transfer import ImportRows
 
 
 class Decider:
@@ -120,6 +122,8 @@ class Decider:
                 return self._clean_up(operation, command)
             case ReplayEvents():
                 return replaying.replay(self._ledger, operation, command)
+            case ImportRows():
+                return import_rows(self._ledger, operation, command)
             case Tidy():
                 return self.tidying.tidy(operation, command)
             case ApplyTidyPlan():

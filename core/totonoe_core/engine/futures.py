@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, Future, InvalidStateError
 from typing import Any, TypeVar
 
@@ -108,6 +108,75 @@ def shutting_down() -> Unavailable:
     return Unavailable(
         "SHUTTING_DOWN", "the daemon is stopping", retry_delay_ms=limits.RETRY_DELAY_MS
     )
+
+
+def gathered(futures: Sequence[Future[A]]) -> Future[list[A | BaseException]]:
+    """What all of them came to, results and failures, in their order."""
+    out: Future[list[A | BaseException]] = Future()
+    lock, left = threading.Lock(), len(futures)
+
+    def outcome(one: Future[A]) -> A | BaseException:
+        if one.cancelled():
+            return shutting_down()
+        return one.exception() or one.result()
+
+    def done(_: Future[A]) -> None:
+        nonlocal left
+        with lock:
+            left -= 1
+            last = left == 0
+        if last:
+            settle(out, lambda: [outcome(one) for one in futures])
+
+    for one in futures:
+        one.add_done_callback(done)
+    if not futures:
+        out.set_result([])
+    return out
+
+
+def driven(executor: Executor, steps: Generator[Future[Any], Any, A]) -> Future[A]:
+    """Runs a generator in a pool; each future that it yields is waited for by no thread.
+
+    The generator gets its result, or its failure raised, at the `yield`. Cancelling the future
+    that is returned closes the generator at its next `yield`.
+    """
+    out: Future[A] = Future()
+
+    def go_on(before: Future[Any] | None) -> None:
+        def step() -> None:
+            if out.cancelled():
+                steps.close()
+                return
+            try:
+                if before is None:
+                    waiting = next(steps)
+                elif before.cancelled():
+                    waiting = steps.throw(shutting_down())
+                elif (error := before.exception()) is not None:
+                    waiting = steps.throw(error)
+                else:
+                    waiting = steps.send(before.result())
+            except StopIteration as end:
+                result: A = end.value
+                settle(out, lambda: result)
+            except BaseException as error:
+                fail(out, error)
+            else:
+                waiting.add_done_callback(go_on)
+
+        try:
+            started = submit(executor, step)
+        except Unavailable as error:
+            fail(out, error)
+        else:
+            # A pool that closes drops what waits in it.
+            started.add_done_callback(
+                lambda one: fail(out, shutting_down()) if one.cancelled() else None
+            )
+
+    go_on(None)
+    return out
 
 
 def settled(future: Future[A]) -> Future[Future[A]]:

@@ -73,6 +73,7 @@ from totonoe_core.queries import (
 )
 from totonoe_core.records import TimeRange
 from totonoe_core.tidy import Tidied, Tidy
+from totonoe_core.transfer import ExportChunk, ExportQuery, ImportQuery, ImportTold
 from totonoe_core.why_not import WhyNot
 
 
@@ -89,6 +90,38 @@ class Consolidation(Protocol):
 
     def leave(self) -> None:
         """Ends the work soon; the token of the last message goes on for a while. Idempotent."""
+        ...
+
+
+class Export(Protocol):
+    """The lines of an export, as they are read."""
+
+    def read(self) -> Future[ExportChunk]:
+        """The next lines; no data: that was all. One read at a time.
+
+        Fails with `StaleRevision` if the collection got another model's vectors meanwhile, and
+        `Unavailable` (SHUTTING_DOWN) when it is closed.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Lets go of it. Idempotent."""
+        ...
+
+
+class Import(Protocol):
+    """An import that takes its file in pieces."""
+
+    def feed(self, data: bytes, last: bool) -> Future[ImportTold]:
+        """Takes the next piece; `last`: it is over after it. One at a time.
+
+        Fails with `BadImport` for a file that is not what it may be, and with what stands in the
+        way of every line. Begun again under its operation id it does nothing twice.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Lets go of it. Idempotent."""
         ...
 
 
@@ -309,6 +342,22 @@ class Engine(Protocol):
         The first is one operation, as `apply` does it, before the last message. `OutOfRange` for a
         revision to come, `Quota` if CONSOLIDATIONS_MAX run, `InvalidArgument` (BAD_PAGE_TOKEN) for
         a token that leads to no run.
+        """
+        ...
+
+    def export(self, collection: str, query: ExportQuery) -> Future[Export]:
+        """The collection as the caller sees it, as it is now, in lines (`totonoe_core.lines`).
+
+        `Quota` if EXPORTS_MAX of the collection are read.
+        """
+        ...
+
+    def begin_import(
+        self, collection: str, operation_id: str, query: ImportQuery
+    ) -> Future[Import]:
+        """Takes the lines of a file: live memories through the guard, or all as they are.
+
+        The operations have ids that begin with this one. `Quota` if IMPORTS_MAX are under way.
         """
         ...
 

@@ -53,7 +53,7 @@ class CollectionState:
         file = CollectionFile(path)
         try:
             with file.reading():
-                return cls(file, _info(file.rows, path))
+                return cls(file, read_settings(file.rows, path.name))
         except BaseException:
             file.close()
             raise
@@ -69,7 +69,7 @@ class CollectionState:
         pool = ReaderPool(path, 1)
         try:
             with pool.rows() as rows:
-                return replace(_info(rows, path), revision=rows.last_revision())
+                return replace(read_settings(rows, path.name), revision=rows.last_revision())
         finally:
             pool.close()
 
@@ -210,9 +210,10 @@ class CollectionState:
         return out
 
 
-def _info(rows: Rows, path: Path) -> CollectionInfo:
+def read_settings(rows: Rows, name: str = "the collection") -> CollectionInfo:
+    """The settings as they are in the file that `rows` read."""
     text = rows.setting(_INFO)
     if text is None:
         # A collection's file is made with its settings: this is not the one that was made.
-        raise Corruption("CORRUPT_ROW", f"{path.name} has lost its settings", file=path.name)
+        raise Corruption("CORRUPT_ROW", f"{name} has lost its settings", file=name)
     return plain.loads(CollectionInfo, text)

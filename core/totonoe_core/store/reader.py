@@ -17,6 +17,7 @@ from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
+from totonoe_core.store.moment import Moment
 from totonoe_core.store.schema import open_reader
 
 _CLOSED_CHECK_S = 0.5
@@ -30,6 +31,7 @@ class Rows:
         self._connection = connection
         self.history = History(connection)
         self.figures = Figures(connection)
+        self.moment = Moment(connection, self.history)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

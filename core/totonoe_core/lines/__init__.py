@@ -1,0 +1,18 @@
+"""The form of an export file: JSON lines.
+
+    header      what the file is of
+    memory      by row number
+    link        by the row numbers of its ends, each pair of link and inverse once
+    episode     by start and id
+    dismissal   by row numbers
+    end         how many of each, and a checksum over all lines before it
+
+Pure: records to bytes (`writing`) and back (`reading`). `docs/export.md` shows every field. Times
+are whole microseconds, floats the shortest digits that give the same double, vectors base64 of
+little-endian float32: what is written is what was there, bit for bit.
+"""
+
+FORMAT = "totonoe"
+VERSION = 1
+KINDS = ("memory", "link", "episode", "dismissal")
+"""Records in the order in which they stand."""

@@ -1,0 +1,143 @@
+"""Reading what rows were at one revision, by the hundred, in the order of their numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from totonoe_core import plain
+from totonoe_core.records import Dismissal, Episode
+from totonoe_core.store import rows
+from totonoe_core.store.history import History, LinkVersion
+
+
+class Moment:
+    """What one collection held right after a revision, through one connection.
+
+    Not of one moment by itself: whoever pages through it reads each page in a snapshot.
+    """
+
+    def __init__(self, connection: apsw.Connection, history: History) -> None:
+        self._connection = connection
+        self._history = history
+
+    def last_row(self) -> int:
+        """The highest row number; 0: there is none."""
+        return int(self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get)
+
+    def holds_anything(self) -> bool:
+        """Whether there is a memory that is not purged, or an episode, now."""
+        return bool(
+            self._connection.execute(
+                "SELECT EXISTS(SELECT 1 FROM memory WHERE status <> 'purged') "
+                "OR EXISTS(SELECT 1 FROM episode)"
+            ).get
+        )
+
+    def rows_after(self, row: int, last: int, limit: int) -> list[int]:
+        """Row numbers after one, up to `last`."""
+        found = self._connection.execute(
+            "SELECT row FROM memory WHERE row > ? AND row <= ? ORDER BY row LIMIT ?",
+            (row, last, limit),
+        )
+        return [number for (number,) in found]
+
+    def ids(self, wanted: Sequence[int]) -> dict[int, str]:
+        """Ids by row number."""
+        return dict(
+            self._connection.execute(
+                "SELECT row, id FROM memory WHERE row IN (SELECT value FROM json_each(?))",
+                (json.dumps(wanted),),
+            )
+        )
+
+    def access(self, first: int, last: int) -> dict[int, tuple[int, int]]:
+        """Last access (us) and count of rows from `first` to `last`, as they are on disk now."""
+        found = self._connection.execute(
+            "SELECT row, last_us, count, crc FROM access WHERE row BETWEEN ? AND ?", (first, last)
+        )
+        checked = (rows.check(one, "access") for one in found)
+        return {row: (last_us, count) for row, last_us, count in checked}
+
+    def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
+        """Links that some rows, in ascending order, held to higher rows; each pair so once.
+
+        By (source, target, type). One query for all where nothing changed since, else two for each.
+        """
+        found: list[LinkVersion] = []
+        if not sources:
+            return found
+        if self._history.newest() == revision:
+            links = self._connection.execute(
+                "SELECT source, target, type, confidence, note, revision, crc FROM link "
+                "WHERE source IN (SELECT value FROM json_each(?)) AND target > source "
+                "ORDER BY source, target, type",
+                (json.dumps(sources),),
+            )
+            return [LinkVersion(row[0], row[1], rows.link(row, ""), row[5], None) for row in links]
+        for source in sources:
+            held = [
+                one
+                for one in self._history.link_versions(source)
+                if one.target > source
+                and one.since <= revision
+                and (one.until is None or one.until > revision)
+            ]
+            found += sorted(held, key=lambda one: (one.target, one.link.type.value))
+        return found
+
+    def dismissals(self, firsts: Sequence[int], revision: int) -> list[Dismissal]:
+        """Dismissals whose lower row is one of some, in ascending order, by their rows."""
+        if not firsts:
+            return []
+        found = {}
+        for row in self._connection.execute(
+            f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal "
+            "WHERE a IN (SELECT value FROM json_each(?))",
+            (json.dumps(firsts),),
+        ):
+            one = rows.dismissal(row)
+            if one.revision <= revision:
+                found[one.a, one.b] = one
+        if self._history.newest() != revision:
+            for first in firsts:
+                # '\x7f' follows '~': all keys that begin with the row and '~'.
+                for before in self._images("dismissal", f"{first}~", f"{first}\x7f", revision):
+                    one = plain.loads(Dismissal, before)
+                    if one.revision <= revision:
+                        found[one.a, one.b] = one
+        return [found[pair] for pair in sorted(found)]
+
+    def episode_ids(self, revision: int) -> list[str]:
+        """Ids of the episodes there were, by (start, id)."""
+        found = set(
+            self._connection.execute(
+                "SELECT start_us, id FROM episode WHERE revision <= ?", (revision,)
+            )
+        )
+        for before in self._images("episode", "", "\x7f", revision):
+            episode = plain.loads(Episode, before)
+            if episode.revision <= revision:
+                found.add((episode.start_us, episode.id))
+        return [episode_id for _, episode_id in sorted(found)]
+
+    def episode(self, now: Episode | None, episode_id: str, revision: int) -> Episode | None:
+        """An episode as it was, given as it is now."""
+        if now is not None and now.revision <= revision:
+            return now
+        for before in self._images("episode", episode_id, episode_id + "\0", revision):
+            episode = plain.loads(Episode, before)
+            if episode.revision <= revision:
+                return episode
+        return None
+
+    def _images(self, entity: str, key: str, key_end: str, revision: int) -> Iterator[str]:
+        """What things of some keys were before operations after a revision, oldest first."""
+        for row in self._connection.execute(
+            "SELECT revision, entity, key, before, vector, crc FROM image "
+            "WHERE entity = ? AND key >= ? AND key < ? AND revision > ? ORDER BY revision",
+            (entity, key, key_end, revision),
+        ):
+            yield rows.check(row, "image")[3]
