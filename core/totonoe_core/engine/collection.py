@@ -48,6 +48,7 @@ from totonoe_core.engine.futures import attempt, fail, ready, settled, submit, t
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.turns import Turns
+from totonoe_core.engine.verifying import Verifier
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
@@ -106,7 +107,7 @@ class Collection:
         )
         self._state = self._writer.loaded()
         try:
-            self._readers = ReaderPool(path, READERS)
+            self._readers = ReaderPool(path, READERS, self._state.aside)
         except BaseException:
             # One writer for each file, also if this collection is opened again.
             self._writer.close(_WRITER_CLOSE_S)
@@ -116,6 +117,9 @@ class Collection:
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
+        self.verifier = Verifier(
+            path, self._state, self._readers, clock, self._on_writer, self._stop
+        )
         self._consider_indexing(self._state)
 
     @property
@@ -133,6 +137,7 @@ class Collection:
         self.stop()
         self.consolidating.stop(timeout_s)
         self.waiters.close()
+        self.verifier.close()
         self._writer.close(timeout_s)
         self.reads.close()
 
@@ -433,6 +438,7 @@ class Collection:
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
                 tidy=tidying.state_of(self._state.file.rows),
+                verified=self.verifier.figures(),
                 **reading.figures(self._state),
             )
 

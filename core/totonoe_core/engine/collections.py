@@ -18,6 +18,7 @@ from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.futures import submit
 from totonoe_core.engine.openings import CLOSE_WAIT_S, Openings
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.verifying import Verifier
 from totonoe_core.errors import AlreadyExists, InvalidArgument, NotFound, Quota
 from totonoe_core.guard.policy import (
     NO_RETENTION,
@@ -95,6 +96,10 @@ class Collections:
     def open_ones(self) -> list[Future[Collection]]:
         """Every collection that is open or being opened."""
         return self._openings.all()
+
+    def verifiers(self) -> list[Verifier]:
+        """Those of the collections that are open; opens none."""
+        return [one.verifier for one in self._openings.ready()]
 
     def count(self) -> tuple[int, int]:
         """How many collections there are, and the catalogue's newest revision."""

@@ -18,6 +18,7 @@ from totonoe_core.engine import comparing, paging, reading
 from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import ready, submit, then
+from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
 from totonoe_core.errors import (
     Precondition,
 )
@@ -59,6 +60,8 @@ class EmbeddedEngine(CollectionCalls):
     client_vector_dimension : int
         Without an embedder: length of the default collection's vectors; 0: fixed by the
         first one.
+    verify : Pace
+        How often and how fast what is open is verified.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class EmbeddedEngine(CollectionCalls):
         judging: JudgingService | None = None,
         client_vector_dimension: int = 0,
         clock: Clock = system_clock,
+        verify: Pace = NO_VERIFYING,
     ) -> None:
         self._embedding = embedding
         self._judging = judging
@@ -81,6 +85,7 @@ class EmbeddedEngine(CollectionCalls):
             clock=clock,
             searchers=self._searchers,
         )
+        self._verifying = Verifying(self._collections.verifiers, verify)
 
     # -- Collections
 
@@ -214,6 +219,7 @@ class EmbeddedEngine(CollectionCalls):
         deadline_s = time.monotonic() + timeout_s
         if not self._collections.stop():
             return
+        self._verifying.close()
         if self._embedding is not None:
             self._embedding.close()
         if self._judging is not None:

@@ -67,6 +67,10 @@ class Openings:
         with self._lock:
             return list(self._open.values())
 
+    def ready(self) -> list[Collection]:
+        """Every collection that is open."""
+        return [found for one in self.all() if (found := _ready(one)) is not None]
+
     def leave(self, name: str) -> Future[None]:
         """Lets go of a collection. Who opens the name again waits until the future is done:
         one writer for each file, always. To be given to `left` when it is closed.

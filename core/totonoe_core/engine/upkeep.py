@@ -64,6 +64,8 @@ class Upkeep:
         """Whatever is due."""
         # Not with every batch: a flush is a commit of its own, and what is due for maintenance
         # is found out by looking at every slot.
+        with self._state.file.reading():
+            self._state.look_at_suspects()
         end = self._state.index.arrays.end
         idle = time.monotonic() >= self._next_flush_s
         if idle:
@@ -105,6 +107,8 @@ class Upkeep:
         before_us = now_us - int(days * _DAY_US)
         with state.file.reading():
             ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
+        # One whose row is bad is left to its owner.
+        ids = [one for one in ids if one in state.index.slot_by_id]
         if ids:
             self._purge(Purge("", tuple(ids), "retention", by_retention=True))
 
