@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Stats,
         TidyPolicy,
         TidyStats,
+        VerifyStats,
     )
     from totonoe.aio import AsyncClient
     from totonoe.audit_models import (
@@ -269,6 +270,7 @@ __all__ = [
     "UnmetCondition",
     "Updated",
     "Verdict",
+    "VerifyStats",
     "Version",
     "WatchEvent",
     "WhyNot",
@@ -281,7 +283,7 @@ _ROOMS = {
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
         "DiversityPolicy EmbeddingModel GuardPolicy PresetOutcome RetentionPolicy Stats "
-        "TidyPolicy TidyStats"
+        "TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (

@@ -14,7 +14,8 @@ class Verified:
     bad_row_counts : dict of str to int
         Rows that do not match their checksum, by table.
     bad_memory_ids : tuple of str
-        Ids of those that are memories, where they can be read; at most BAD_MEMORIES_NAMED_MAX.
+        Ids of those that are memories, where they can be read, and of no private ones; at most
+        BAD_MEMORIES_NAMED_MAX.
     begun_us, ended_us : int or None
         When the pass that is under way, or the last one, began, and when the last one ended.
     row_count : int

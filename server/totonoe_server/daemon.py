@@ -29,6 +29,7 @@ from totonoe.v1 import (
 )
 from totonoe_core import clock, limits
 from totonoe_core.engine.seam import Engine
+from totonoe_core.engine.verifying import Pace
 from totonoe_core.errors import TotonoeError
 from totonoe_server.addresses import (
     Address,
@@ -198,7 +199,10 @@ class Daemon:
         )
         self._judging = open_judging(_judge_settings(self.settings))
         engine = EmbeddedEngine(
-            self.settings.data_dir, embedding=self._embedding, judging=self._judging
+            self.settings.data_dir,
+            embedding=self._embedding,
+            judging=self._judging,
+            verify=Pace(self.settings.verify_interval_h, self.settings.verify_share),
         )
         self._engine = engine
         # Word lists take half a second to load: not in the first Remember, and nobody waits.

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import apsw
 import numpy as np
 
 from totonoe_core import limits
@@ -33,7 +32,6 @@ from totonoe_core.index.collection_index import CollectionIndex, Features, text_
 from totonoe_core.records import Memory, Status
 from totonoe_core.store import checks
 from totonoe_core.store.reader import ReaderPool
-from totonoe_core.store.schema import open_reader
 from totonoe_core.verified import NOT_VERIFIED, Verified
 
 _log = logging.getLogger(__name__)
@@ -99,7 +97,7 @@ class Verifier:
     def figures(self) -> Verified:
         """What is known now."""
         aside = self._state.aside
-        ids = [bad.id for bad in aside.memories() if bad.id]
+        ids = [bad.id for bad in aside.memories() if bad.id and not bad.private]
         return replace(
             self._figures,
             bad_row_counts=aside.counts(),
@@ -130,9 +128,10 @@ class Verifier:
                 if not self._look_at_file(pace):
                     return True
                 self._end()
-            except (TotonoeError, apsw.Error) as error:
+            except Exception as error:
                 # Closing, a full disk, a page that cannot be read: another time, from the start.
-                _log.warning("a pass over %s ended early: %s", self._path.parent.name, error)
+                what = error.message if isinstance(error, TotonoeError) else type(error).__name__
+                _log.warning("a pass over %s ended early: %s", self._path.parent.name, what)
                 self._begin()
                 self._ended_us = self._clock()
             return False
@@ -198,8 +197,6 @@ class Verifier:
         self._tries += 1
         if self._tries > _CHECKED_AGAIN:
             return True
-        # Its own connection: a reader's would be missed for as long as it takes.
-        connection = open_reader(self._path)
         used_s = time.thread_time()
 
         def go_on() -> bool:
@@ -208,12 +205,9 @@ class Verifier:
             # Cleaning after a purge has to wait for readers; it comes first.
             return not (self._stop.wait(rest_s) or self._state.file.to_clean)
 
-        try:
-            lines = checks.damage(connection, go_on)
-        except apsw.InterruptError:
+        lines = checks.damage_of(self._path, go_on)
+        if lines is None:
             return False
-        finally:
-            connection.close()
         if checks.of_indexes_alone(lines):
             self._on_writer(self._reindex).result()
             lines = []

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import apsw
 
 from totonoe_core import limits
 from totonoe_core.store import rows
+from totonoe_core.store.schema import open_reader
 
 Key = tuple[Any, ...]
 
@@ -93,6 +95,12 @@ class Table:
         return Looked((key,), (key,), key)
 
 
+def has_crc(connection: apsw.Connection, table: str) -> bool:
+    """Whether there is such a table, whose rows are sealed."""
+    sql = f"SELECT count(*) FROM pragma_table_info('{table}') WHERE name = 'crc'"
+    return bool(connection.execute(sql).get)
+
+
 def bad_name(key: Key) -> str:
     """A key as bad rows are counted by; nothing of it is text of a memory."""
     parts = (part.decode(errors="replace") if isinstance(part, bytes) else part for part in key)
@@ -104,6 +112,8 @@ def every_bad(
 ) -> Iterator[tuple[str, int, list[Key], bool]]:
     """(table, rows, keys of bad ones, damaged) of each table, at once."""
     for name, key in keys.items():
+        if not has_crc(connection, name):
+            continue  # in an earlier format
         table, after, count = Table(connection, name, key), None, 0
         bad: list[Key] = []
         while True:
@@ -131,6 +141,20 @@ def damage(connection: apsw.Connection, go_on: Callable[[], bool] | None = None)
     finally:
         connection.set_progress_handler(None)
     return [] if lines == ["ok"] else lines
+
+
+def damage_of(path: Path, go_on: Callable[[], bool]) -> list[str] | None:
+    """The same of a collection's file, on a connection of its own; `None`: `go_on` said no.
+
+    Raises `Corruption` for what is no database any more.
+    """
+    connection = open_reader(path)
+    try:
+        return damage(connection, go_on)
+    except apsw.InterruptError:
+        return None
+    finally:
+        connection.close()
 
 
 def of_indexes_alone(lines: Sequence[str]) -> bool:
