@@ -261,14 +261,15 @@ class TestOtherTables:
         with opened(tmp_path) as store:
             yield store
 
+    @pytest.mark.parametrize("note", ["'x'", "CAST(x'ff' AS TEXT)"])
     def test_bad_link_is_left_out_of_answers_and_stops_changes_of_its_ends(
-        self, store: Store
+        self, store: Store, note: str
     ) -> None:
         ids = fill(store)
         row = store.one(ids["good"]).row
         change_row(
             store,
-            "UPDATE link SET note = 'x' WHERE source = ? AND target = ?",
+            f"UPDATE link SET note = {note} WHERE source = ? AND target = ?",
             row,
             store.one(ids["near"]).row,
         )
@@ -282,10 +283,11 @@ class TestOtherTables:
         assert store.do(Purge("anna", (ids["near"],))).purged_ids
         store.do(forget(ids["good"]))
 
-    def test_bad_episode_is_left_out_of_pages(self, store: Store) -> None:
+    @pytest.mark.parametrize("change", ["memory_ids = '['", "summary = CAST(x'ff' AS TEXT)"])
+    def test_bad_episode_is_left_out_of_pages(self, store: Store, change: str) -> None:
         ids = fill(store)
         other = store.do(episode("another", ids["good"])).episode.id
-        change_row(store, "UPDATE episode SET memory_ids = '[' WHERE id = ?", ids["episode"])
+        change_row(store, f"UPDATE episode SET {change} WHERE id = ?", ids["episode"])
         page = store.engine.episodes("default", "anna", ANY_TIME, "", 10, "").result(WAIT_S)
         assert [one.id for one in page.episodes] == [other]
         corrupt(lambda: store.engine.episode("default", "anna", ids["episode"], False).result())

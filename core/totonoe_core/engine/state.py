@@ -222,7 +222,7 @@ class CollectionState:
         for row in self.aside.take_suspects():
             bad = self.file.rows.bad_memory(row)
             slot = self.index.slot_by_row.get(row)
-            if bad is None and slot is not None and not self.file.rows.memories([row]):
+            if bad is None and slot is not None and not self.file.rows.is_there(row):
                 # The number leads nowhere any more.
                 bits = int(self.index.arrays.writer_view().value("id_bits", slot))
                 bad = BadRow(row, f"mem_{bits:016x}" if bits else "")

@@ -82,7 +82,8 @@ class Verifier:
         self._stop = stop
         self._stepping = threading.Lock()
         self._figures = NOT_VERIFIED
-        self._ended_us = _last_ended(state)
+        self._ended_us = _last_ended(readers)
+        self._tried_us = self._ended_us
         self._begin()
 
     def _begin(self) -> None:
@@ -109,7 +110,7 @@ class Verifier:
         """Whether there is something to do."""
         if self._stop.is_set() or not pace.interval_h:
             return False
-        since_us = self._clock() - (self._ended_us or 0)
+        since_us = self._clock() - (self._tried_us or 0)
         return self._under_way or since_us >= pace.interval_h * _HOUR_US
 
     def step(self, pace: Pace) -> bool:
@@ -133,7 +134,7 @@ class Verifier:
                 what = error.message if isinstance(error, TotonoeError) else type(error).__name__
                 _log.warning("a pass over %s ended early: %s", self._path.parent.name, what)
                 self._begin()
-                self._ended_us = self._clock()
+                self._tried_us = self._clock()
             return False
 
     def close(self) -> None:
@@ -229,7 +230,7 @@ class Verifier:
         self._figures = replace(
             self._figures, row_count=self._row_count, damage_count=self._damage_count
         )
-        self._ended_us = ended_us
+        self._ended_us = self._tried_us = ended_us
         self._under_way = False
         self._on_writer(lambda: self._keep(ended_us)).result()
         bad_count = sum(self._state.aside.counts().values())
@@ -308,9 +309,10 @@ def _fits(index: CollectionIndex, memory: Memory) -> bool:
     return np.array_equal(kept, vector) and np.array_equal(view.tokens(slot), features.tokens)
 
 
-def _last_ended(state: CollectionState) -> int | None:
+def _last_ended(readers: ReaderPool) -> int | None:
     try:
-        kept = state.file.rows.setting(_VERIFIED)
+        with readers.rows() as rows:
+            kept = rows.setting(_VERIFIED)
     except Corruption:
         return None
     return None if kept is None else int(kept)

@@ -423,10 +423,7 @@ class CollectionFile:
             "FROM recall_event ORDER BY number LIMIT ?",
             (limit,),
         )
-        found = [
-            (number, agent.decode(errors="replace"), time_us, hits.decode(errors="replace"), crc)
-            for number, agent, time_us, hits, crc in read
-        ]
+        found = [rows.as_text(one, (1, 3)) for one in read]
         if found:
             self._connection.execute("DELETE FROM recall_event WHERE number <= ?", (found[-1][0],))
         return [

@@ -80,13 +80,14 @@ class PurgedRows:
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
         """Episodes that were made with any of some memories."""
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
+            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
             f"json_each({_json('e.memory_ids')}) m "
             "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(memory_ids)),),
         )
         # Of a memory a bad one holds nothing but the id.
-        return [rows.episode(row) for row in found.fetchall() if rows.is_sound(row)]
+        read = map(rows.episode_as_text, found.fetchall())
+        return [rows.episode(row) for row in read if rows.is_sound(row)]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
         """Takes memories out of episodes and of their images for good; says of how many episodes.
@@ -102,12 +103,14 @@ class PurgedRows:
                 rows.episode_row(_without(one, gone)),
             )
         images = self._connection.execute(
-            "SELECT revision, entity, key, before, vector, crc FROM image WHERE entity = 'episode' "
+            "SELECT revision, entity, CAST(key AS BLOB), CAST(before AS BLOB), vector, crc "
+            "FROM image WHERE entity = 'episode' "
             f"AND EXISTS (SELECT 1 FROM json_each({_json('image.before')}, '$.memory_ids') m "
             "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(gone)),),
         )
-        for row in filter(rows.is_sound, images.fetchall()):
+        read = (rows.as_text(row, (2, 3)) for row in images.fetchall())
+        for row in filter(rows.is_sound, read):
             revision, entity, key, before, vector = rows.check(row, "image")
             before = plain.dumps(_without(plain.loads(Episode, before), gone))
             self._connection.execute(

@@ -217,13 +217,16 @@ class Rows:
             part = wanted[start : start + _IN_MAX]
             marks = ",".join("?" * len(part))
             sealed: list[rows.Row] = self._connection.execute(
-                "SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id "
+                "SELECT l.source, l.target, CAST(l.type AS BLOB), l.confidence, "
+                "CAST(l.note AS BLOB), l.revision, l.crc, CAST(m.id AS BLOB) "
                 "FROM link l JOIN memory m ON m.row = l.target "
                 f"WHERE l.source IN ({marks}) "
                 "ORDER BY l.source, l.confidence DESC, l.target, l.type",
                 part,
             ).fetchall()
-            for *row, target_id in sealed:
+            for read in sealed:
+                # Not every one of them may be text any more.
+                *row, target_id = rows.as_text(read, (2, 4, 7))
                 try:
                     link = rows.link(tuple(row), target_id)
                 except Corruption:
@@ -346,7 +349,7 @@ class Rows:
         `start_us` and `end_us` both belong to an episode.
         """
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE (start_us, id) > (?, ?) "
+            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE (start_us, id) > (?, ?) "
             "AND (private = 0 OR agent_id = ?) "
             "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
             (
@@ -358,7 +361,8 @@ class Rows:
             ),
         )
         episodes = []
-        for row in found.fetchall():
+        for read in found.fetchall():
+            row = rows.episode_as_text(read)
             try:
                 episodes.append(rows.episode(row))
             except Corruption:

@@ -90,6 +90,15 @@ def check(row: Row, table: str) -> Row:
     return row[:-1]
 
 
+def as_text(row: Row, places: Sequence[int]) -> Row:
+    """A row whose columns of text were read as bytes; what is no text does not match the crc."""
+    values = list(row)
+    for place in places:
+        if isinstance(values[place], bytes):  # else it is absent, where it must not be
+            values[place] = values[place].decode(errors="replace")
+    return tuple(values)
+
+
 def is_damage(error: BaseException) -> bool:
     """Whether an error of SQLite says that what is on disk is damaged."""
     if isinstance(error, apsw.SQLError):
@@ -233,6 +242,18 @@ EPISODE_COLUMNS = (
     "id, summary, memory_ids, start_us, end_us, importance, agent_id, private, created_us, "
     "revision, crc"
 )
+
+
+EPISODE_AS_BYTES = (
+    "CAST(id AS BLOB), CAST(summary AS BLOB), CAST(memory_ids AS BLOB), start_us, end_us, "
+    "importance, CAST(agent_id AS BLOB), private, created_us, revision, crc"
+)
+"""For `episode_as_text`: where one that is no text must not stop the others."""
+
+
+def episode_as_text(row: Row) -> Row:
+    """The sealed row of an episode that was read as `EPISODE_AS_BYTES`."""
+    return as_text(row, (0, 1, 2, 6))
 
 
 def episode_row(episode: Episode) -> Row:
