@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from support.engines import (
+    HOUR_US,
     WAIT_S,
     Store,
     episode,
@@ -30,6 +31,7 @@ from totonoe_core.consolidate import ConsolidateQuery, ReplayEvents
 from totonoe_core.queries import AsOf, Filter, NeighborsQuery, OperationFilter, RecallQuery
 from totonoe_core.records import ANY_TIME
 from totonoe_core.store import rows
+from totonoe_core.store.collection_file import CollectionFile
 
 IDS = dict[str, str]
 
@@ -348,6 +350,42 @@ class TestOtherTables:
             path.write_bytes(good)
         store.engine = store._opened()
         assert len(store.list()) == 3
+
+
+def test_damaged_page_that_upkeep_meets_does_not_end_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as store:
+        store.save("one")
+        met = 0
+
+        def bad(*_: Any) -> int:
+            nonlocal met
+            met += 1
+            raise apsw.CorruptError("a damaged page")
+
+        monkeypatch.setattr(CollectionFile, "drop_replies", bad)
+        for number in range(3):
+            store.clock.advance(HOUR_US)
+            store.save(f"more {number}")
+        assert met
+        assert store.stats().state == "serving"
+
+
+def test_error_that_is_kept_keeps_no_reader_in_the_past(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        ids = fill(store)
+
+        def history() -> Any:
+            asked = store.engine.history("default", "anna", ids["near"], 10, "")
+            return asked.result(WAIT_S).versions[0].memory
+
+        store.do(update(ids["near"], importance=5))
+        change_row(store, "UPDATE image SET before = ' ' || before WHERE key = '3'")
+        kept = [corrupt(history) for _ in range(8)]
+        change_row(store, "UPDATE image SET before = substr(before, 2) WHERE key = '3'")
+        assert [history().fields.importance for _ in range(8)] == [5] * 8
+        assert len(kept) == 8
 
 
 def rows_of(path: Path, memory_id: str) -> int:

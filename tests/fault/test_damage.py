@@ -194,5 +194,4 @@ def damaged(
         assert not wrong, f"seed {block}, {where}: told wrongly in silence: {wrong}"
         outcomes[outcome] += 1
         shutil.rmtree(directory)
-    print(name, how.__name__, block, outcomes)
     return outcomes
