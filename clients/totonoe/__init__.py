@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Stats,
         TidyPolicy,
         TidyStats,
+        VerifyStats,
     )
     from totonoe.aio import AsyncClient
     from totonoe.audit_models import (
@@ -276,6 +277,7 @@ __all__ = [
     "UnmetCondition",
     "Updated",
     "Verdict",
+    "VerifyStats",
     "Version",
     "WatchEvent",
     "WhyNot",
@@ -288,7 +290,7 @@ _ROOMS = {
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
         "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
-        "RetentionPolicy Stats TidyPolicy TidyStats"
+        "RetentionPolicy Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (

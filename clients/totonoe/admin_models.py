@@ -259,6 +259,39 @@ class TidyStats:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifyStats:
+    """What is known of the soundness of a collection.
+
+    Attributes
+    ----------
+    bad_row_counts : mapping of str to int
+        Rows that do not match their checksum, by table. Of `memory` they are set aside.
+    bad_memory_ids : tuple of str
+        Ids of such memories, where they can be read.
+    begun_time, ended_time : datetime or None
+        Of the pass under way or the last one, and when the last one ended.
+    row_count, damage_count : int
+        Rows that the last pass looked at, and what SQLite's own check found.
+    index_mismatch_count, reindexed_count : int
+        What was made anew in memory, and how often SQLite's indexes were, since the start.
+    """
+
+    bad_row_counts: Mapping[str, int]
+    bad_memory_ids: tuple[str, ...]
+    begun_time: datetime | None
+    ended_time: datetime | None
+    row_count: int
+    damage_count: int
+    index_mismatch_count: int
+    reindexed_count: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing bad is known."""
+        return not (self.bad_row_counts or self.damage_count)
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -280,6 +313,7 @@ class CollectionStats:
     queue_length: int
     kind_counts: Mapping[str, int]
     tidy: TidyStats
+    verify: VerifyStats
 
 
 @dataclass(frozen=True, slots=True)

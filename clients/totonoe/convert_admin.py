@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from datetime import datetime
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -18,6 +19,7 @@ from totonoe.enums import Preset, Tokenizer
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
+from totonoe.v1 import verify_pb2 as verify_pb
 
 PRESET = EnumCodec(Preset, types_pb2.Preset, "PRESET_")
 TOKENIZER = EnumCodec(Tokenizer, types_pb2.Tokenizer, "TOKENIZER_")
@@ -280,6 +282,23 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
             last_time=scalars.decode_time(last) if message.tidy.HasField("last_time") else None,
             last_over_blast_radius=message.tidy.last_over_blast_radius,
         ),
+        verify=_decode_verify(message.verify),
+    )
+
+
+def _decode_verify(message: verify_pb.VerifyStats) -> models.VerifyStats:
+    def time(name: str) -> datetime | None:
+        return scalars.decode_time(getattr(message, name)) if message.HasField(name) else None
+
+    return models.VerifyStats(
+        bad_row_counts=dict(message.bad_row_counts),
+        bad_memory_ids=tuple(message.bad_memory_ids),
+        begun_time=time("begun_time"),
+        ended_time=time("ended_time"),
+        row_count=message.row_count,
+        damage_count=message.damage_count,
+        index_mismatch_count=message.index_mismatch_count,
+        reindexed_count=message.reindexed_count,
     )
 
 

@@ -27,6 +27,7 @@ from totonoe_core.records import (
 )
 from totonoe_core.tidy import NEVER_TIDIED, TidyState, TurnCounted
 from totonoe_core.undo import OperationInfo
+from totonoe_core.verified import NOT_VERIFIED, Verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,6 +443,7 @@ class CollectionStats:
     queue_length: int
     kind_counts: dict[str, int]
     tidy: TidyState = NEVER_TIDIED
+    verified: Verified = NOT_VERIFIED
 
 
 @dataclass(frozen=True, slots=True)

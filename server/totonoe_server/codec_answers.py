@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TypedDict
 
-from totonoe.v1 import admin_service_pb2, memory_service_pb2, tidy_pb2, types_pb2
+from totonoe.v1 import admin_service_pb2, memory_service_pb2, tidy_pb2, types_pb2, verify_pb2
 from totonoe_core import limits
 from totonoe_core.commands import (
     Applied,
@@ -39,6 +39,7 @@ from totonoe_core.records import (
     SimilarMemory,
 )
 from totonoe_core.tidy import TidyState
+from totonoe_core.verified import Verified
 from totonoe_server.codec import (
     DIVERSITY_EFFECTS,
     FINDINGS,
@@ -390,6 +391,21 @@ def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.Collec
         queue_length=value.queue_length,
         kind_counts=value.kind_counts,
         tidy=tidy_stats_to_wire(value.tidy),
+        verify=verified_to_wire(value.verified),
+    )
+
+
+def verified_to_wire(value: Verified) -> verify_pb2.VerifyStats:
+    """What is known of the soundness of a collection."""
+    return verify_pb2.VerifyStats(
+        bad_row_counts=value.bad_row_counts,
+        bad_memory_ids=value.bad_memory_ids,
+        begun_time=time_to_wire(value.begun_us),
+        ended_time=time_to_wire(value.ended_us),
+        row_count=value.row_count,
+        damage_count=value.damage_count,
+        index_mismatch_count=value.index_mismatch_count,
+        reindexed_count=value.reindexed_count,
     )
 
 

@@ -14,6 +14,7 @@ from totonoe_server.quality import command as quality_command
 def register(app: typer.Typer) -> None:
     """Joins the server's commands to `app` (entry-point group `totonoe.commands`)."""
     app.command("serve")(serve)
+    app.command("verify")(verify)
     demo_command.register(app)
     quality_command.register(app)
 
@@ -122,6 +123,17 @@ def serve(
             "[TOTONOE_PURGE_DELETED_DAYS, 0]"
         ),
     ] = None,
+    verify_interval_h: Annotated[
+        float | None,
+        typer.Option(
+            help="Hours from one look at everything to the next; 0: never. "
+            "[TOTONOE_VERIFY_INTERVAL_H, 24]"
+        ),
+    ] = None,
+    verify_share: Annotated[
+        float | None,
+        typer.Option(help="Share of one core that it takes. [TOTONOE_VERIFY_SHARE, 0.05]"),
+    ] = None,
     grace_s: Annotated[
         float | None,
         typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),
@@ -149,3 +161,20 @@ def serve(
         raise typer.Exit(runner.ExitCode.NOT_STARTED) from None
     logs.configure(settings.log_level, settings.log_format)
     raise typer.Exit(runner.run(settings))
+
+
+def verify(
+    data_dir: Annotated[
+        Path | None,
+        typer.Argument(help="Directory that no daemon has open. Default: that of `serve`."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Look at every file of a data directory while no daemon runs; changes nothing.
+
+    SQLite's own check, every row against its checksum, revisions without a gap, links both ways.
+    Exit code 0: all of it is sound; 1: something was found; 2: it could not be looked at.
+    """
+    from totonoe_server import verify_command
+
+    raise typer.Exit(verify_command.run(data_dir, as_json))

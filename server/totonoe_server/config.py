@@ -106,6 +106,12 @@ class Settings(BaseSettings):
         description="After so many days a deleted collection is purged from the disk, and an Undo "
         "brings it back no more. 0: never.",
     )
+    verify_interval_h: float = Field(
+        24.0, ge=0, le=8760, description="Hours from one look at everything to the next; 0: never."
+    )
+    verify_share: float = Field(
+        0.05, gt=0, le=1, description="Share of one core that looking at everything takes."
+    )
     grace_s: float = Field(
         10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."
     )

@@ -203,6 +203,7 @@ class Daemon:
         self._judging = open_judging(_judge_settings(self.settings))
         # Half of the time of a start, while the embedder loads its model beside it.
         from totonoe_core.engine.embedded import EmbeddedEngine
+        from totonoe_core.engine.verifying import Pace
         from totonoe_core.kernels.warmup import warm_up
 
         raise_open_files()
@@ -214,6 +215,7 @@ class Daemon:
             collection_idle_s=self.settings.collection_idle_s,
             memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
             purge_deleted_days=self.settings.purge_deleted_days,
+            verify=Pace(self.settings.verify_interval_h, self.settings.verify_share),
         )
         self._engine = engine
         warm_up()

@@ -24,7 +24,7 @@ from totonoe import (
 from totonoe.channel import resolve_address
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe.v1 import types_pb2
+from totonoe.v1 import types_pb2, verify_pb2
 
 CREATED = Timestamp(seconds=1_767_225_600)
 MEMORY = types_pb2.Memory(
@@ -344,6 +344,15 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
                 refused_counts={"exact": 1},
                 recall_at_k=0.75,
                 recall_rated_count=16,
+                verify=verify_pb2.VerifyStats(
+                    bad_row_counts={"memory": 1},
+                    bad_memory_ids=["mem_1"],
+                    ended_time=CREATED,
+                    row_count=9,
+                    damage_count=2,
+                    index_mismatch_count=3,
+                    reindexed_count=4,
+                ),
             )
         ],
         started_time=CREATED,
@@ -359,6 +368,12 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     assert stats.collections[0].refused_counts == {"exact": 1}
     assert stats.open == OpenCollections(3, 4, 5, 6)
     assert (stats.collections[0].recall_at_k, stats.collections[0].recall_rated_count) == (0.75, 16)
+    verify = stats.collections[0].verify
+    assert (verify.bad_row_counts, verify.bad_memory_ids) == ({"memory": 1}, ("mem_1",))
+    assert (verify.begun_time, verify.ended_time) == (None, stats.started_time)
+    figured = (verify.row_count, verify.damage_count)
+    assert (*figured, verify.index_mismatch_count, verify.reindexed_count) == (9, 2, 3, 4)
+    assert not verify.sound
 
 
 def test_unix_socket_address_is_dialled(call: Call, tmp_path: Path) -> None:

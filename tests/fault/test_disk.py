@@ -10,7 +10,17 @@ from typing import Any
 import apsw
 import pytest
 
-from support.engines import WAIT_S, FakeClock, Store, link, opened, remember, update, vector_of
+from support.engines import (
+    WAIT_S,
+    FakeClock,
+    Store,
+    forget,
+    link,
+    opened,
+    remember,
+    update,
+    vector_of,
+)
 from support.processes import child
 from totonoe_core import errors
 from totonoe_core.engine.embedded import EmbeddedEngine
@@ -66,30 +76,31 @@ def file_of(directory: Path) -> Path:
     [b"second needle text", vector_of("second needle text").tobytes()],
     ids=["text", "vector"],
 )
-def test_flipped_bit_in_a_memory_is_corruption_when_it_is_opened(
-    closed: Path, needle: bytes
-) -> None:
+def test_flipped_bit_in_a_memory_is_corruption_for_it_alone(closed: Path, needle: bytes) -> None:
+    with opened(closed) as store:
+        first, second = (one.id for one in store.list())
     flip(file_of(closed), needle, 5)
     with opened(closed) as store:
-        calls: list[Any] = [
-            lambda: store.list(),
-            lambda: store.do(remember("second needle text")),
-            lambda: store.recall(RecallQuery("anna", "needle")),
-            lambda: store.stats(),
-        ]
-        for call in calls:
-            with pytest.raises(errors.Corruption) as caught:
-                call()
-            assert caught.value.reason == "CORRUPT_ROW"
-            assert caught.value.details["table"] == "memory"
-            assert "needle" not in str(caught.value), "an error quotes no memory"
+        assert [one.id for one in store.list()] == [first]
+        found = store.recall(RecallQuery("anna", "needle"))
+        assert [hit.memory.id for hit in found.hits] == [first]
+        assert store.stats().verified.bad_row_counts == {"memory": 1}
+        assert store.stats().verified.bad_memory_ids == (second,)
+        with pytest.raises(errors.Corruption) as caught:
+            store.get(second)
+        assert caught.value.reason == "CORRUPT_ROW"
+        assert caught.value.details["table"] == "memory"
+        assert "needle" not in str(caught.value), "an error quotes no memory"
 
 
-def test_flipped_bit_in_a_link_is_corruption_when_it_is_read(closed: Path) -> None:
+def test_flipped_bit_in_a_link_leaves_it_out_and_is_counted(closed: Path) -> None:
     flip(file_of(closed), b"needle of the link", 3)
     with opened(closed) as store:
+        holder, other = sorted(store.list(), key=lambda one: len(one.links))
+        assert (len(holder.links), len(other.links)) == (0, 1)
+        assert store.stats().verified.bad_row_counts == {"link": 1}
         with pytest.raises(errors.Corruption) as caught:
-            store.list()
+            store.do(forget(holder.id))
         assert caught.value.details["table"] == "link"
         assert store.stats().active_count == 2
 
@@ -137,22 +148,32 @@ def test_flipped_bit_in_the_catalogue_is_corruption(tmp_path: Path) -> None:
 
 def test_flipped_bit_while_it_is_open_is_corruption_for_that_row_only(tmp_path: Path) -> None:
     """The writer's connection changes the row; only the checksum can tell."""
-    with opened(tmp_path) as store:
-        bad = store.save("bad row")
-        good = store.save("good row")
-        other = apsw.Connection(str(store.file()))
-        other.execute("UPDATE memory SET content = 'Bad row' WHERE id = ?", (bad,))
-        other.close()
-        for call in (
-            lambda: store.get(bad),
-            lambda: store.list(),
-            lambda: store.do(update(bad, importance=1)),
-            lambda: store.recall(RecallQuery("anna", "bad")),
-        ):
+    for number, meet in enumerate(
+        (
+            lambda store, bad: store.get(bad),
+            lambda store, _: store.list(),
+            lambda store, bad: store.do(update(bad, importance=1)),
+            lambda store, _: store.recall(RecallQuery("anna", "bad")),
+        )
+    ):
+        with opened(tmp_path / str(number)) as store:
+            bad = store.save("bad row")
+            good = store.save("good row")
+            other = apsw.Connection(str(store.file()))
+            other.execute("UPDATE memory SET content = 'Bad row' WHERE id = ?", (bad,))
+            other.close()
             with pytest.raises(errors.Corruption):
-                call()
-        assert store.one(good).content == "good row"
-        assert store.do(remember("third row")).saved
+                meet(store, bad)
+            # Who meets it is told; the writer sets it aside, and the others go on.
+            for _ in range(2):
+                stats = store.stats()
+            assert stats.verified.bad_row_counts == {"memory": 1}
+            assert [one.id for one in store.list()] == [good]
+            with pytest.raises(errors.Corruption):
+                store.get(bad)
+            with pytest.raises(errors.Corruption):
+                store.do(update(bad, importance=1))
+            assert store.do(remember("third row")).saved
 
 
 def test_damaged_page_is_corruption(closed: Path) -> None:

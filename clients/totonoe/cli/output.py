@@ -454,6 +454,15 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         "state",
     )
     table(columns, rows, wide="refused")
+    for item in answer.collections:
+        if not item.verify.sound:
+            bad = [
+                f"{count} bad rows of {name}" for name, count in item.verify.bad_row_counts.items()
+            ]
+            found = [f"{item.verify.damage_count} findings of SQLite"] * bool(
+                item.verify.damage_count
+            )
+            line(f"{item.name}: {', '.join(bad + found)}; see docs/operations.md")
 
 
 def _search(item: CollectionStats) -> str:

@@ -51,6 +51,7 @@ from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.transfers import Transfers
 from totonoe_core.engine.turns import Turns
+from totonoe_core.engine.verifying import Verifier
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
 from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
@@ -109,7 +110,7 @@ class Collection:
         )
         self._state = self._writer.loaded()
         try:
-            self._readers = ReaderPool(path, READERS)
+            self._readers = ReaderPool(path, READERS, self._state.aside)
         except BaseException:
             # One writer for each file, also if this collection is opened again.
             self._writer.close(_WRITER_CLOSE_S)
@@ -126,6 +127,9 @@ class Collection:
             apply=self.apply,
             get=lambda agent_id, ids: self.reads.get(agent_id, ids, None, False),
             embedder=self._embedder,
+        )
+        self.verifier = Verifier(
+            path, self._state, self._readers, clock, self._on_writer, self._stop
         )
         self._consider_indexing(self._state)
 
@@ -168,6 +172,7 @@ class Collection:
         self.consolidating.stop(timeout_s, why)
         self.waiters.close(why)
         self.transfers.close()
+        self.verifier.close()
         self._writer.close(timeout_s, why)
         self.reads.close()
 
@@ -434,6 +439,7 @@ class Collection:
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
                 tidy=tidying.state_of(self._state.file.rows),
+                verified=self.verifier.figures(),
                 **reading.figures(self._state),
             )
 

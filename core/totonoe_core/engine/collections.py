@@ -23,6 +23,7 @@ from totonoe_core.engine.futures import ready, settled, submit, then
 from totonoe_core.engine.openings import Monotonic, Opening, Openings
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.sweeping import Sweeper
+from totonoe_core.engine.verifying import Verifier
 from totonoe_core.errors import (
     AlreadyExists,
     Corruption,
@@ -152,6 +153,10 @@ class Collections:
     def open_figures(self) -> OpenFigures:
         """How many are open, and what they hold."""
         return self._openings.figures()
+
+    def verifiers(self) -> list[Verifier]:
+        """Those of the collections that are open; opens none."""
+        return [one.verifier for one in self._openings.ready_ones()]
 
     def count(self) -> tuple[int, int]:
         """How many collections there are, and the catalogue's newest revision."""

@@ -19,6 +19,7 @@ from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import ready, submit, then
 from totonoe_core.engine.openings import Monotonic
+from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
 from totonoe_core.errors import (
     Precondition,
 )
@@ -69,6 +70,8 @@ class EmbeddedEngine(CollectionCalls):
         Days after which a deleted collection is purged; 0: never.
     monotonic : callable
         Seconds that never go back, for what is idle.
+    verify : Pace
+        How often and how fast what is open is verified.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class EmbeddedEngine(CollectionCalls):
         memory_budget_bytes: int = 0,
         purge_deleted_days: float = 0.0,
         monotonic: Monotonic = time.monotonic,
+        verify: Pace = NO_VERIFYING,
     ) -> None:
         self._embedding = embedding
         self._judging = judging
@@ -99,6 +103,7 @@ class EmbeddedEngine(CollectionCalls):
             purge_deleted_days=purge_deleted_days,
             monotonic=monotonic,
         )
+        self._verifying = Verifying(self._collections.verifiers, verify)
 
     # -- Collections
 
@@ -243,6 +248,7 @@ class EmbeddedEngine(CollectionCalls):
         deadline_s = time.monotonic() + timeout_s
         if not self._collections.stop():
             return
+        self._verifying.close()
         if self._embedding is not None:
             self._embedding.close()
         if self._judging is not None:

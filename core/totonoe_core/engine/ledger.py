@@ -16,6 +16,7 @@ from totonoe_core.commands import CollectionInfo
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import (
     AlreadyExists,
+    Corruption,
     InvalidArgument,
     NotFound,
     Precondition,
@@ -23,6 +24,7 @@ from totonoe_core.errors import (
 )
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Dismissal, Fields, Kind, Link, LinkType, Memory, Status
+from totonoe_core.store.aside import corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.store.reader import Rows
 
@@ -114,15 +116,25 @@ class Ledger:
             superseded_by="",
             revision=operation.revision,
         )
-        if before.fields.private and not all(
-            one.fields.private for one in self.rows.history.memory_versions(before.row)
-        ):
+        if before.fields.private and self._was_public(before.row):
             operation.touched.known.append(before.row)
+        if before.row in self.state.aside:
+            self.file.purge.delete_bad(before.row)
         version_count = self.file.purge.empty(tombstone)
-        self.index.set_status(self.slot_of(before), Status.PURGED, operation.now_us)
+        slot = self.index.slot_by_row.get(before.row)
+        if slot is not None:
+            self.index.set_status(slot, Status.PURGED, operation.now_us)
         if before.row not in operation.touched.memories:
             operation.touched.memories.append(before.row)
         return version_count
+
+    def _was_public(self, row: int) -> bool:
+        """Whether a version of a memory was public; also where that cannot be read any more."""
+        try:
+            versions = self.rows.history.memory_versions(row)
+        except Corruption:
+            return True
+        return not all(one.fields.private for one in versions)
 
     def features_of(self, memory: Memory) -> Features:
         """Features of a memory with the vector that lies in its row."""
@@ -260,7 +272,9 @@ class Ledger:
         return found
 
     def by_row(self, row: int) -> Memory:
-        """The memory of a row that is there."""
+        """The memory of a row that is there. Raises `Corruption` if it is set aside."""
+        if row in self.state.aside:
+            raise corrupt_memory(row)
         return self.rows.memories([row])[row]
 
     def by_slot(self, slot: int) -> Memory:
@@ -294,7 +308,8 @@ class Ledger:
         for _ in range(16):
             memory_id = ids.new_memory_id()
             # Not in the index: it does not know those that were purged before it was loaded.
-            if self.rows.row_of_id(memory_id) is None:
+            taken = self.rows.row_of_id(memory_id) or self.state.aside.row_of_id(memory_id)
+            if taken is None:
                 return memory_id
         raise RuntimeError("16 random ids in a row were taken")
 

@@ -182,6 +182,12 @@ class Openings:
                 one.use_count += 1
         return found
 
+    def ready_ones(self) -> list[Collection]:
+        """Every collection that is open. They may be closed meanwhile."""
+        with self._lock:
+            open_ones = list(self._open.values())
+        return [found for one in open_ones if (found := one.ready()) is not None]
+
     # -- Opening
 
     def _begin(self, name: str) -> Opening:

@@ -76,6 +76,7 @@ class Past:
 
     def find(self, memory_id: str) -> Memory | None:
         """The memory of an id, or of an `ext:` external id (`expect`ed) that it had then."""
+        self._state.check_sound(self._rows, memory_id, self._agent_id)
         if memory_id.startswith("ext:"):
             return self._of_external_id(memory_id[4:])
         index = self._state.index

@@ -20,7 +20,7 @@ from totonoe_core.commands import Purge, Purged, Result
 from totonoe_core.engine.ledger import Ledger, Operation
 from totonoe_core.engine.redacting import Redaction
 from totonoe_core.errors import NotFound
-from totonoe_core.records import Memory, Status
+from totonoe_core.records import Fields, Memory, Status
 from totonoe_core.store.collection_file import Touched
 
 
@@ -81,7 +81,8 @@ class Purging:
             if command.by_retention:
                 found = self._forgotten(memory_id)
             else:
-                found = self._ledger.find(memory_id, command.agent_id)
+                found = self._bad(memory_id, command.agent_id)
+                found = found or self._ledger.find(memory_id, command.agent_id)
             if found is None:
                 missing.append(memory_id)
             else:
@@ -97,6 +98,27 @@ class Purging:
             return None
         found = self._ledger.by_slot(slot)
         return found if found.status is Status.FORGOTTEN else None
+
+    def _bad(self, memory_id: str, agent_id: str) -> Memory | None:
+        """What is left of a memory whose row is set aside: enough to empty it."""
+        bad = self._ledger.state.bad_row(self._ledger.rows, memory_id, agent_id)
+        if bad is None:
+            return None
+        return Memory(
+            row=bad.row,
+            # What it was asked by is in SQLite's index, and so what the row said.
+            id=bad.id if memory_id.startswith("ext:") else memory_id,
+            content="",
+            content_hash=b"",
+            vector=b"",
+            agent_id=bad.agent_id,
+            fields=Fields(private=bad.private),
+            created_us=0,
+            updated_us=0,
+            status=Status.ACTIVE,
+            superseded_by="",
+            revision=0,
+        )
 
     def _pass_on(self, operation: Operation, named: _Named) -> None:
         """Lets chains of superseded memories go around what is purged.

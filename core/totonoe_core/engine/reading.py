@@ -47,6 +47,7 @@ def recall(
     )
     ranked = rows_of(found, view)
     read = rows.memories(list(ranked))
+    state.check_there(read, ranked)
     memories = {
         row: memory
         for row, memory in _while_chosen(rows, read, query.filter, query.agent_id, revision).items()
@@ -193,6 +194,7 @@ def scan(
         position = step[-1][1:]
     page = wanted[:page_size]
     found = rows.memories([row for row, _, _ in page])
+    state.check_there(found, (row for row, _, _ in page))
     found = _while_chosen(rows, found, where, agent_id, info.revision)
     memories = [
         found[row]

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +22,11 @@ from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Memory, Status
+from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
+
+_log = logging.getLogger(__name__)
 
 _INFO = "collection"
 _LOADED_AT_ONCE = 1024
@@ -37,6 +41,7 @@ class CollectionState:
 
     def __init__(self, file: CollectionFile, info: CollectionInfo) -> None:
         self.file = file
+        self.aside = file.aside
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.index = self._indexed(info, file.access())
@@ -48,12 +53,15 @@ class CollectionState:
     def load(cls, path: Path) -> CollectionState:
         """Opens a collection's file and rebuilds what is in memory.
 
-        Raises `Corruption` if a row does not match its checksum.
+        Bad rows of memories are set aside. Raises `Corruption` for bad settings and damaged tables.
         """
         file = CollectionFile(path)
         try:
             with file.reading():
-                return cls(file, read_settings(file.rows, path.name))
+                state = cls(file, read_settings(file.rows, path.name))
+            for bad in state.aside.memories():
+                _log.error("row %d of table memory is bad (id %r): set aside", bad.row, bad.id)
+            return state
         except BaseException:
             file.close()
             raise
@@ -153,7 +161,9 @@ class CollectionState:
 
     def find(self, rows: Rows, memory_id: str, agent_id: str) -> Memory | None:
         """The memory of an id or `ext:` external id, if the agent may see it."""
+        self.check_sound(rows, memory_id, agent_id)
         row: int | None
+        slot: int | None = None
         if memory_id.startswith("ext:"):
             row = rows.row_of_external_id(memory_id[4:])
         else:
@@ -162,13 +172,71 @@ class CollectionState:
             row = None if slot is None else int(index.arrays.writer_view().value("row", slot))
         if row is None:
             return None
+        published = slot is not None and slot < self.index.view().count
         memory = rows.memories([row]).get(row)
+        if memory is None and published and not rows.in_snapshot:
+            raise self._missing(row, memory_id)
         if memory is None or memory.status is Status.PURGED:
             return None
         if not may_see(memory, agent_id):
             return None
         # A slot whose write is undone may be another memory's when its row is read.
         return memory if memory_id in (memory.id, "ext:" + memory.fields.external_id) else None
+
+    def bad_row(self, rows: Rows, memory_id: str, agent_id: str) -> BadRow | None:
+        """The row of an id or `ext:` external id, if it is set aside and the agent may know it."""
+        if not len(self.aside):
+            return None
+        if memory_id.startswith("ext:"):
+            row = rows.row_of_external_id(memory_id[4:])
+        else:
+            # By SQLite's index, and by what the row itself says: either may be what is damaged.
+            row = rows.row_of_id(memory_id)
+            if row is None or row not in self.aside:
+                row = self.aside.row_of_id(memory_id)
+        bad = None if row is None else self.aside.get(row)
+        return bad if bad is not None and bad.may_be_known_to(agent_id) else None
+
+    def check_sound(self, rows: Rows, memory_id: str, agent_id: str) -> None:
+        """Raises `Corruption` for the id of a memory that is set aside."""
+        bad = self.bad_row(rows, memory_id, agent_id)
+        if bad is not None:
+            raise corrupt_memory(bad.row, memory_id)
+
+    def check_there(self, found: Container[int], wanted: Iterable[int]) -> None:
+        """Raises `Corruption` if published rows cannot be found; they are suspected."""
+        for row in wanted:
+            if row not in found and row not in self.aside:
+                raise self._missing(row)
+
+    def _missing(self, row: int, memory_id: str = "") -> Corruption:
+        self.aside.suspect(row)
+        return corrupt_memory(row, memory_id)
+
+    def look_at_suspects(self) -> None:
+        """Sets aside the rows that are bad indeed. On the writer's thread, between batches."""
+        found = []
+        for row in self.aside.take_suspects():
+            bad = self.file.rows.bad_memory(row)
+            slot = self.index.slot_by_row.get(row)
+            if bad is None and slot is not None and not self.file.rows.is_there(row):
+                # The number leads nowhere any more.
+                bits = int(self.index.arrays.writer_view().value("id_bits", slot))
+                bad = BadRow(row, f"mem_{bits:016x}" if bits else "")
+            if bad is not None and self.aside.add(bad):
+                self.index.set_aside(row)
+                found.append(bad)
+                _log.error("row %d of table memory is bad (id %r): set aside", row, bad.id)
+        if found:
+            # An index of the past may hold them too.
+            self.forget_past()
+            self.recent.clear()
+
+    def forget_purged_bad(self) -> None:
+        """Lets go of rows that were set aside and are sound now: of purged ones."""
+        for bad in self.aside.memories():
+            if self.file.rows.bad_memory(bad.row) is None and self.file.rows.is_there(bad.row):
+                self.aside.discard(bad.row)
 
     def head(self, rows: Rows, memory: Memory, agent_id: str) -> Memory:
         """The end of the chain of superseded memories that one begins, as far as the agent sees.
@@ -215,5 +283,7 @@ def read_settings(rows: Rows, name: str = "the collection") -> CollectionInfo:
     text = rows.setting(_INFO)
     if text is None:
         # A collection's file is made with its settings: this is not the one that was made.
-        raise Corruption("CORRUPT_ROW", f"{name} has lost its settings", file=name)
+        raise Corruption(
+            "CORRUPT_ROW", f"{name} has lost its settings; restore a snapshot", file=name
+        )
     return plain.loads(CollectionInfo, text)

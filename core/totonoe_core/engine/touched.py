@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from totonoe_core.engine.sight import may_see, sees_episode
 from totonoe_core.records import LinkType, Memory, Status
+from totonoe_core.store.aside import corrupt_memory
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.history import OperationRow
 from totonoe_core.store.reader import Rows
@@ -57,13 +58,20 @@ class Reach:
 
 
 def reach(rows: Rows, operation: OperationRow, agent_id: str) -> Reach:
-    """What an agent reaches of an operation. For the writer's thread."""
+    """What an agent reaches of an operation. For the writer's thread.
+
+    Raises `Corruption` if a memory that it touched is set aside: what to do with it is not known.
+    """
     history, revision = rows.history, operation.revision
     touched = Touched.loads(operation.touched)
     links = {one_way((source, target, LinkType(type_))) for source, target, type_ in touched.links}
     wanted = dict.fromkeys(touched.memories)
     wanted |= dict.fromkeys(sorted(row for link in links for row in link[:2]))
     wanted |= dict.fromkeys(row for pair in touched.dismissals for row in pair)
+    for row in wanted:
+        bad = rows.aside.get(row)
+        if bad is not None and bad.may_be_known_to(agent_id):
+            raise corrupt_memory(row)
     now = rows.memories(list(wanted))
     before = history.memory_images(revision)
     changed = [row for row, memory in now.items() if memory.revision > revision]

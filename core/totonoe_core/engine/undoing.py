@@ -94,8 +94,8 @@ class Undoing:
         found = [
             (row, reached, info)
             for row in rows
-            if (info := operation_info(self._ledger.rows, row, agent_id)) is not None
-            and (reached := reach(self._ledger.rows, row, agent_id))
+            if (reached := reach(self._ledger.rows, row, agent_id))
+            and (info := operation_info(self._ledger.rows, row, agent_id)) is not None
         ]
         if not found:
             name = command.operation_id or f"revision {command.revision}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -13,6 +14,8 @@ from totonoe_core.commands import Purge
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import RecallEvent
+
+_log = logging.getLogger(__name__)
 
 TOUCH_FLUSH_S = 1.0
 _REPLIES_DROPPED_AT_ONCE = 1000
@@ -48,6 +51,7 @@ class Upkeep:
         self._touch_lock = threading.Lock()
         self._next_flush_s = 0.0
         self._next_us = 0
+        self._damage_told = False
 
     def touch(self, rows: Iterable[int], event: RecallEvent | None = None) -> None:
         """Notes recalled rows, at most PENDING_TOUCHES_MAX and those of one answer, and the Recall.
@@ -61,7 +65,20 @@ class Upkeep:
                 self._events.append(event)
 
     def run(self) -> None:
-        """Whatever is due."""
+        """Whatever is due. What a damaged page keeps from being done is left out, and said once."""
+        try:
+            self._run()
+        except Corruption as error:
+            self._damaged(error)
+
+    def _damaged(self, error: Corruption) -> None:
+        if not self._damage_told:
+            self._damage_told = True
+            _log.error("upkeep of %s: %s", self._state.file.path.parent.name, error.message)
+
+    def _run(self) -> None:
+        with self._state.file.reading():
+            self._state.look_at_suspects()
         # Not with every batch: a flush is a commit of its own, and what is due for maintenance
         # is found out by looking at every slot.
         end = self._state.index.arrays.end
@@ -105,6 +122,8 @@ class Upkeep:
         before_us = now_us - int(days * _DAY_US)
         with state.file.reading():
             ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
+        # One whose row is bad is left to its owner.
+        ids = [one for one in ids if one in state.index.slot_by_id]
         if ids:
             self._purge(Purge("", tuple(ids), "retention", by_retention=True))
 
@@ -129,6 +148,9 @@ class Upkeep:
                 self._state.file.put_access(figures)
                 if events:
                     self._state.file.put_recall_events(events, limits.RECALL_EVENTS_KEPT_MAX)
+        except Corruption as error:
+            # They would be refused for ever.
+            self._damaged(error)
         except ReadOnly:
             self._refused()
             self.touch(rows)

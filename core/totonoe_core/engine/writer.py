@@ -296,6 +296,7 @@ class Writer:
             return False
         for memory_id in purged_ids:
             self._state.index.purge(memory_id)
+        self._state.forget_purged_bad()
         self._state.forget_past()
         self._forget_cached()
         self._state.file.begin_cleaning()

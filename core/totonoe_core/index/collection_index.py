@@ -245,6 +245,15 @@ class CollectionIndex:
         for slot in self.slot_by_id.versions(memory_id):
             self.arrays.empty(slot)
 
+    def set_aside(self, row: int) -> None:
+        """Takes a row out of what is found; nothing waits to be published. Writer only."""
+        slot = self.slot_by_row.get(row)
+        if slot is not None:
+            self.arrays.pending_status[slot] = RETIRED
+            # Its id still leads to the row, which says that it is set aside.
+            del self.slot_by_row[row]
+            self.publish()
+
     def touch(self, slots: NDArray[np.int64], now_us: int) -> None:
         """Counts an access of each slot. Any thread; a lost count under a race is accepted."""
         view = self.arrays.view()

@@ -19,6 +19,7 @@ from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
 from totonoe_core.store import rows
+from totonoe_core.store.aside import Aside
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
@@ -29,6 +30,7 @@ _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
 _CLEAN_WAIT_MS = 200  # for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
+_GAPS_MAX = 1_000_000  # row numbers that were given and not used; more are a damaged number
 
 
 @dataclass(slots=True)
@@ -89,7 +91,8 @@ class CollectionFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = open_writer(path, COLLECTION)
-        self.rows = Rows(self._connection)
+        self.aside = Aside()
+        self.rows = Rows(self._connection, self.aside)
         self.purge = PurgedRows(self._connection)
         self._scrub: Scrub | None = None
         self.to_clean = False
@@ -162,18 +165,28 @@ class CollectionFile:
         """Around reads outside a transaction: raises `Corruption` for a damaged page."""
         try:
             yield
-        except (apsw.CorruptError, apsw.NotADBError) as error:
-            _raise_typed(error)
+        except (apsw.Error, UnicodeDecodeError) as error:
+            if rows.is_damage(error):
+                raise rows.damaged(self.path.name) from error
+            raise
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
         # What a purge left when the process ended before all of it was done.
         self.to_clean = self.rows.setting(_CLEANING) is not None
-        row = self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get
-        revision, time_us = self._connection.execute(
-            "SELECT coalesce(max(revision), 0), coalesce(max(time_us), 0) FROM operation"
+        row, count = self._connection.execute(
+            "SELECT coalesce(max(row), 0), count(*) FROM memory"
         ).get
-        return row, revision, time_us
+        if row > _GAPS_MAX + 10 * count:
+            raise Corruption(
+                "CORRUPT_ROW",
+                f"table memory is damaged: row {row} of {count}; restore a snapshot",
+                table="memory",
+                row=row,
+            )
+        # Times ascend with the revisions.
+        newest = next(iter(self.rows.history.operations_before(2**62, 1)), None)
+        return (row, 0, 0) if newest is None else (row, newest.revision, newest.time_us)
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
         """Writes a memory's row, and its before image if it was there."""
@@ -224,6 +237,11 @@ class CollectionFile:
             "VALUES (?,?,?,?,?,?)",
             rows.seal((revision, entity, key, before, vector)),
         )
+
+    def reindex(self) -> None:
+        """Makes SQLite's own indexes anew from the rows, in a transaction of its own."""
+        with self.transaction():
+            self._connection.execute("REINDEX")
 
     # -- Cleaning after a purge
 
@@ -379,12 +397,16 @@ class CollectionFile:
         )
 
     def access(self) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count by row, for loading."""
+        """Last access (us) and count by row, for loading. Bad rows are noted and left out."""
         found = self._connection.execute("SELECT row, last_us, count, crc FROM access")
-        return {
-            row: (last_us, count)
-            for row, last_us, count in (rows.check(one, "access") for one in found)
-        }
+        return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
+
+    def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
+        """Whether a row can be used; if not, it is noted."""
+        if rows.is_sound(row):
+            return True
+        self.aside.note(table, rows.bad_key(row[:key_size]))
+        return False
 
     # -- Recall events
 
@@ -406,30 +428,35 @@ class CollectionFile:
         )
 
     def take_recall_events(self, limit: int) -> list[RecallEvent]:
-        """The oldest events, which are taken away: each is used once."""
-        sealed = self._connection.execute(
-            "SELECT number, agent_id, time_us, hits, crc FROM recall_event ORDER BY number LIMIT ?",
+        """The oldest events, which are taken away: each is used once; bad ones are only noted."""
+        read = self._connection.execute(
+            "SELECT number, CAST(agent_id AS BLOB), time_us, CAST(hits AS BLOB), crc "
+            "FROM recall_event ORDER BY number LIMIT ?",
             (limit,),
         )
-        found = [rows.check(one, "recall_event") for one in sealed]
+        found = [rows.as_text(one, (1, 3)) for one in read]
         if found:
             self._connection.execute("DELETE FROM recall_event WHERE number <= ?", (found[-1][0],))
         return [
-            RecallEvent(agent, time_us, tuple(json.loads(hits)))
-            for _, agent, time_us, hits in found
+            RecallEvent(one[1], one[2], tuple(json.loads(one[3])))
+            for one in found
+            if self._is_sound("recall_event", one, 1)
         ]
 
     def add_coactivations(
         self, gained: Mapping[tuple[int, int], int]
     ) -> dict[tuple[int, int], int]:
-        """Counts what two rows gained, by (lower, higher) row; returns their counts now."""
+        """Counts what two rows gained, by (lower, higher) row; returns their counts now.
+
+        A bad count begins anew.
+        """
         counts = {}
         for pair, count in gained.items():
             row = self._connection.execute(
                 "SELECT low, high, count, crc FROM coactivation WHERE low = ? AND high = ?", pair
             ).fetchone()
-            before = 0 if row is None else int(rows.check(row, "coactivation")[2])
-            counts[pair] = before + count
+            known = row is not None and self._is_sound("coactivation", row, 2)
+            counts[pair] = count + (row[2] if known and row is not None else 0)
             self._connection.execute(
                 "INSERT OR REPLACE INTO coactivation (low, high, count, crc) VALUES (?,?,?,?)",
                 rows.seal((*pair, counts[pair])),
@@ -450,8 +477,8 @@ class CollectionFile:
 
 def _raise_typed(error: BaseException) -> None:
     """Raises what the disk refused as a typed error; anything else is the caller's to raise."""
-    if isinstance(error, apsw.CorruptError | apsw.NotADBError):
-        raise Corruption("CORRUPT_ROW", "the collection's file has a damaged page") from error
+    if rows.is_damage(error):
+        raise rows.damaged("the collection's file") from error
     if isinstance(error, apsw.Error) and not isinstance(
         error, apsw.ConstraintError | apsw.SQLError
     ):

@@ -19,6 +19,7 @@ import apsw
 from totonoe_core import plain
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
+from totonoe_core.store.aside import Aside
 
 _IN_MAX = 500  # bound on the variables of one statement
 _STATUS = "json_extract({}.before, '$[10]')"
@@ -56,8 +57,9 @@ class LinkVersion:
 class History:
     """The past through one connection; every row is checked against its crc."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, aside: Aside) -> None:
         self._connection = connection
+        self._aside = aside
 
     # -- Operations
 
@@ -84,7 +86,7 @@ class History:
             f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE {where} "
             f"ORDER BY revision {order} LIMIT ?",
             (*values, limit),
-        ):
+        ).fetchall():
             yield OperationRow(*rows.check(row, "operation"))
 
     def undone_by(self, revisions: Sequence[int]) -> dict[int, int]:
@@ -175,6 +177,8 @@ class History:
             for row in self._connection.execute(
                 f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
             ):
+                if row[0] in self._aside:
+                    continue
                 memory = rows.memory(row)
                 if memory.revision > revision:
                     images = self._images(
@@ -351,7 +355,7 @@ class History:
             f"SELECT revision, entity, key, before, vector, crc FROM image WHERE {where} "
             f"ORDER BY revision {order}, key LIMIT ?",
             (*values, limit),
-        ):
+        ).fetchall():
             until, _, key, before, vector = rows.check(row, "image")
             yield key, before, vector, until
 

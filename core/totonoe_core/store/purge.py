@@ -19,6 +19,15 @@ class PurgedRows:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
+    def delete_bad(self, row: int) -> None:
+        """Deletes a row of `memory` that does not match its checksum, for `empty` to make it anew.
+
+        SQLite's indexes may still say what it said before, and are made again: some 5 us for each
+        row of the table.
+        """
+        self._connection.execute("REINDEX memory")
+        self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
+
     def empty(self, tombstone: Memory) -> int:
         """Puts an empty row in the place of a memory; says how many before images went.
 
@@ -71,11 +80,14 @@ class PurgedRows:
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
         """Episodes that were made with any of some memories."""
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
-            "json_each(e.memory_ids) m WHERE m.value IN (SELECT value FROM json_each(?)))",
+            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
+            f"json_each({_json('e.memory_ids')}) m "
+            "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(memory_ids)),),
         )
-        return [rows.episode(row) for row in found.fetchall()]
+        # Of a memory a bad one holds nothing but the id.
+        read = map(rows.episode_as_text, found.fetchall())
+        return [rows.episode(row) for row in read if rows.is_sound(row)]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
         """Takes memories out of episodes and of their images for good; says of how many episodes.
@@ -91,12 +103,14 @@ class PurgedRows:
                 rows.episode_row(_without(one, gone)),
             )
         images = self._connection.execute(
-            "SELECT revision, entity, key, before, vector, crc FROM image WHERE entity = 'episode' "
-            "AND EXISTS (SELECT 1 FROM json_each(image.before, '$.memory_ids') m "
+            "SELECT revision, entity, CAST(key AS BLOB), CAST(before AS BLOB), vector, crc "
+            "FROM image WHERE entity = 'episode' "
+            f"AND EXISTS (SELECT 1 FROM json_each({_json('image.before')}, '$.memory_ids') m "
             "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(gone)),),
         )
-        for row in images.fetchall():
+        read = (rows.as_text(row, (2, 3)) for row in images.fetchall())
+        for row in filter(rows.is_sound, read):
             revision, entity, key, before, vector = rows.check(row, "image")
             before = plain.dumps(_without(plain.loads(Episode, before), gone))
             self._connection.execute(
@@ -111,19 +125,21 @@ class PurgedRows:
     ) -> int:
         """Rewrites kept answers; says how many changed.
 
-        `named(answer)` chooses which are rewritten at all: every answer is looked at once.
+        `named(answer)` chooses which are rewritten at all: every answer is looked at once. One
+        that is chosen and bad is deleted: nobody can be answered by it.
         """
-        answers = self._connection.execute("SELECT rowid, answer FROM reply")
-        chosen = [rowid for rowid, answer in answers if named(answer)]
+        # Not every one of them may be text any more.
+        answers = self._connection.execute("SELECT rowid, CAST(answer AS BLOB) FROM reply")
+        chosen = [rowid for rowid, answer in answers if named(answer.decode(errors="replace"))]
         changed_count = 0
         for rowid in chosen:
-            row = self._connection.execute(
-                "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
-                "WHERE rowid = ?",
-                (rowid,),
-            ).fetchone()
-            assert row is not None
-            agent_id, operation_id, digest, before, time_us = rows.check(row, "reply")
+            row = self._reply(rowid)
+            if row is None:
+                changed_count += 1
+                if write:
+                    self._connection.execute("DELETE FROM reply WHERE rowid = ?", (rowid,))
+                continue
+            agent_id, operation_id, digest, before, time_us, _ = row
             after = rewritten(before)
             if after == before:
                 continue
@@ -134,6 +150,23 @@ class PurgedRows:
                     "UPDATE reply SET answer = ?, crc = ? WHERE rowid = ?", (after, crc, rowid)
                 )
         return changed_count
+
+    def _reply(self, rowid: int) -> rows.Row | None:
+        """The sealed row of a kept answer; `None`: it is bad."""
+        try:
+            row = self._connection.execute(
+                "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
+                "WHERE rowid = ?",
+                (rowid,),
+            ).fetchone()
+        except UnicodeDecodeError:
+            return None
+        return row if row is not None and rows.is_sound(row) else None
+
+
+def _json(column: str) -> str:
+    """A column of JSON in SQL, where one bad row would stop the whole statement."""
+    return f"CASE WHEN json_valid({column}) THEN {column} ELSE 'null' END"
 
 
 def _without(episode: Episode, gone: Collection[str]) -> Episode:

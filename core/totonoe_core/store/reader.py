@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -15,21 +16,37 @@ from totonoe_core import limits
 from totonoe_core.errors import Corruption, Unavailable
 from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
+from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
+from totonoe_core.store.checks import Key, Looked, Table
 from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
 from totonoe_core.store.moment import Moment
 from totonoe_core.store.schema import open_reader
 
+T = TypeVar("T")
+
 _CLOSED_CHECK_S = 0.5
 _IN_MAX = 500  # bound on the variables of one statement
 
+UNREADABLE = (UnicodeDecodeError, apsw.CorruptError)
+"""What reading a row raises of which not even the columns can be made out."""
+
 
 class Rows:
-    """Rows of one collection's file through one connection."""
+    """Rows of one collection's file through one connection.
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    Memories that are set aside (`aside`) are absent; a bad row that is not yet raises `Corruption`
+    and is noted. `lenient`, for answers: links and episodes that are bad are noted and left out.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, aside: Aside | None = None, *, lenient: bool = False
+    ) -> None:
         self._connection = connection
-        self.history = History(connection)
+        self.aside = Aside() if aside is None else aside
+        self._lenient = lenient
+        self.in_snapshot = False
+        self.history = History(connection, self.aside)
         self.figures = Figures(connection)
         self.moment = Moment(connection, self.history)
 
@@ -41,34 +58,121 @@ class Rows:
         cannot be cut behind it.
         """
         self._connection.execute("BEGIN")
+        self.in_snapshot = True
         try:
             yield
         finally:
+            self.in_snapshot = False
             self._connection.execute("ROLLBACK")
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
         """Memories by row number, without access figures and links; unknown are absent."""
-        return {row[0]: rows.memory(row) for row in self._sealed(wanted)}
+        return {row[0]: self._opened(row, rows.memory) for row in self._sealed(wanted)}
 
     def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
         """Excerpts of memories by row number; unknown are absent."""
-        return {row[0]: rows.excerpt(row) for row in self._sealed(wanted)}
+        return {row[0]: self._opened(row, rows.excerpt) for row in self._sealed(wanted)}
+
+    def _opened(self, row: rows.Row, record: Callable[[rows.Row], T]) -> T:
+        """The record of a sealed row of `memory`; a bad one is suspected."""
+        try:
+            return record(row)
+        except Corruption as error:
+            self.aside.suspect(row[0])
+            raise corrupt_memory(row[0]) from error
 
     def _sealed(self, wanted: Sequence[int]) -> Iterator[rows.Row]:
-        """Rows of memories as they lie in the file."""
+        """Rows of memories as they lie in the file, without those that are set aside."""
+        if len(self.aside):
+            wanted = [row for row in wanted if row not in self.aside]
         for start in range(0, len(wanted), _IN_MAX):
             part = list(wanted[start : start + _IN_MAX])
             marks = ",".join("?" * len(part))
-            yield from self._connection.execute(
-                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
-            )
+            try:
+                # All of a part: an error would keep a cursor, and with it what others wrote since
+                # from being seen, for as long as it is kept itself.
+                found = self._connection.execute(
+                    f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
+                ).fetchall()
+            except UNREADABLE:
+                for row in part:
+                    self._look_at(row)
+                raise
+            yield from found
+
+    def _look_at(self, row: int) -> None:
+        """Raises for a row of `memory` that cannot even be read, and suspects it."""
+        try:
+            self.sealed_memory(row)
+        except UNREADABLE as error:
+            self.aside.suspect(row)
+            raise corrupt_memory(row) from error
+
+    def sealed_memory(self, row: int) -> rows.Row | None:
+        """A row of `memory` as it lies in the file. Raises `UNREADABLE`."""
+        found: rows.Row | None = self._connection.execute(
+            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row = ?", (row,)
+        ).fetchone()
+        return found
+
+    def is_there(self, row: int) -> bool:
+        """Whether `memory` has a row of this number, bad or not."""
+        found = self._connection.execute("SELECT 1 FROM memory WHERE row = ?", (row,)).get
+        return found is not None
+
+    def bad_memory(self, row: int) -> BadRow | None:
+        """What can be read of a row of `memory` that is bad; `None`: it is sound, or not there."""
+        try:
+            found = self.sealed_memory(row)
+            if found is None or rows.is_sound(found):
+                return None
+        except UNREADABLE:
+            pass
+        try:
+            read = self._connection.execute(
+                "SELECT CAST(id AS BLOB), CAST(agent_id AS BLOB), CAST(fields AS BLOB) "
+                "FROM memory WHERE row = ?",
+                (row,),
+            ).fetchone()
+        except apsw.CorruptError:
+            return BadRow(row)
+        return BadRow(row) if read is None else rows.bad_row(row, *read)
+
+    def look(self, table: str, key: Sequence[str], after: Key | None, limit: int) -> Looked:
+        """A step over a table to see whether its rows are sound (`store/checks.py`)."""
+        return Table(self._connection, table, key).step(after, limit)
 
     def all_memories(self) -> Iterator[Memory]:
-        """Every memory by row number, for loading."""
-        for row in self._connection.execute(
-            f"SELECT {rows.MEMORY_COLUMNS} FROM memory ORDER BY row"
-        ):
-            yield rows.memory(row)
+        """Every memory by row number, for loading; bad rows are set aside instead.
+
+        Raises `Corruption` where the table itself is damaged.
+        """
+        last = -(2**63)
+        while True:
+            try:
+                for row in self._connection.execute(
+                    f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row > ? ORDER BY row", (last,)
+                ):
+                    last = _later(row[0], last)
+                    if rows.is_sound(row):
+                        yield rows.sound_memory(row)
+                    else:
+                        self._set_aside(last)
+                return
+            except UNREADABLE:
+                # Its number is read without the row itself, or the page is damaged.
+                number = self._connection.execute(
+                    "SELECT min(row) FROM memory WHERE row > ?", (last,)
+                ).get
+                if number is None:
+                    raise
+                last = _later(number, last)
+                self._set_aside(last)
+
+    def _set_aside(self, row: int) -> None:
+        bad = self.bad_memory(row)
+        if bad is not None:
+            self.aside.add(bad)
 
     def row_of_external_id(self, external_id: str) -> int | None:
         """Row of the memory with this external id; of forgotten ones only, the newest."""
@@ -115,15 +219,30 @@ class Rows:
         for start in range(0, len(wanted), _IN_MAX):
             part = wanted[start : start + _IN_MAX]
             marks = ",".join("?" * len(part))
-            for *row, target_id in self._connection.execute(
-                "SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id "
+            sealed: list[rows.Row] = self._connection.execute(
+                "SELECT l.source, l.target, CAST(l.type AS BLOB), l.confidence, "
+                "CAST(l.note AS BLOB), l.revision, l.crc, CAST(m.id AS BLOB) "
                 "FROM link l JOIN memory m ON m.row = l.target "
                 f"WHERE l.source IN ({marks}) "
                 "ORDER BY l.source, l.confidence DESC, l.target, l.type",
                 part,
-            ):
-                found[row[0]].append((row[1], rows.link(tuple(row), target_id)))
+            ).fetchall()
+            for read in sealed:
+                # Not every one of them may be text any more.
+                *row, target_id = rows.as_text(read, (2, 4, 7))
+                try:
+                    link = rows.link(tuple(row), target_id)
+                except Corruption:
+                    if not self._left_out("link", row[:3]):
+                        raise
+                    continue
+                found[row[0]].append((row[1], link))
         return found
+
+    def _left_out(self, table: str, key: Sequence[object]) -> bool:
+        """Notes a bad row; whether the answer may do without it."""
+        self.aside.note(table, rows.bad_key(key))
+        return self._lenient
 
     def link_count(self, source: int) -> int:
         """How many links a row holds."""
@@ -143,7 +262,8 @@ class Rows:
             "superseded_by <> '' ORDER BY row LIMIT ?",
             (memory_id, limit),
         )
-        return [rows.memory(row) for row in found]
+        sealed: list[rows.Row] = found.fetchall()
+        return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def dismissal(self, a: int, b: int) -> Dismissal | None:
         """What was said of a pair of rows (a < b), whether or not it still counts."""
@@ -232,7 +352,7 @@ class Rows:
         `start_us` and `end_us` both belong to an episode.
         """
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE (start_us, id) > (?, ?) "
+            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE (start_us, id) > (?, ?) "
             "AND (private = 0 OR agent_id = ?) "
             "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
             (
@@ -243,7 +363,15 @@ class Rows:
                 limit,
             ),
         )
-        return [rows.episode(row) for row in found]
+        episodes = []
+        for read in found.fetchall():
+            row = rows.episode_as_text(read)
+            try:
+                episodes.append(rows.episode(row))
+            except Corruption:
+                if not self._left_out("episode", row[:1]):
+                    raise
+        return episodes
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
         """(row, created_us, id) in the order of a List, after a position."""
@@ -259,8 +387,9 @@ class Rows:
 class ReaderPool:
     """A few read-only connections, each used by one thread at a time."""
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, aside: Aside | None = None) -> None:
         self._path = path
+        self._aside = aside
         self._closed = False
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
         # Not all at once: of thousands of collections most have one reader at a time.
@@ -270,24 +399,31 @@ class ReaderPool:
     def rows(self) -> Iterator[Rows]:
         """Rows through an idle connection; waits for one if all are busy.
 
-        Raises `Corruption` where SQLite itself finds a damaged page, or cannot read the file.
+        Raises `Corruption` where SQLite itself finds damage, or cannot read the file.
         """
-        connection = self._take()
+        connection, sound = self._take(), True
         try:
-            yield Rows(connection)
-        except apsw.CorruptError as error:
-            raise Corruption(
-                "CORRUPT_ROW", f"{self._path.name} has a damaged page", file=self._path.name
-            ) from error
-        except apsw.IOError as error:
-            raise Corruption(
-                "CORRUPT_ROW", f"{self._path.name} cannot be read: {error}", file=self._path.name
-            ) from error
+            yield Rows(connection, self._aside, lenient=True)
+        except (Corruption, apsw.Error, UnicodeDecodeError) as error:
+            # With its cursors: the error may keep one, which would see nothing new any more.
+            connection.close(True)
+            sound = False
+            if rows.is_damage(error):
+                raise rows.damaged(self._path.name) from error
+            if isinstance(error, apsw.IOError):
+                raise Corruption(
+                    "CORRUPT_ROW",
+                    f"{self._path.name} cannot be read: {error}",
+                    file=self._path.name,
+                ) from error
+            raise
         finally:
             if self._closed:
                 connection.close()
-            else:
+            elif sound:
                 self._idle.put(connection)
+            else:
+                self._unopened.release()
 
     def _take(self) -> apsw.Connection:
         while not self._closed:
@@ -311,3 +447,15 @@ class ReaderPool:
         with contextlib.suppress(queue.Empty):
             while True:
                 self._idle.get_nowait().close()
+
+
+def _later(row: int, last: int) -> int:
+    """The row, which must come after the last one: else nothing is found by its number."""
+    if row <= last:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"table memory is damaged: row {row} comes after row {last}; restore a snapshot",
+            table="memory",
+            row=row,
+        )
+    return row

@@ -7,16 +7,22 @@ a mismatch raises `Corruption`: the row is never served.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import apsw
+
 from totonoe_core import plain
 from totonoe_core.errors import Corruption
 from totonoe_core.records import Dismissal, Episode, Fields, Link, LinkType, Memory, Status
+from totonoe_core.store.aside import BadRow
 
 Row = tuple[Any, ...]
+
+_MADE_ID = re.compile("mem_[0-9a-f]{12,32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +73,14 @@ def seal(values: Row) -> Row:
     return (*values, crc(values))
 
 
+def is_sound(row: Row) -> bool:
+    """Whether a sealed row matches its crc."""
+    return bool(crc(row[:-1]) == row[-1])
+
+
 def check(row: Row, table: str) -> Row:
     """The row without its crc. Raises `Corruption` if it does not match."""
-    if crc(row[:-1]) != row[-1]:
+    if not is_sound(row):
         raise Corruption(
             "CORRUPT_ROW",
             f"row {row[0]!r} of table {table} does not match its checksum",
@@ -77,6 +88,47 @@ def check(row: Row, table: str) -> Row:
             row=row[0],
         )
     return row[:-1]
+
+
+def as_text(row: Row, places: Sequence[int]) -> Row:
+    """A row whose columns of text were read as bytes; what is no text does not match the crc."""
+    values = list(row)
+    for place in places:
+        if isinstance(values[place], bytes):  # else it is absent, where it must not be
+            values[place] = values[place].decode(errors="replace")
+    return tuple(values)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error of SQLite says that what is on disk is damaged."""
+    if isinstance(error, apsw.SQLError):
+        # In a row whose crc was not looked at yet: by SQL alone.
+        return "malformed JSON" in str(error)
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError)
+
+
+def damaged(name: str) -> Corruption:
+    """The error for a file in which SQLite itself finds damage."""
+    return Corruption(
+        "CORRUPT_ROW", f"{name} has a damaged page; `totonoe verify` says where", file=name
+    )
+
+
+def bad_key(key: Sequence[object]) -> str:
+    """The key of a bad row, for counting it once."""
+    return json.dumps([str(part) for part in key])
+
+
+def bad_row(row: int, memory_id: bytes, agent_id: bytes, fields: bytes) -> BadRow:
+    """What some columns of a bad row of `memory` still say."""
+    try:
+        private = json.loads(fields).get("private") is True
+    except (ValueError, AttributeError):
+        private = False
+    said = memory_id.decode(errors="replace")
+    # It is told and logged: nothing else may stand there.
+    known = said if _MADE_ID.fullmatch(said) else ""
+    return BadRow(row, known, agent_id.decode(errors="replace"), private)
 
 
 def memory_row(memory: Memory) -> Row:
@@ -102,10 +154,11 @@ def memory_row(memory: Memory) -> Row:
 
 def memory(row: Row) -> Memory:
     """The memory of a sealed row, without access figures and links."""
-    return _memory(check(row, "memory"))
+    return sound_memory(check(row, "memory"))
 
 
-def _memory(row: Sequence[Any]) -> Memory:
+def sound_memory(row: Sequence[Any]) -> Memory:
+    """The memory of a row whose crc was looked at."""
     return Memory(
         row=row[0],
         id=row[1],
@@ -141,7 +194,7 @@ def memory_of_image(before: str, vector: bytes) -> Memory:
     columns = json.loads(before)
     columns[4] = bytes.fromhex(columns[4])
     columns[5] = vector
-    return _memory(columns)
+    return sound_memory(columns)
 
 
 def link_row(source: int, target: int, link: Link, revision: int) -> Row:
@@ -189,6 +242,18 @@ EPISODE_COLUMNS = (
     "id, summary, memory_ids, start_us, end_us, importance, agent_id, private, created_us, "
     "revision, crc"
 )
+
+
+EPISODE_AS_BYTES = (
+    "CAST(id AS BLOB), CAST(summary AS BLOB), CAST(memory_ids AS BLOB), start_us, end_us, "
+    "importance, CAST(agent_id AS BLOB), private, created_us, revision, crc"
+)
+"""For `episode_as_text`: where one that is no text must not stop the others."""
+
+
+def episode_as_text(row: Row) -> Row:
+    """The sealed row of an episode that was read as `EPISODE_AS_BYTES`."""
+    return as_text(row, (0, 1, 2, 6))
 
 
 def episode_row(episode: Episode) -> Row:

@@ -309,8 +309,8 @@ def _make_tables(connection: apsw.Connection, kind: FileKind) -> None:
         connection.pragma("user_version", kind.format)
 
 
-def open_reader(path: Path) -> apsw.Connection:
-    """A connection to a collection's file that can only read; any number beside the writer's.
+def open_reader(path: Path, kind: FileKind = COLLECTION) -> apsw.Connection:
+    """A connection to a file that can only read; any number beside the writer's.
 
     A file of an earlier format can be read before it is brought forward, as far as its tables are
     those of today: settings and operations are. Raises `UnsupportedFormat` and `Corruption` like
@@ -322,7 +322,7 @@ def open_reader(path: Path) -> apsw.Connection:
         connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
         connection.pragma("query_only", True)
         connection.pragma("cache_size", -4096)
-        if format_of(connection, path, COLLECTION) is None:
+        if format_of(connection, path, kind) is None:
             raise Corruption("CORRUPT_ROW", f"{path.name} is empty", file=path.name)
     except BaseException as error:
         if connection is not None:

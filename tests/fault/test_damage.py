@@ -1,0 +1,197 @@
+"""Flipped bits and cut ends of a collection's file: harmless, or said; never another answer."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from compat.make_data import fill, vector
+from support.engines import EVERY_STATUS, WAIT_S, FakeClock, Store, opened
+from support.telling import AGENTS
+from totonoe_core import errors
+from totonoe_core.engine.verifying import Pace
+from totonoe_core.queries import AsOf, OperationFilter, RecallQuery
+from totonoe_core.records import ANY_TIME, Memory
+from totonoe_core.store.inspection import inspect
+
+PLACES = 300
+BLOCKS = 6
+FAST = Pace(share=1.0)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], int]:
+    """A directory, what it tells, and the time of its clock."""
+    path = tmp_path_factory.mktemp("sound") / "data"
+    with opened(path, client_vector_dimension=4) as store:
+        fill(store)
+        rng = np.random.default_rng(7)
+        for number in range(40):
+            store.save(
+                f"Box {number} stands in room {number % 7}",
+                vector=vector(*rng.normal(size=4)),
+                tags=(f"box-{number}",),
+                external_id=f"box-{number}",
+                force=True,
+            )
+        store.reopen()
+        now_us = store.clock.now_us
+        told = {name: call() for name, call in calls(store, ids_of(store)).items()}
+    assert file_of(path).stat().st_size > 100_000
+    assert not any(one.findings for one in inspect(path))
+    return path, told, now_us
+
+
+def ids_of(store: Store) -> dict[str, list[str]]:
+    return {agent: [one.id for one in store.list(agent)] for agent in AGENTS}
+
+
+def file_of(path: Path) -> Path:
+    return next(path.glob("collections/*/memory.db"))
+
+
+def calls(store: Store, ids: dict[str, list[str]]) -> dict[str, Callable[[], Any]]:
+    """Every kind of answer that a damaged file could make wrong, by a name."""
+    engine, name = store.engine, "default"
+    found: dict[str, Callable[[], Any]] = {
+        "info": lambda: engine.get_collection(name).result(WAIT_S),
+        "stats": lambda: counts(store),
+    }
+    for agent in AGENTS:
+        query = RecallQuery(agent, "box lamp", vector(1, 2, 3, 4).tobytes(), 200, touch=False)
+        mine: dict[str, Callable[[], Any]] = {
+            "list": lambda agent=agent: store.list(agent),
+            "recall": lambda query=query: [hit.memory for hit in store.recall(query).hits],
+            "episodes": lambda agent=agent: engine.episodes(
+                name, agent, ANY_TIME, "", 100, ""
+            ).result(WAIT_S),
+            "operations": lambda agent=agent: engine.operations(
+                name, agent, OperationFilter(), 200, ""
+            ).result(WAIT_S),
+            "changes": lambda agent=agent: engine.changes(name, agent, 0, None).result(WAIT_S),
+            "past": lambda agent=agent: engine.scan(
+                name, agent, EVERY_STATUS, 200, "", as_of=AsOf(20)
+            ).result(WAIT_S),
+        }
+        for one in ids[agent]:
+            mine[f"get {one}"] = lambda agent=agent, one=one: store.one(one, agent)
+        found |= {f"{agent} {key}": call for key, call in mine.items()}
+    return found
+
+
+def counts(store: Store) -> tuple[int, ...]:
+    stats = store.stats()
+    return stats.active_count, stats.forgotten_count, stats.link_count, stats.revision
+
+
+def memories_in(answer: Any) -> list[Memory]:
+    if isinstance(answer, Memory):
+        return [answer]
+    if isinstance(answer, list):
+        return [one for one in answer if isinstance(one, Memory)]
+    return []
+
+
+def tried(
+    directory: Path, told: dict[str, Any], now_us: int, name: str = "memory.db"
+) -> tuple[str, list[str]]:
+    """How a damaged directory fares: "harmless", "refused" or "said"; and what it tells wrongly."""
+    ids = {
+        agent: [key.split()[-1] for key in told if key.startswith(f"{agent} get ")]
+        for agent in AGENTS
+    }
+    right = {one.id: one for key in told for one in memories_in(told[key])}
+    try:
+        store = Store(directory, clock=FakeClock(now_us), client_vector_dimension=4)
+    except errors.TotonoeError:
+        assert name == "catalog.db"
+        return "refused", []
+    try:
+        differing, failed = [], []
+        for key, call in calls(store, ids).items():
+            try:
+                answer = call()
+            except errors.TotonoeError as error:
+                failed.append(f"{key}: {error.reason}")
+                continue
+            if answer != told[key]:
+                differing.append(key)
+            for one in memories_in(answer):
+                # Links to what is set aside are left out, and figures that are bad; nothing else.
+                assert (one.content, one.fields, one.vector, one.status) == (
+                    right[one.id].content,
+                    right[one.id].fields,
+                    right[one.id].vector,
+                    right[one.id].status,
+                ), f"{key} tells another text or field of {one.id}"
+        if len(failed) == len(told):
+            return "refused", []
+        verifier = store.engine._collections.opened("default").result(WAIT_S).verifier
+        for _ in range(100):
+            if not verifier.step(FAST):
+                break
+        found = verifier.figures()
+        said = bool(found.bad_row_counts or found.damage_count or found.reindexed_count)
+        if not (differing or failed or said):
+            return "harmless", []
+        return "said", [] if said or not differing else differing
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_flipped_bits_are_harmless_or_said(sound: Any, tmp_path: Path, block: int) -> None:
+    outcomes = damaged(sound, tmp_path, block, flip)
+    assert outcomes["said"] > PLACES // BLOCKS // 10, "a test that damages nothing shows nothing"
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_cut_file_is_refused_or_said(sound: Any, tmp_path: Path, block: int) -> None:
+    outcomes = damaged(sound, tmp_path, block, cut)
+    assert outcomes["refused"] + outcomes["said"] > 0
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut"])
+def test_damaged_catalogue_is_refused_or_harmless(sound: Any, tmp_path: Path, damage: str) -> None:
+    damaged(sound, tmp_path, 99, {"flip": flip, "cut": cut}[damage], "catalog.db")
+
+
+def flip(data: bytearray, rng: np.random.Generator) -> str:
+    at, bit = int(rng.integers(len(data))), int(rng.integers(8))
+    data[at] ^= 1 << bit
+    return f"byte {at} bit {bit}"
+
+
+def cut(data: bytearray, rng: np.random.Generator) -> str:
+    at = int(rng.integers(len(data)))
+    del data[at:]
+    return f"cut at {at}"
+
+
+def damaged(
+    sound: tuple[Path, dict[str, Any], int],
+    tmp_path: Path,
+    block: int,
+    how: Callable[[bytearray, np.random.Generator], str],
+    name: str = "memory.db",
+) -> dict[str, int]:
+    path, told, now_us = sound
+    rng = np.random.default_rng((block, len(name)))
+    outcomes = {"harmless": 0, "refused": 0, "said": 0}
+    for number in range(PLACES // BLOCKS):
+        directory = tmp_path / str(number)
+        shutil.copytree(path, directory)
+        file = directory / name if name == "catalog.db" else file_of(directory)
+        data = bytearray(file.read_bytes())
+        where = how(data, rng)
+        file.write_bytes(data)
+        outcome, wrong = tried(directory, told, now_us, name)
+        assert not wrong, f"seed {block}, {where}: told wrongly in silence: {wrong}"
+        outcomes[outcome] += 1
+        shutil.rmtree(directory)
+    return outcomes
