@@ -1,6 +1,6 @@
 """What an export and both ways of importing it take.
 
-    python -m bench.transfer [--stored 10000,100000] [--guarded-max 100000]
+    python -m bench.transfer [--stored 10000,100000] [--guarded-max 10000]
 
 A file of `--stored` memories with vectors is made, imported as it is, exported without vectors and
 with them, and (up to `--guarded-max`) imported through the guard into a collection of its own. CPU
@@ -133,7 +133,7 @@ def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
     parser.add_argument("--stored", type=common.numbers, default=[10_000, 100_000])
-    parser.add_argument("--guarded-max", type=int, default=100_000)
+    parser.add_argument("--guarded-max", type=int, default=10_000)
     run(parser.parse_args())
 
 

@@ -26,6 +26,7 @@ from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.openings import CLOSE_WAIT_S, Openings
 from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.queries import Filter, RecallQuery
+from totonoe_core.transfer import ExportQuery, ImportQuery
 
 IDLE_S = 300.0
 
@@ -163,6 +164,30 @@ def test_run_of_consolidate_keeps_it_open_until_it_is_gone(
     monkeypatch.setattr(limits, "CONSOLIDATION_KEPT_S", 0.0)
     sweep(store, ticks)
     assert open_names(store) == []
+
+
+def test_an_export_and_an_import_keep_it_open_until_they_are_left(
+    store: Store, ticks: Ticks
+) -> None:
+    export = store.engine.export("default", ExportQuery("anna")).result(WAIT_S)
+    begun = store.engine.begin_import("default", "", ImportQuery("anna")).result(WAIT_S)
+    for one in (export, begun):
+        sweep(store, ticks)
+        assert open_names(store) == ["default"]
+        one.leave()
+    sweep(store, ticks)
+    assert open_names(store) == []
+
+
+def test_transfers_of_a_collection_that_is_deleted_end(store: Store) -> None:
+    create(store, "shop")
+    export = store.engine.export("shop", ExportQuery("anna")).result(WAIT_S)
+    begun = store.engine.begin_import("shop", "", ImportQuery("anna")).result(WAIT_S)
+    store.engine.delete_collection("shop", "gone", agent_id="anna").result(WAIT_S)
+    with pytest.raises(errors.NotFound):
+        export.read()
+    with pytest.raises(errors.NotFound):
+        begun.feed(b"", False)
 
 
 # -- Too many

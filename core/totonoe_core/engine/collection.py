@@ -160,6 +160,7 @@ class Collection:
         self.stop()
         self.waiters.close(gone)
         self.consolidating.stop(0.0, gone)
+        self.transfers.end(gone)
 
     def stop(self) -> None:
         """Stops background work; calls go on."""
@@ -171,7 +172,7 @@ class Collection:
         self.stop()
         self.consolidating.stop(timeout_s, why)
         self.waiters.close(why)
-        self.transfers.close()
+        self.transfers.close(why)
         self.verifier.close()
         self._writer.close(timeout_s, why)
         self.reads.close()

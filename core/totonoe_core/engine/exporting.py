@@ -20,6 +20,7 @@ from totonoe_core.engine.futures import submit
 from totonoe_core.engine.past import Past
 from totonoe_core.engine.sight import Sight, may_see_episode, sees_episode
 from totonoe_core.engine.state import CollectionState, read_settings
+from totonoe_core.engine.transfer_turns import Turn
 from totonoe_core.errors import StaleRevision
 from totonoe_core.index import masks
 from totonoe_core.lines import KINDS, writing
@@ -41,13 +42,13 @@ class Exporting:
         readers: ReaderPool,
         executor: Executor,
         query: ExportQuery,
-        left: Callable[[], None],
+        turn: Turn,
     ) -> None:
         self._state = state
         self._readers = readers
         self._executor = executor
         self._query = query
-        self._left = left
+        self._turn = turn
         self._statuses = query.statuses or EXPORTED
         self._steps = self._run()
         self._ready: list[bytes] = []
@@ -60,14 +61,15 @@ class Exporting:
         self._held = bytearray()
 
     def read(self) -> Future[ExportChunk]:
-        """The next lines; none: that was all."""
+        """The next lines; none: that was all. Raises why the collection is no longer there."""
+        self._turn.check()
         return submit(self._executor, self._read)
 
     def leave(self) -> None:
         """Lets go of it. Idempotent; nothing is read any more."""
         self._ended = True
         self._ready.clear()
-        self._left()
+        self._turn.end()
 
     def _read(self) -> ExportChunk:
         lines, size = [], 0

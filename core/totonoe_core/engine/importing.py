@@ -24,6 +24,7 @@ from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.futures import driven, gathered
 from totonoe_core.engine.settings import changed
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.transfer_turns import Turn
 from totonoe_core.errors import (
     AlreadyExists,
     BadImport,
@@ -79,7 +80,7 @@ class Importing:
         apply: Apply,
         get: Get,
         embedder: Callable[[], EmbeddingService],
-        left: Callable[[], None],
+        turn: Turn,
     ) -> None:
         self._state = state
         self._executor = executor
@@ -87,7 +88,7 @@ class Importing:
         self._apply = apply
         self._get = get
         self._embedder = embedder
-        self._left = left
+        self._turn = turn
         self._reader = LineReader()
         self._told = ImportTold(state.published.revision, operation_id)
         self._refused: Counter[str] = Counter()
@@ -110,11 +111,12 @@ class Importing:
                 got=f"{len(data)} bytes",
                 allowed=f"at most {limits.IMPORT_CHUNK_BYTES_MAX}",
             )
+        self._turn.check()
         return driven(self._executor, self._take(data, last))
 
     def leave(self) -> None:
         """Lets go of it; what began runs to its end. Idempotent."""
-        self._left()
+        self._turn.end()
 
     def _take(self, data: bytes, last: bool) -> Steps[ImportTold]:
         self._items = []

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from totonoe_core import limits, validate
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.exporting import EXPORTED, Exporting
+from totonoe_core.engine.futures import Why, shutting_down
 from totonoe_core.engine.importing import Apply, Get, Importing
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.errors import Quota
+from totonoe_core.engine.transfer_turns import TransferTurns
 from totonoe_core.ids import new_operation_id
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.transfer import ExportQuery, ImportQuery
@@ -39,20 +39,20 @@ class Transfers:
         self._embedder = embedder
         # Of its own: a step reads or checks hundreds of lines, and no search is to wait for that.
         self._executor = ThreadPoolExecutor(1, "transfer")
-        self._running = _Running()
+        self._turns = TransferTurns()
 
     def export(self, query: ExportQuery) -> Exporting:
         """A new export. Raises `InvalidArgument`, `Quota` if EXPORTS_MAX are read."""
         validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
         validate.count(len(query.statuses), "statuses", len(EXPORTED))
-        left = self._running.begin("exports", limits.EXPORTS_MAX)
-        return Exporting(self._state, self._readers, self._executor, query, left)
+        turn = self._turns.begin("exports", limits.EXPORTS_MAX)
+        return Exporting(self._state, self._readers, self._executor, query, turn)
 
     def begin_import(self, operation_id: str, query: ImportQuery) -> Importing:
         """A new import. Raises `InvalidArgument`, `Quota` if IMPORTS_MAX are under way."""
         validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
         validate.optional_text(operation_id, "operation_id", IMPORT_ID_BYTES_MAX)
-        left = self._running.begin("imports", limits.IMPORTS_MAX)
+        turn = self._turns.begin("imports", limits.IMPORTS_MAX)
         return Importing(
             self._state,
             self._executor,
@@ -61,44 +61,18 @@ class Transfers:
             apply=self._apply,
             get=self._get,
             embedder=self._embedder,
-            left=left,
+            turn=turn,
         )
 
     def busy(self) -> bool:
         """Whether one is under way: then the collection is in use."""
-        return self._running.any()
+        return self._turns.any()
 
-    def close(self) -> None:
-        """Ends them: reads and pieces that wait fail with `Unavailable` (SHUTTING_DOWN)."""
+    def end(self, why: Why) -> None:
+        """Fails every read and every piece from now on. Idempotent; the first reason counts."""
+        self._turns.stop(why)
+
+    def close(self, why: Why = shutting_down) -> None:
+        """The same, and drops what waits."""
+        self.end(why)
         self._executor.shutdown(cancel_futures=True)
-
-
-class _Running:
-    """How many of each sort are under way."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: dict[str, int] = {}
-
-    def begin(self, sort: str, at_once_max: int) -> Callable[[], None]:
-        """Counts one; what is returned counts it off, once."""
-        with self._lock:
-            if self._counts.get(sort, 0) >= at_once_max:
-                raise Quota(
-                    "QUOTA_EXCEEDED", f"{at_once_max} {sort} of the collection are under way"
-                )
-            self._counts[sort] = self._counts.get(sort, 0) + 1
-        ended = threading.Event()
-
-        def end() -> None:
-            with self._lock:
-                if not ended.is_set():
-                    ended.set()
-                    self._counts[sort] -= 1
-
-        return end
-
-    def any(self) -> bool:
-        """Whether any is under way."""
-        with self._lock:
-            return any(self._counts.values())
