@@ -83,9 +83,13 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ExportProgress:
-    """How far an export is: records and bytes so far, of nearly `memory_count` memories."""
+    """How far an export is: records and bytes so far, of nearly `memory_count` memories.
+
+    `damaged_count` rows are left out: what is on the daemon's disk does not match its checksum.
+    """
 
     revision: int
     record_count: int
     byte_count: int
     memory_count: int
+    damaged_count: int = 0

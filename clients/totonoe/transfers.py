@@ -135,6 +135,7 @@ def progressed(before: ExportProgress, message: pb.ExportResponse) -> ExportProg
         message.record_count,
         before.byte_count + len(message.data),
         message.memory_count,
+        message.damaged_count,
     )
 
 

@@ -36,12 +36,15 @@ class ExportChunk:
         Records so far, header and end apart.
     memory_count : int
         How many memories were seen when it began; fewer may come.
+    damaged_count : int
+        Rows so far that are left out because they do not match their checksum.
     """
 
     revision: int
     data: bytes
     record_count: int
     memory_count: int
+    damaged_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ def chunk_to_wire(chunk: ExportChunk) -> pb.ExportResponse:
         data=chunk.data,
         record_count=chunk.record_count,
         memory_count=chunk.memory_count,
+        damaged_count=chunk.damaged_count,
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apsw import SQLITE_CHECKPOINT_TRUNCATE
+from apsw import SQLITE_CHECKPOINT_TRUNCATE, Connection
 
 from support.engines import (
     DIMENSION,
@@ -208,6 +208,36 @@ def test_export_that_fails_ends_without_an_end(
     with pytest.raises(errors.StaleRevision):
         export.read().result(WAIT_S)
     assert export.read().result(WAIT_S).data == b""
+
+
+def test_export_leaves_out_what_is_damaged_and_counts_it(tmp_path: Path) -> None:
+    store = Store(tmp_path, clock=FakeClock())
+    ids = filled(store)
+    before = exported(store)
+    store.close()
+    connection = Connection(str(store.file()))
+    for statement in (
+        "UPDATE memory SET content = 'other' WHERE row = 4",
+        "UPDATE link SET note = 'other'",
+        "UPDATE episode SET summary = 'other'",
+        "UPDATE dismissal SET note = 'other'",
+        "UPDATE access SET count = 7",
+    ):
+        connection.execute(statement)
+    connection.close()
+    store.reopen()
+    export = store.engine.export(store.collection, ExportQuery("anna")).result(WAIT_S)
+    chunk = export.read().result(WAIT_S)
+    data = chunk.data
+    assert chunk.damaged_count == 5  # the dismissal is of the memory that is gone
+    assert export.read().result(WAIT_S).data == b""
+    export.leave()
+    store.close()
+    found = {one["id"] for one in of_kind(data, "memory")}
+    assert found == {one["id"] for one in of_kind(before, "memory")} - {ids["tank"]}
+    assert b"other" not in data
+    counts = {"memory": 5, "link": 0, "episode": 0, "dismissal": 0}
+    assert of_kind(data, "end")[0]["counts"] == counts
 
 
 def test_exports_at_once_are_bounded_and_given_back(store: Store) -> None:

@@ -84,6 +84,8 @@ def export(
         done = lines.progress
     answer = {"file": file, **plain(done)}
     told = f"{done.record_count} records, {done.byte_count:,} bytes, revision {done.revision}"
+    if done.damaged_count:
+        typer.echo(f"Left out: {done.damaged_count} damaged rows. See `totonoe stats`.", err=True)
     if file == "-":
         typer.echo(told, err=True)
     else:

@@ -27,7 +27,7 @@ from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service_
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19totonoe/v1/transfer.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftotonoe/v1/memory_service.proto\x1a\x16totonoe/v1/types.proto\"t\n\rExportRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x17\n\x0finclude_vectors\x18\x03 \x01(\x08\x12$\n\x08statuses\x18\x04 \x03(\x0e\x32\x12.totonoe.v1.Status\"\\\n\x0e\x45xportResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x14\n\x0crecord_count\x18\x03 \x01(\x03\x12\x14\n\x0cmemory_count\x18\x04 \x01(\x03\"i\n\x0bImportStart\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\r\n\x05\x61s_is\x18\x04 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"_\n\rImportRequest\x12(\n\x05start\x18\x01 \x01(\x0b\x32\x17.totonoe.v1.ImportStartH\x00\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x12\x0c\n\x04last\x18\x03 \x01(\x08\x42\x06\n\x04part\"\xb6\x01\n\x0cImportHeader\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0f\n\x07vectors\x18\x06 \x01(\x08\x12$\n\x08statuses\x18\x07 \x03(\x0e\x32\x12.totonoe.v1.Status\"\x8d\x01\n\nImportItem\x12\x0c\n\x04line\x18\x01 \x01(\x03\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64uplicate_of\x18\x03 \x01(\t\x12\x0e\n\x06method\x18\x04 \x01(\t\x12\x12\n\nsimilarity\x18\x05 \x01(\x01\x12$\n\x05\x65rror\x18\x06 \x01(\x0b\x32\x15.totonoe.v1.ItemError\"\xc4\x04\n\x0eImportResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x0c\n\x04\x64one\x18\x03 \x01(\x08\x12(\n\x06header\x18\x04 \x01(\x0b\x32\x18.totonoe.v1.ImportHeader\x12\x12\n\nline_count\x18\x05 \x01(\x03\x12\x43\n\rrecord_counts\x18\x06 \x03(\x0b\x32,.totonoe.v1.ImportResponse.RecordCountsEntry\x12\x13\n\x0bsaved_count\x18\x07 \x01(\x03\x12\x45\n\x0erefused_counts\x18\x08 \x03(\x0b\x32-.totonoe.v1.ImportResponse.RefusedCountsEntry\x12\x16\n\x0e\x65xisting_count\x18\t \x01(\x03\x12\x16\n\x0eleft_out_count\x18\n \x01(\x03\x12\x14\n\x0c\x66\x61iled_count\x18\x0b \x01(\x03\x12\x16\n\x0ereplayed_count\x18\x0c \x01(\x03\x12\x17\n\x0foperation_count\x18\r \x01(\x03\x12\x14\n\x0cvectors_used\x18\x0e \x01(\x08\x12%\n\x05items\x18\x0f \x03(\x0b\x32\x16.totonoe.v1.ImportItem\x1a\x33\n\x11RecordCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x34\n\x12RefusedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19totonoe/v1/transfer.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ftotonoe/v1/memory_service.proto\x1a\x16totonoe/v1/types.proto\"t\n\rExportRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x17\n\x0finclude_vectors\x18\x03 \x01(\x08\x12$\n\x08statuses\x18\x04 \x03(\x0e\x32\x12.totonoe.v1.Status\"s\n\x0e\x45xportResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\x12\x14\n\x0crecord_count\x18\x03 \x01(\x03\x12\x14\n\x0cmemory_count\x18\x04 \x01(\x03\x12\x15\n\rdamaged_count\x18\x05 \x01(\x03\"i\n\x0bImportStart\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\r\n\x05\x61s_is\x18\x04 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\"_\n\rImportRequest\x12(\n\x05start\x18\x01 \x01(\x0b\x32\x17.totonoe.v1.ImportStartH\x00\x12\x0e\n\x04\x64\x61ta\x18\x02 \x01(\x0cH\x00\x12\x0c\n\x04last\x18\x03 \x01(\x08\x42\x06\n\x04part\"\xb6\x01\n\x0cImportHeader\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05model\x18\x05 \x01(\t\x12\x0f\n\x07vectors\x18\x06 \x01(\x08\x12$\n\x08statuses\x18\x07 \x03(\x0e\x32\x12.totonoe.v1.Status\"\x8d\x01\n\nImportItem\x12\x0c\n\x04line\x18\x01 \x01(\x03\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x14\n\x0c\x64uplicate_of\x18\x03 \x01(\t\x12\x0e\n\x06method\x18\x04 \x01(\t\x12\x12\n\nsimilarity\x18\x05 \x01(\x01\x12$\n\x05\x65rror\x18\x06 \x01(\x0b\x32\x15.totonoe.v1.ItemError\"\xc4\x04\n\x0eImportResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x0c\n\x04\x64one\x18\x03 \x01(\x08\x12(\n\x06header\x18\x04 \x01(\x0b\x32\x18.totonoe.v1.ImportHeader\x12\x12\n\nline_count\x18\x05 \x01(\x03\x12\x43\n\rrecord_counts\x18\x06 \x03(\x0b\x32,.totonoe.v1.ImportResponse.RecordCountsEntry\x12\x13\n\x0bsaved_count\x18\x07 \x01(\x03\x12\x45\n\x0erefused_counts\x18\x08 \x03(\x0b\x32-.totonoe.v1.ImportResponse.RefusedCountsEntry\x12\x16\n\x0e\x65xisting_count\x18\t \x01(\x03\x12\x16\n\x0eleft_out_count\x18\n \x01(\x03\x12\x14\n\x0c\x66\x61iled_count\x18\x0b \x01(\x03\x12\x16\n\x0ereplayed_count\x18\x0c \x01(\x03\x12\x17\n\x0foperation_count\x18\r \x01(\x03\x12\x14\n\x0cvectors_used\x18\x0e \x01(\x08\x12%\n\x05items\x18\x0f \x03(\x0b\x32\x16.totonoe.v1.ImportItem\x1a\x33\n\x11RecordCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x34\n\x12RefusedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,19 +41,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXPORTREQUEST']._serialized_start=131
   _globals['_EXPORTREQUEST']._serialized_end=247
   _globals['_EXPORTRESPONSE']._serialized_start=249
-  _globals['_EXPORTRESPONSE']._serialized_end=341
-  _globals['_IMPORTSTART']._serialized_start=343
-  _globals['_IMPORTSTART']._serialized_end=448
-  _globals['_IMPORTREQUEST']._serialized_start=450
-  _globals['_IMPORTREQUEST']._serialized_end=545
-  _globals['_IMPORTHEADER']._serialized_start=548
-  _globals['_IMPORTHEADER']._serialized_end=730
-  _globals['_IMPORTITEM']._serialized_start=733
-  _globals['_IMPORTITEM']._serialized_end=874
-  _globals['_IMPORTRESPONSE']._serialized_start=877
-  _globals['_IMPORTRESPONSE']._serialized_end=1457
-  _globals['_IMPORTRESPONSE_RECORDCOUNTSENTRY']._serialized_start=1352
-  _globals['_IMPORTRESPONSE_RECORDCOUNTSENTRY']._serialized_end=1403
-  _globals['_IMPORTRESPONSE_REFUSEDCOUNTSENTRY']._serialized_start=1405
-  _globals['_IMPORTRESPONSE_REFUSEDCOUNTSENTRY']._serialized_end=1457
+  _globals['_EXPORTRESPONSE']._serialized_end=364
+  _globals['_IMPORTSTART']._serialized_start=366
+  _globals['_IMPORTSTART']._serialized_end=471
+  _globals['_IMPORTREQUEST']._serialized_start=473
+  _globals['_IMPORTREQUEST']._serialized_end=568
+  _globals['_IMPORTHEADER']._serialized_start=571
+  _globals['_IMPORTHEADER']._serialized_end=753
+  _globals['_IMPORTITEM']._serialized_start=756
+  _globals['_IMPORTITEM']._serialized_end=897
+  _globals['_IMPORTRESPONSE']._serialized_start=900
+  _globals['_IMPORTRESPONSE']._serialized_end=1480
+  _globals['_IMPORTRESPONSE_RECORDCOUNTSENTRY']._serialized_start=1375
+  _globals['_IMPORTRESPONSE_RECORDCOUNTSENTRY']._serialized_end=1426
+  _globals['_IMPORTRESPONSE_REFUSEDCOUNTSENTRY']._serialized_start=1428
+  _globals['_IMPORTRESPONSE_REFUSEDCOUNTSENTRY']._serialized_end=1480
 # @@protoc_insertion_point(module_scope)

@@ -24,16 +24,18 @@ class ExportRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., statuses: _Optional[_Iterable[_Union[_types_pb2.Status, str]]] = ...) -> None: ...
 
 class ExportResponse(_message.Message):
-    __slots__ = ("revision", "data", "record_count", "memory_count")
+    __slots__ = ("revision", "data", "record_count", "memory_count", "damaged_count")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     RECORD_COUNT_FIELD_NUMBER: _ClassVar[int]
     MEMORY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DAMAGED_COUNT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     data: bytes
     record_count: int
     memory_count: int
-    def __init__(self, revision: _Optional[int] = ..., data: _Optional[bytes] = ..., record_count: _Optional[int] = ..., memory_count: _Optional[int] = ...) -> None: ...
+    damaged_count: int
+    def __init__(self, revision: _Optional[int] = ..., data: _Optional[bytes] = ..., record_count: _Optional[int] = ..., memory_count: _Optional[int] = ..., damaged_count: _Optional[int] = ...) -> None: ...
 
 class ImportStart(_message.Message):
     __slots__ = ("collection", "agent_id", "operation_id", "as_is", "dry_run")

@@ -21,7 +21,7 @@ from totonoe_core.engine.past import Past
 from totonoe_core.engine.sight import Sight, may_see_episode, sees_episode
 from totonoe_core.engine.state import CollectionState, read_settings
 from totonoe_core.engine.transfer_turns import Turn
-from totonoe_core.errors import StaleRevision
+from totonoe_core.errors import Corruption, StaleRevision
 from totonoe_core.index import masks
 from totonoe_core.lines import KINDS, writing
 from totonoe_core.records import Status
@@ -54,6 +54,7 @@ class Exporting:
         self._ready: list[bytes] = []
         self._counts = dict.fromkeys(KINDS, 0)
         self._sum = sha256()
+        self._damaged_count = 0
         self._ended = False
         self._revision = self._memory_count = self._last_row = 0
         self._info: CollectionInfo | None = None
@@ -82,7 +83,11 @@ class Exporting:
             lines.append(self._ready.pop())
             size += len(lines[-1])
         return ExportChunk(
-            self._revision, b"".join(lines), sum(self._counts.values()), self._memory_count
+            self._revision,
+            b"".join(lines),
+            sum(self._counts.values()),
+            self._memory_count,
+            self._damaged_count,
         )
 
     def _step(self) -> None:
@@ -140,7 +145,9 @@ class Exporting:
         with self._readers.rows() as rows, rows.snapshot():
             if self._info is not None and self._query.include_vectors:
                 self._check_model(rows)
-            return work(rows)
+            made = work(rows)
+            self._damaged_count += rows.moment.damaged_count
+            return made
 
     def _check_model(self, rows: Rows) -> None:
         """Vectors of two models are not to stand in one file."""
@@ -173,6 +180,9 @@ class Exporting:
     def _memories(self, rows: Rows, wanted: list[int]) -> list[Record]:
         past = self._past(rows)
         found = past.memories(wanted)
+        aside = (rows.aside.get(row) for row in wanted)
+        own = self._query.agent_id
+        self._damaged_count += sum(one is not None and one.may_be_known_to(own) for one in aside)
         access = rows.moment.access(wanted[0], wanted[-1])
         out: list[Record] = []
         for row in wanted:
@@ -239,7 +249,8 @@ class Exporting:
             part = ids[start : start + _EPISODES_READ]
 
             def work(rows: Rows, part: list[str] = part) -> list[Record]:
-                return [made for one in part if (made := self._episode(rows, one)) is not None]
+                found = (self._episode(rows, one) for one in part)
+                return [made for made in found if made is not None]
 
             records = self._in_snapshot(work)
             self._counts["episode"] += len(records)
@@ -248,7 +259,11 @@ class Exporting:
     def _episode(self, rows: Rows, episode_id: str) -> Record | None:
         """An episode with those of its ids that are in the file."""
         agent_id = self._query.agent_id
-        then = rows.moment.episode(rows.episode(episode_id), episode_id, self._revision)
+        try:
+            then = rows.moment.episode(rows.episode(episode_id), episode_id, self._revision)
+        except Corruption:
+            self._damaged_count += 1
+            return None
         if then is None or not may_see_episode(then, agent_id):
             return None
         if not sees_episode(rows, episode_id, agent_id):

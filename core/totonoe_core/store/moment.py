@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import apsw
 
 from totonoe_core import plain
+from totonoe_core.errors import Corruption
 from totonoe_core.records import Dismissal, Episode
 from totonoe_core.store import rows
 from totonoe_core.store.history import History, LinkVersion
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 class Moment:
@@ -22,6 +27,8 @@ class Moment:
     def __init__(self, connection: apsw.Connection, history: History) -> None:
         self._connection = connection
         self._history = history
+        self.damaged_count = 0
+        """Rows that were left out because they do not match their checksum."""
 
     def last_row(self) -> int:
         """The highest row number; 0: there is none."""
@@ -58,7 +65,7 @@ class Moment:
         found = self._connection.execute(
             "SELECT row, last_us, count, crc FROM access WHERE row BETWEEN ? AND ?", (first, last)
         )
-        checked = (rows.check(one, "access") for one in found)
+        checked = self._sound(found, lambda one: rows.check(one, "access"))
         return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
@@ -76,12 +83,14 @@ class Moment:
                 "ORDER BY source, target, type",
                 (json.dumps(sources),),
             )
-            return [LinkVersion(row[0], row[1], rows.link(row, ""), row[5], None) for row in links]
-        for source in sources:
+            return self._sound(
+                links, lambda row: LinkVersion(row[0], row[1], rows.link(row, ""), row[5], None)
+            )
+        for versions in self._sound(sources, self._history.link_versions):
             held = [
                 one
-                for one in self._history.link_versions(source)
-                if one.target > source
+                for one in versions
+                if one.target > one.source
                 and one.since <= revision
                 and (one.until is None or one.until > revision)
             ]
@@ -93,12 +102,12 @@ class Moment:
         if not firsts:
             return []
         found = {}
-        for row in self._connection.execute(
+        held = self._connection.execute(
             f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal "
             "WHERE a IN (SELECT value FROM json_each(?))",
             (json.dumps(firsts),),
-        ):
-            one = rows.dismissal(row)
+        )
+        for one in self._sound(held, rows.dismissal):
             if one.revision <= revision:
                 found[one.a, one.b] = one
         if self._history.newest() != revision:
@@ -132,6 +141,16 @@ class Moment:
             if episode.revision <= revision:
                 return episode
         return None
+
+    def _sound(self, found: Iterable[A], made: Callable[[A], B]) -> list[B]:
+        """What is made of each, without those that are damaged, which are counted."""
+        out: list[B] = []
+        for one in found:
+            try:
+                out.append(made(one))
+            except Corruption:
+                self.damaged_count += 1
+        return out
 
     def _images(self, entity: str, key: str, key_end: str, revision: int) -> Iterator[str]:
         """What things of some keys were before operations after a revision, oldest first."""
