@@ -18,7 +18,7 @@ BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n((?:    [^\n]*\n)+))?", re.S)
 
 def loosened(text: str) -> str:
     """Text without ids, times and what they look like exactly."""
-    text = re.sub(r"mem_[0-9a-f]+", "ID", text)
+    text = re.sub(r"just now|\d+m ago", "AGE", re.sub(r"mem_[0-9a-f]+", "ID", text))
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+", "TIME", text)
     return "\n".join(line.strip() for line in text.strip().splitlines())
 

@@ -36,12 +36,12 @@ def commands(block: str) -> list[tuple[str, str]]:
 
 
 def loosened(text: str) -> str:
-    """Text with ids and figures replaced, and without rules and runs of white space.
+    """Text with ids, ages and figures replaced, and without rules and runs of white space.
 
     Revisions stay: a tour on a new daemon makes the very ones that the README names, so that
     `totonoe undo 10` can be typed as it stands.
     """
-    text = ID.sub("ID", text)
+    text = re.sub(r"just now|\d+m ago", "AGE", ID.sub("ID", text))
     text = re.sub(
         r"(\b(?:undo|revision) )?\d+(\.\d+)*", lambda one: (one[1] and one[0]) or "N", text
     )
