@@ -388,6 +388,20 @@ def test_error_that_is_kept_keeps_no_reader_in_the_past(tmp_path: Path) -> None:
         assert len(kept) == 8
 
 
+@pytest.mark.parametrize("column", ["touched TEXT", "superseded_by TEXT", "confidence REAL"])
+def test_flipped_bit_in_the_text_of_the_tables_is_corruption(tmp_path: Path, column: str) -> None:
+    with opened(tmp_path) as store:
+        ids = fill(store)
+        store.close()
+        data = store.file().read_bytes()
+        # Every copy: SQLite leaves some where it moved them from.
+        turned = column.replace("e", "d", 1)
+        store.file().write_bytes(data.replace(column.encode(), turned.encode()))
+        store.engine = store._opened()
+        corrupt(lambda: store.do(link(ids["bad"], ids["near"])))
+        corrupt(lambda: store.list())
+
+
 def rows_of(path: Path, memory_id: str) -> int:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:

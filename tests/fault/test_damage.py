@@ -120,7 +120,7 @@ def tried(
                 failed.append(f"{key}: {error.reason}")
                 continue
             if answer != told[key]:
-                differing.append(key)
+                differing.append(key + _difference(answer, told[key]))
             for one in memories_in(answer):
                 # Links to what is set aside are left out, and figures that are bad; nothing else.
                 assert (one.content, one.fields, one.vector, one.status) == (
@@ -142,6 +142,14 @@ def tried(
         return "said", [] if said or not differing else differing
     finally:
         store.close()
+
+
+def _difference(answer: Any, right: Any) -> str:
+    """Names of the fields in which one memory differs."""
+    if not (isinstance(answer, Memory) and isinstance(right, Memory)):
+        return ""
+    names = [one for one in Memory.__slots__ if getattr(answer, one) != getattr(right, one)]
+    return f" {names}"
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -104,6 +104,7 @@ class CollectionState:
         The index first: all that belongs to a revision is in sight when it is told.
         """
         self.index.publish()
+        self._published_row = self._last_row
         self.published = replace(self.info, revision=self.revision)
 
     def check_dimension(self, dimension: int) -> None:
@@ -163,7 +164,6 @@ class CollectionState:
         """The memory of an id or `ext:` external id, if the agent may see it."""
         self.check_sound(rows, memory_id, agent_id)
         row: int | None
-        slot: int | None = None
         if memory_id.startswith("ext:"):
             row = rows.row_of_external_id(memory_id[4:])
         else:
@@ -172,9 +172,8 @@ class CollectionState:
             row = None if slot is None else int(index.arrays.writer_view().value("row", slot))
         if row is None:
             return None
-        published = slot is not None and slot < self.index.view().count
         memory = rows.memories([row]).get(row)
-        if memory is None and published and not rows.in_snapshot:
+        if memory is None and row <= self._published_row and not rows.in_snapshot:
             raise self._missing(row, memory_id)
         if memory is None or memory.status is Status.PURGED:
             return None
@@ -204,9 +203,12 @@ class CollectionState:
             raise corrupt_memory(bad.row, memory_id)
 
     def check_there(self, found: Container[int], wanted: Iterable[int]) -> None:
-        """Raises `Corruption` if published rows cannot be found; they are suspected."""
+        """Raises `Corruption` if rows that are on disk cannot be found; they are suspected.
+
+        Those of what is not committed yet may be wanted too, where another index took the place.
+        """
         for row in wanted:
-            if row not in found and row not in self.aside:
+            if row not in found and row <= self._published_row and row not in self.aside:
                 raise self._missing(row)
 
     def _missing(self, row: int, memory_id: str = "") -> Corruption:

@@ -133,6 +133,8 @@ class Verifier:
                 # Closing, a full disk, a page that cannot be read: another time, from the start.
                 what = error.message if isinstance(error, TotonoeError) else type(error).__name__
                 _log.warning("a pass over %s ended early: %s", self._path.parent.name, what)
+                damage_count = self._damage_count + isinstance(error, Corruption)
+                self._figures = replace(self._figures, damage_count=damage_count)
                 self._begin()
                 self._tried_us = self._clock()
             return False

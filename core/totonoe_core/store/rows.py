@@ -22,6 +22,13 @@ from totonoe_core.store.aside import BadRow
 
 Row = tuple[Any, ...]
 
+_SAID_OF_DAMAGE = (
+    "malformed JSON",
+    "no such column",
+    "no such table",
+    "has no column named",
+    "ON CONFLICT clause does not match",
+)
 _MADE_ID = re.compile("mem_[0-9a-f]{12,32}")
 
 
@@ -102,8 +109,8 @@ def as_text(row: Row, places: Sequence[int]) -> Row:
 def is_damage(error: BaseException) -> bool:
     """Whether an error of SQLite says that what is on disk is damaged."""
     if isinstance(error, apsw.SQLError):
-        # In a row whose crc was not looked at yet: by SQL alone.
-        return "malformed JSON" in str(error)
+        # In a row whose crc was not looked at yet, or in the text of the tables themselves.
+        return any(part in str(error) for part in _SAID_OF_DAMAGE)
     return isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError)
 
 
