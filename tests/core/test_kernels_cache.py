@@ -177,7 +177,7 @@ def test_kernel_wrong_code_raises_and_keeps_the_cache(tmp_path):
 def test_kernels_without_jit_match_their_twins():
     modules = [
         str(Path(__file__).with_name(f"test_kernels_{n}.py"))
-        for n in ("cosine", "jaccard", "prefix")
+        for n in ("cosine", "jaccard", "lists", "prefix")
     ]
     found = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *modules],

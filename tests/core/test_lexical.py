@@ -140,7 +140,7 @@ def test_terms_stored_as_the_same_bytes_are_told_apart() -> None:
 
 
 def test_terms_of_one_hash_share_their_postings(monkeypatch: pytest.MonkeyPatch) -> None:
-    def same(terms) -> np.ndarray:
+    def same(terms, _) -> np.ndarray:
         return np.array([len(term) for term in terms], np.int64)
 
     monkeypatch.setattr(lexical, "_hashes", same)

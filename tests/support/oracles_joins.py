@@ -76,3 +76,45 @@ def complete_link(pairs: Iterable[Pair], order: Sequence[int]) -> list[tuple[int
         if len(cluster) > 1:
             groups.append(tuple(cluster))
     return groups
+
+
+def siphash13(data: bytes, key: bytes) -> int:
+    """SipHash with one round a word and three at the end, unsigned."""
+    mask = 2**64 - 1
+
+    def turn(value: int, by: int) -> int:
+        return (value << by | value >> (64 - by)) & mask
+
+    def rounds(v: list[int], count: int) -> None:
+        for _ in range(count):
+            for a, b, by, half in ((0, 1, 13, 32), (2, 3, 16, 0), (0, 3, 21, 0), (2, 1, 17, 32)):
+                v[a] = (v[a] + v[b]) & mask
+                v[b] = turn(v[b], by) ^ v[a]
+                v[a] = turn(v[a], half) if half else v[a]
+
+    k0, k1 = (int.from_bytes(key[at : at + 8], "little") for at in (0, 8))
+    v = [k0 ^ int.from_bytes(b"uespemos", "little"), k1 ^ int.from_bytes(b"modnarod", "little")]
+    v += [k0 ^ int.from_bytes(b"arenegyl", "little"), k1 ^ int.from_bytes(b"setybdet", "little")]
+    padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
+    for at in range(0, len(padded), 8):
+        word = int.from_bytes(padded[at : at + 8], "little")
+        v[3] ^= word
+        rounds(v, 1)
+        v[0] ^= word
+    v[2] ^= 0xFF
+    rounds(v, 3)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def posting_lists(
+    postings: Sequence[Sequence[tuple[int, int]]], new_slots: Sequence[int]
+) -> list[list[tuple[int, int]]]:
+    """(slot, count) of each term under new numbers; -1 and what lies behind are left out."""
+    return [
+        [
+            (new_slots[slot], count)
+            for slot, count in one
+            if slot < len(new_slots) and new_slots[slot] >= 0
+        ]
+        for one in postings
+    ]

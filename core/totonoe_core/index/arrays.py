@@ -202,7 +202,8 @@ class Arrays:
     """The columns of a collection and their publication. See the module's text.
 
     `revived` are the slots that became ACTIVE after they had been seen otherwise, in that order;
-    `purged` those that were emptied, for whoever keeps copies of their vectors.
+    `purged` those that were emptied, for whoever keeps copies of their vectors. `changed_count`
+    only grows: by one for each slot that is published, and for each change of one.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -215,6 +216,7 @@ class Arrays:
         self._count = 0
         self._end = 0
         self._live_count = 0
+        self.changed_count = 0
         self.agents = Names()
         self.sessions = Names()
         self.threads = Names()
@@ -260,6 +262,11 @@ class Arrays:
         self._end = slot + 1
         return slot
 
+    def adopt(self, chunks: tuple[Chunk, ...], count: int) -> None:
+        """Takes filled chunks in the place of its one empty one, and publishes their slots."""
+        self._chunks, self._end = chunks, count
+        self.publish()
+
     def set_replaced_by(self, slot: int, by: int) -> None:
         """Notes the slot of a memory's next version, or `NEVER`. Writer only."""
         self._chunks[slot // CHUNK].columns["replaced_by"][slot % CHUNK] = by
@@ -293,6 +300,7 @@ class Arrays:
     def publish(self) -> None:
         """Lets readers see all that was decided: new slots first, then the old ones go."""
         first, self._count = self._count, self._end
+        self.changed_count += self._count - first + len(self.pending_updated)
         active = STATUSES[Status.ACTIVE]
         live_count = self._live_count + self._active_from(first)
         for slot, status in self.pending_status.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -240,7 +241,7 @@ class CollectionIndex:
         """Empties every version of a memory whose purge is published.
 
         What stays are its id and row, and, in the inverted indexes, that some slot had a term of
-        some hash; the keys of those hashes are this process' own.
+        some hash; their keys are in memory and in checkpoints alone, which hold no such slot.
         """
         for slot in self.slot_by_id.versions(memory_id):
             self.arrays.empty(slot)
@@ -277,6 +278,33 @@ class CollectionIndex:
         names = ("row", "last_access", "access_count")
         rows, last_us, counts = (view.take(name, slots).tolist() for name in names)
         return {row: (last, count) for row, last, count in zip(rows, last_us, counts, strict=True)}
+
+    def set_access_of(
+        self, slots: NDArray[np.int64], last_us: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        """Sets the access figures of published slots. While nobody reads them."""
+        view = self.arrays.view()
+        for base, size, chunk in view.parts():
+            here = np.flatnonzero((slots >= base) & (slots < base + size))
+            at = slots[here] - base
+            chunk.columns["last_access"][at] = last_us[here]
+            chunk.columns["access_count"][at] = counts[here]
+
+    def fill_maps(self, others: Iterable[tuple[str, int]]) -> None:
+        """Makes the maps of arrays that were adopted, where each slot is another memory.
+
+        `others` are the ids that no column holds, with their slots.
+        """
+        self.slot_by_id.fill(others)
+        self.slot_by_row.fill(self.view().column("row"))
+        self._slots_by_text.fill()
+        self._slots_by_words.fill()
+        self._slots_by_key.fill(without_zero=True)
+
+    def retired_count(self) -> int:
+        """Published slots that are no memory's newest, or a purged one's."""
+        status = self.view().column("status")
+        return int(np.count_nonzero((status == RETIRED) | (status == STATUSES[Status.PURGED])))
 
     def view(self) -> View:
         """What readers see."""

@@ -140,6 +140,10 @@ class Graph:
         """Elements of the graph, dead ones included; 0: there is none."""
         return self._count
 
+    def revived(self) -> NDArray[np.int64]:
+        """Slots that came back to life and may not be in the graph. Writer only."""
+        return np.array(self.arrays.revived[self._revived_before :], np.int64)
+
     def recall_at_k(self) -> tuple[float, int]:
         """Share of the `RATED_K` nearest that the graph finds, over this many late queries.
 

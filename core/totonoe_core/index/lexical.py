@@ -10,24 +10,27 @@ many postings. A reader that took its view before has every posting of every slo
 view: slots are published after their postings. What is added meanwhile belongs to later
 slots, and is left out by the length of the reader's mask.
 
-Terms are kept as Python's 64-bit hash of their UTF-8, which is keyed anew in each process, so
-that nobody can choose collisions. Two terms of a million share a hash with probability 3e-8;
-they would then share their postings.
+Terms are kept as a 64-bit hash of their UTF-8 (`kernels/hashing.py`) under a random key, so that
+nobody can choose collisions. Two terms of a million share a hash with probability 3e-8; they would
+then share their postings. The key goes with the index when it is dumped.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.kernels.bm25 import bm25_into
+from totonoe_core.kernels.hashing import SEPARATOR, hash_terms
+from totonoe_core.kernels.posting_lists import flatten, lists_need, put_terms, write_lists
 from totonoe_core.kernels.postings import (
     POOL_END,
     TERMS,
@@ -41,6 +44,20 @@ from totonoe_core.kernels.postings import (
 
 _FIRST_TERMS = 64
 _FIRST_BYTES = 1024
+_BETWEEN = bytes([SEPARATOR])
+
+
+class Lists(NamedTuple):
+    """An inverted index without its slack, term after term.
+
+    `hashes int64[t]`, `sizes int32[t]` postings of each, `slots int32[sum(sizes)]` ascending for
+    each term, `counts uint8[sum(sizes)]`.
+    """
+
+    hashes: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +77,12 @@ class _Readable:
 class InvertedIndex:
     """Terms to postings (slots ascending, and frequencies). One writer, any readers.
 
-    About 2 bytes for each posting of short texts, and 70 for each term.
+    About 2 bytes for each posting of short texts, and 70 for each term. `key uint64[2]` is that of
+    the hashes; none given makes one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, key: NDArray[np.uint64] | None = None) -> None:
+        self.key = np.frombuffer(os.urandom(16), np.uint64) if key is None else key
         self._arrays = _Readable(
             keys=np.zeros(2 * _FIRST_TERMS, np.int64),
             ids=np.zeros(2 * _FIRST_TERMS, np.int32),
@@ -85,7 +104,7 @@ class InvertedIndex:
 
         Slots come in ascending order, each once.
         """
-        hashes = _hashes(terms)
+        hashes = _hashes(terms, self.key)
         self.add_hashes(slot, hashes)
         return len(hashes)
 
@@ -156,7 +175,7 @@ class InvertedIndex:
 
     def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Slots int32[m], ascending, and frequencies uint8[m] (255: or more) of a term."""
-        heads, sizes, pool = self.find(_hashes((term,)))
+        heads, sizes, pool = self.find(_hashes((term,), self.key))
         size = int(sizes[0])
         slots, counts = np.empty(size, np.int32), np.empty(size, np.uint8)
         every = np.ones(self._last_slot + 1, np.uint8)
@@ -171,6 +190,45 @@ class InvertedIndex:
             slots = np.intersect1d(slots, other, assume_unique=True)
         return slots
 
+    def dump(self, new_slots: NDArray[np.int32]) -> Lists:
+        """All postings of some slots. Any thread.
+
+        Parameters
+        ----------
+        new_slots : int32[n]
+            By slot: the slot that takes its place, ascending, or -1: it is left out, as are those
+            from n on, and terms that no other slot has.
+        """
+        arrays = self._arrays
+        # In one step: each term has at least as many postings as we read.
+        sizes = arrays.sizes.copy()
+        place = np.flatnonzero(arrays.ids)
+        place = place[arrays.ids[place] <= len(sizes)]
+        hashes = np.zeros(len(sizes), np.int64)
+        hashes[arrays.ids[place] - 1] = arrays.keys[place]
+        total = int(sizes.sum())
+        slots, counts = np.empty(total, np.int32), np.empty(total, np.uint8)
+        total = flatten(arrays.pool, arrays.heads, sizes, new_slots, slots, counts)
+        left = sizes > 0
+        return Lists(hashes[left], sizes[left], slots[:total], counts[:total])
+
+    @classmethod
+    def load(cls, lists: Lists, key: NDArray[np.uint64], end: int) -> InvertedIndex:
+        """An index of what was dumped; the next slot to be added is `end` or later."""
+        index = cls(key)
+        # Room for what comes next as well, as growing leaves it.
+        index._make_room_for_terms(len(lists.hashes))
+        index._make_room_for_bytes(lists_need(lists.sizes, lists.slots, lists.counts))
+        arrays = index._arrays
+        put_terms(lists.hashes, arrays.keys, arrays.ids)
+        write_lists(
+            lists.sizes, lists.slots, lists.counts, arrays.heads, index._tails, index._room,
+            index._levels, index._last_slots, arrays.pool, index._state,
+        )  # fmt: skip
+        arrays.sizes[: len(lists.sizes)] = lists.sizes
+        index._last_slot = end - 1
+        return index
+
     def __len__(self) -> int:
         return int(self._state[TERMS])
 
@@ -182,10 +240,12 @@ class InvertedIndex:
         return sum(one.nbytes for one in (*shared, *own))
 
 
-def _hashes(terms: Iterable[str]) -> NDArray[np.int64]:
-    # Not of the strings: CPython hashes their storage, where "up" and U+7075 are the same bytes.
-    coded = map(str.encode, terms, repeat("utf-8"), repeat("surrogatepass"))
-    return np.fromiter(map(hash, coded), np.int64)
+def _hashes(terms: Iterable[str], key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    coded = list(map(str.encode, terms, repeat("utf-8"), repeat("surrogatepass")))
+    hashes = np.empty(len(coded), np.int64)
+    if coded:
+        hash_terms(np.frombuffer(_BETWEEN.join(coded), np.uint8), key, hashes)
+    return hashes
 
 
 def _longer(values: NDArray[Any], size: int) -> NDArray[Any]:
@@ -219,7 +279,7 @@ def bm25(
         `coverage` is the share (0..1) of the query's idf weight that a slot holds.
     """
     weight, coverage = np.zeros(len(mask)), np.zeros(len(mask))
-    heads, sizes, pool = index.find(_hashes(dict.fromkeys(terms)))
+    heads, sizes, pool = index.find(_hashes(dict.fromkeys(terms), index.key))
     longest = int(sizes.max(initial=0))
     slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
     bm25_into(pool, heads, sizes, term_counts, mask.view(np.uint8), slots, counts, weight, coverage)

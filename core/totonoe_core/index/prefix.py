@@ -73,7 +73,7 @@ Reaching = tuple[NDArray[np.int64], Float32]
 Pairs = tuple[NDArray[np.int32], NDArray[np.int64], Float32]  # query, row, similarity
 
 
-class _Part:
+class Part:
     """Coordinates and residuals of one chunk's rows."""
 
     __slots__ = ("lead", "lead_residual", "residual", "rest")
@@ -85,6 +85,7 @@ class _Part:
         self.residual = np.zeros(rows, np.float32)
 
     def split(self, vectors: Float32, basis: Float32, start: int, end: int) -> None:
+        """Splits some rows of a chunk."""
         where = slice(start, end)
         split_rows(
             vectors[where],
@@ -97,18 +98,18 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class Fit:
     """A basis, the parts split by it, the first slot they do not cover, and the slots
     that there were when it was fitted.
     """
 
     basis: Float32
-    parts: tuple[_Part, ...]
+    parts: tuple[Part, ...]
     built: int
     fitted_count: int
 
 
-_UNFITTED = _Fit(np.zeros((WIDTH, 0), np.float32), (), 0, 0)
+_UNFITTED = Fit(np.zeros((WIDTH, 0), np.float32), (), 0, 0)
 
 
 class Prefix:
@@ -116,8 +117,17 @@ class Prefix:
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
-        self._fit: _Fit | None = None
+        self._fit: Fit | None = None
         self._emptied = 0
+
+    @property
+    def fit(self) -> Fit:
+        """What scans use now."""
+        return self._fit or _UNFITTED
+
+    def adopt(self, fit: Fit) -> None:
+        """Takes a fit that was made before, of the same slots."""
+        self._fit = fit
 
     @property
     def built(self) -> int:
@@ -149,11 +159,11 @@ class Prefix:
         """
         view, fit = self.arrays.view(), self._fit
         if fit is None or _outgrown(fit, view.count):
-            fit = _Fit(_fitted(view), (), 0, view.count)
+            fit = Fit(_fitted(view), (), 0, view.count)
         parts = list(fit.parts)
         for number, (base, size, chunk) in enumerate(view.parts()):
             if number == len(parts):
-                parts.append(_Part(len(chunk.vectors)))
+                parts.append(Part(len(chunk.vectors)))
             for start in range(max(0, fit.built - base), size, _STEP):
                 if stop.is_set():
                     return
@@ -193,7 +203,7 @@ class Prefix:
             that are just below.
         """
         fit = self._fit or _UNFITTED
-        asked = _Part(1)
+        asked = Part(1)
         if fit.built:
             asked.split(query[np.newaxis], fit.basis, 0, 1)
         slots, values = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
@@ -278,27 +288,27 @@ class Prefix:
 class _Asked:
     """Queries of one pass, split by its basis. `numbers` are their places in the list given."""
 
-    def __init__(self, queries: Float32, part: _Part, numbers: NDArray[np.int32]) -> None:
+    def __init__(self, queries: Float32, part: Part, numbers: NDArray[np.int32]) -> None:
         self.queries, self.part, self.numbers = queries, part, numbers
         self.turned = np.ascontiguousarray(part.lead.T)
 
     @classmethod
-    def of(cls, queries: Float32, fit: _Fit) -> _Asked:
-        part = _Part(len(queries))
+    def of(cls, queries: Float32, fit: Fit) -> _Asked:
+        part = Part(len(queries))
         if fit.built:
             part.split(queries, fit.basis, 0, len(queries))
         return cls(queries, part, np.arange(len(queries), dtype=np.int32))
 
     def without(self, given_up: NDArray[np.bool_]) -> _Asked:
         """The others."""
-        left, part = ~given_up, _Part(0)
-        for name in _Part.__slots__:
+        left, part = ~given_up, Part(0)
+        for name in Part.__slots__:
             setattr(part, name, getattr(self.part, name)[left])
         return _Asked(self.queries[left], part, self.numbers[left])
 
 
 def _pruned_many(
-    part: _Part,
+    part: Part,
     asked: _Asked,
     chunk: Chunk,
     start: int,
@@ -346,8 +356,8 @@ def _by_query(pairs: list[Pairs], count: int) -> list[Reaching]:
 
 
 def _pruned(
-    part: _Part,
-    asked: _Part,
+    part: Part,
+    asked: Part,
     chunk: Chunk,
     mask: NDArray[np.uint8],
     query: Float32,
@@ -382,7 +392,7 @@ def _plain(
     return rows[:count], similarity[:count]
 
 
-def _outgrown(fit: _Fit, count: int) -> bool:
+def _outgrown(fit: Fit, count: int) -> bool:
     return count >= _REFIT_GROWTH * fit.fitted_count
 
 

@@ -8,6 +8,7 @@ it, and arrays grow by copying. Who reads checks the slot against its view.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from typing import overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from totonoe_core.kernels.slot_map import (
     move_tags,
     newest_slot,
     put_slot,
+    put_slots,
     take_newest,
 )
 
@@ -53,6 +55,18 @@ class SlotMap:
             larger = np.zeros(size, np.uint32), np.zeros(size, np.int32)
             move_tags(*self._table, *larger)
             self._table = larger
+
+    def fill(self, *, without_zero: bool = False) -> None:
+        """Adds every published slot to an empty map; with `without_zero` those of a value."""
+        view = self._arrays.view()
+        places = _FIRST_PLACES
+        while 3 * view.count > 2 * places:
+            places *= 2
+        self._table = np.zeros(places, np.uint32), np.zeros(places, np.int32)
+        self._older = np.zeros(view.count + view.count // 4 + _FIRST_SLOTS, np.int32)
+        for base, size, chunk in view.parts():
+            values = chunk.columns[self._column][:size]
+            self._taken += put_slots(*self._table, self._older, values, base, without_zero)
 
     def take_back(self, value: int) -> None:
         """Takes back the slot that was added last under a value."""
@@ -97,6 +111,16 @@ class SlotById:
     def __init__(self, arrays: Arrays) -> None:
         self._map = SlotMap(arrays, "id_bits")
         self._others: dict[str, list[int]] = {}
+
+    def fill(self, others: Iterable[tuple[str, int]]) -> None:
+        """Adds every published slot; of ids of another form, these with their slots."""
+        self._map.fill(without_zero=True)
+        for memory_id, slot in others:
+            self.add(memory_id, slot)
+
+    def others(self) -> list[tuple[str, int]]:
+        """Ids of another form with the slot of their newest version. Writer only."""
+        return [(memory_id, slots[-1]) for memory_id, slots in self._others.items()]
 
     @staticmethod
     def bits(memory_id: str) -> int:
@@ -171,6 +195,21 @@ class SlotByRow:
             self._slots.extend([-1] * (row + 1 - len(self._slots)))
         self._count += self._slots[row] < 0
         self._slots[row] = slot
+
+    def fill(self, rows: NDArray[np.int64]) -> None:
+        """Sets the slots of distinct rows, which are numbered from 0, in an empty map."""
+        slots = np.full(int(rows.max(initial=-1)) + 1, -1, np.int32)
+        slots[rows] = np.arange(len(rows), dtype=np.int32)
+        self._slots = array("i")
+        self._slots.frombytes(slots.tobytes())
+        self._count = len(rows)
+
+    def find_all(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Slots of rows, -1 for those that are not there: int64[len(rows)]."""
+        known = (rows >= 0) & (rows < len(self._slots))
+        slots = np.full(len(rows), -1, np.int64)
+        slots[known] = np.array(self._slots, np.int32)[rows[known]]
+        return slots
 
     def __delitem__(self, row: int) -> None:
         self._count -= self._slots[row] >= 0

@@ -25,11 +25,14 @@ from totonoe_core.kernels.postings import count_shared
 
 
 class TokenIndex:
-    """Tokens to slots. One writer, any readers; see `index.lexical` for why without a lock."""
+    """Tokens to slots. One writer, any readers; see `index.lexical` for why without a lock.
 
-    def __init__(self) -> None:
-        self._postings = InvertedIndex()
-        self._end = 0
+    `postings` hold the slots below `end`.
+    """
+
+    def __init__(self, postings: InvertedIndex | None = None, end: int = 0) -> None:
+        self.postings = InvertedIndex() if postings is None else postings
+        self._end = end
 
     @property
     def end(self) -> int:
@@ -38,12 +41,12 @@ class TokenIndex:
 
     def nbytes(self) -> int:
         """Bytes of the postings."""
-        return self._postings.nbytes()
+        return self.postings.nbytes()
 
     def catch_up(self, view: View) -> None:
         """Adds the slots of a view of published slots that are not in the index. Writer only."""
         for slot in range(self._end, view.count):
-            self._postings.add_hashes(slot, view.tokens(slot).view(np.int64))
+            self.postings.add_hashes(slot, view.tokens(slot).view(np.int64))
             self._end = slot + 1
 
     def above(
@@ -105,7 +108,7 @@ class TokenIndex:
         self, tokens: NDArray[np.uint64], looked_up: int, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Slots, ascending, with any of the rarest tokens, and with how many of them."""
-        heads, sizes, pool = self._postings.find(tokens.view(np.int64))
+        heads, sizes, pool = self.postings.find(tokens.view(np.int64))
         rarest = np.argsort(sizes, kind="stable")[:looked_up]
         heads, sizes = heads[rarest], sizes[rarest]
         longest = int(sizes.max(initial=0))

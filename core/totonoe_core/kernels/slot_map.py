@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from totonoe_core.kernels.flags import int32_in, int32_out, kernel
+from totonoe_core.kernels.flags import int32_in, int32_out, kernel, uint64_in
 
 UInt32 = npt.NDArray[np.uint32]
+UInt64 = npt.NDArray[np.uint64]
 Int32 = npt.NDArray[np.int32]
+
+_TAG = np.uint64(0xFFFFFFFF)
 
 uint32_in = types.Array(types.uint32, 1, "C", readonly=True)
 uint32_out = types.Array(types.uint32, 1, "C")
@@ -61,6 +64,24 @@ def put_slot(tags: UInt32, heads: Int32, older: Int32, tag: int, slot: int) -> b
     tags[place] = tag
     heads[place] = slot + 2
     return bool(head == 0)
+
+
+@kernel(
+    types.int64(uint32_out, int32_out, int32_out, uint64_in, types.int64, types.boolean),
+    exact=True,
+)
+def put_slots(
+    tags: UInt32, heads: Int32, older: Int32, values: UInt64, first: int, without_zero: bool
+) -> int:
+    """Add slots from one on under the lower halves of their values; how many places they took.
+
+    `without_zero`: those of value 0 are left out.
+    """
+    taken = 0
+    for at in range(values.shape[0]):
+        if values[at] != 0 or not without_zero:
+            taken += put_slot(tags, heads, older, int(values[at] & _TAG), first + at)
+    return taken
 
 
 @kernel(types.void(uint32_in, int32_out, int32_in, types.uint32), exact=True)

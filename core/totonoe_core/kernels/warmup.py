@@ -27,7 +27,17 @@ def warm_up() -> float:
     """
     begin = time.perf_counter()
     # Imported here, so that a caller times the compilation and can report it.
-    from totonoe_core.kernels import bm25, cosine, jaccard, joins, postings, prefix, slot_map
+    from totonoe_core.kernels import (
+        bm25,
+        cosine,
+        hashing,
+        jaccard,
+        joins,
+        posting_lists,
+        postings,
+        prefix,
+        slot_map,
+    )
 
     for writable in (True, False):
         block = np.eye(2, 4, dtype=np.float32)
@@ -52,6 +62,8 @@ def warm_up() -> float:
         jaccard.jaccard_pair(values, values)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
+        _warm_up_posting_lists(posting_lists, mask, rows)
+        hashing.hash_terms(mask, values, np.empty(1, dtype=np.int64))
         _warm_up_slot_map(slot_map)
         _warm_up_joins(joins, block, indptr, rows, mask)
     return time.perf_counter() - begin
@@ -122,6 +134,17 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
     postings.count_shared(pool, heads[:1], one, mask, slots, frequencies, seen * 0, found)
 
 
+def _warm_up_posting_lists(lists: ModuleType, mask: UInt8, rows: Int32) -> None:
+    pool, heads, state = np.zeros(64, dtype=np.uint8), np.zeros(4, np.int64), np.zeros(2, np.int64)
+    sizes, room, last, ids, slots = np.zeros((5, 4), dtype=np.int32)
+    tails, levels, counts = np.zeros(4, np.int64), np.zeros(4, np.uint8), np.zeros(4, np.uint8)
+    one = np.ones(1, np.int32)
+    lists.lists_need(one, rows, mask)
+    lists.write_lists(one, rows, mask, heads, tails, room, levels, last, pool, state)
+    lists.put_terms(heads[:1], np.zeros(4, np.int64), ids)
+    lists.flatten(pool, heads, sizes, rows, slots, counts)
+
+
 def _warm_up_slot_map(slot_map: ModuleType) -> None:
     tags, heads, older = np.zeros(4, np.uint32), np.zeros(4, np.int32), np.zeros(4, np.int32)
     slot_map.put_slot(tags, heads, older, 1, 0)
@@ -129,6 +152,7 @@ def _warm_up_slot_map(slot_map: ModuleType) -> None:
     slot_map.follow(older, 0, np.empty(1, np.int32))
     slot_map.move_tags(tags, heads, np.zeros(8, np.uint32), np.zeros(8, np.int32))
     slot_map.take_newest(tags, heads, older, 1)
+    slot_map.put_slots(tags, heads, older, np.ones(1, np.uint64), 0, False)
 
 
 def _warm_up_joins(
