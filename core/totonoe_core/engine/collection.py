@@ -9,6 +9,7 @@ search   in the readers' pool, on what is published
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -35,6 +36,7 @@ from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine import calibrating, past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
+from totonoe_core.engine.checkpointing import Checkpointing
 from totonoe_core.engine.consolidating import Consolidating
 from totonoe_core.engine.futures import (
     Why,
@@ -96,6 +98,7 @@ class Collection:
         self._searchers = searchers
         self._indexer = indexer
         self._stop = threading.Event()
+        self._until_s = 0.0
         self._indexing = threading.Lock()
         self.recall_count = 0
         self._writer = Writer(
@@ -104,11 +107,13 @@ class Collection:
             self._embed,
             self._consider_indexing,
             self._tell,
+            self._at_end,
             name=path.parent.name,
             judging=judging,
             forget_cached=self._forget_cached,
         )
         self._state = self._writer.loaded()
+        self._checkpointing = Checkpointing(self._state, clock, self._on_writer)
         try:
             self._readers = ReaderPool(path, READERS, self._state.aside)
         except BaseException:
@@ -174,6 +179,8 @@ class Collection:
         self.waiters.close(why)
         self.transfers.close(why)
         self.verifier.close()
+        # Half of the time for what the next opening may do without.
+        self._until_s = time.monotonic() + timeout_s / 2
         self._writer.close(timeout_s, why)
         self.reads.close()
 
@@ -452,21 +459,31 @@ class Collection:
             state.recent.clear()
         self.waiters.publish(state.revision)
 
-    # -- The prefix and the graph
+    def _at_end(self, _: CollectionState) -> None:
+        """On the writer's thread, before it closes the file."""
+        self._checkpointing.write_at_end(self._until_s)
+
+    # -- The prefix, the graph and checkpoints
 
     def _consider_indexing(self, state: CollectionState) -> None:
-        """Brings prefix and graph up to date in the background when there is enough to do."""
+        """Brings prefix, graph and checkpoint up to date in the background if there is enough to
+        do."""
         self.consolidating.drop_old()
         index = state.index
         # The prefix first: a graph takes minutes to build.
-        due = [one for one in (index.prefix, index.graph) if one.due()]
+        due: list[Callable[[threading.Event], None]] = [
+            one.maintain for one in (index.prefix, index.graph) if one.due()
+        ]
+        # Last, so that it holds what the others made.
+        if self._checkpointing.due():
+            due.append(self._checkpointing.write)
         if not due or not self._indexing.acquire(blocking=False):
             return
 
         def work() -> None:
             try:
                 for one in due:
-                    one.maintain(self._stop)
+                    one(self._stop)
                 heap.trim()
             finally:
                 self._indexing.release()

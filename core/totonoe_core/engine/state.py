@@ -6,30 +6,29 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
+from totonoe_core.engine import restoring
 from totonoe_core.engine.past_index import PastIndexes
 from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.engine.sight import Sight, may_see
 from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
-from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.records import Memory, Status
 from totonoe_core.store.aside import BadRow, corrupt_memory
+from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
 
 _log = logging.getLogger(__name__)
 
 _INFO = "collection"
-_LOADED_AT_ONCE = 1024
 
 
 class CollectionState:
@@ -44,14 +43,15 @@ class CollectionState:
         self.aside = file.aside
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
-        self.index = self._indexed(info, file.access())
+        self.checkpoints = Checkpoints(file.path.parent / "checkpoint")
+        self.index, self.opening = restoring.opened(file, info, self.revision, self.checkpoints)
         self.past = PastIndexes()
         self.recent = RecentOperations()
         self.publish()
 
     @classmethod
     def load(cls, path: Path) -> CollectionState:
-        """Opens a collection's file and rebuilds what is in memory.
+        """Opens a collection's file and makes what is in memory, from a checkpoint if it can.
 
         Bad rows of memories are set aside. Raises `Corruption` for bad settings and damaged tables.
         """
@@ -80,23 +80,6 @@ class CollectionState:
                 return replace(read_settings(rows, path.name), revision=rows.last_revision())
         finally:
             pool.close()
-
-    def _indexed(
-        self, info: CollectionInfo, access: Mapping[int, tuple[int, int]]
-    ) -> CollectionIndex:
-        index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
-        for memory in self.file.rows.all_memories():
-            if memory.status is Status.PURGED:
-                continue
-            last_us, count = access.get(memory.row, (None, 0))
-            memory = replace(memory, last_access_us=last_us, access_count=count)
-            vector = np.frombuffer(memory.vector, np.float32)
-            slot = index.add(memory, Features.of(memory.content, vector, index.tokenizer))
-            if slot % _LOADED_AT_ONCE == 0:
-                # Nobody reads it yet: this only lets go of the rows themselves.
-                index.publish()
-        index.publish()
-        return index
 
     def publish(self) -> None:
         """Lets readers see what was decided, once it is on disk.
@@ -137,7 +120,7 @@ class CollectionState:
         self.file.put_setting(_INFO, plain.dumps(info), revision, plain.dumps(before))
         if info.guard.tokenizer is not before.guard.tokenizer:
             # The figures of the index, not of the file, which is seconds behind.
-            self.index = self._indexed(info, self.index.access())
+            self.index = restoring.rebuilt(self.file, info, self.index.access())
 
     def info_before(self, revision: int) -> CollectionInfo | None:
         """The settings before an operation that changed them; `None`: it did not.

@@ -104,13 +104,14 @@ class Upkeep:
         self._retain(now_us)
 
     def clean(self) -> None:
-        """A step of cleaning the file after a purge.
+        """A step of cleaning the files after a purge: checkpoints go, then the collection's.
 
         Where a reader or its size is in the way, later steps go on.
         """
         try:
+            self._state.checkpoints.drop_all()
             self._state.file.clean()
-        except (ReadOnly, Corruption):
+        except (ReadOnly, Corruption, OSError):
             self._refused()
 
     def _retain(self, now_us: int) -> None:

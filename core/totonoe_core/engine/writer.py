@@ -95,7 +95,8 @@ class Writer:
     finds out) and submit the group again, or fail them; `maintain(state)` is told now and then
     that there may be something to bring up to date; `published(state, purged)` that there are new
     revisions, before they are answered. All are called on the writer's thread and must not wait.
-    `judging` is asked about what is borderline. `forget_cached` empties every cache that may hold
+    `ending(state)` is called last, when all is written and before the file is closed. `judging` is
+    asked about what is borderline. `forget_cached` empties every cache that may hold
     words of what was purged.
     """
 
@@ -106,6 +107,7 @@ class Writer:
         embed: Callable[[Group], None],
         maintain: Callable[[CollectionState], None],
         published: Callable[[CollectionState, bool], None],
+        ending: Callable[[CollectionState], None],
         name: str,
         judging: JudgingService | None = None,
         forget_cached: Callable[[], None] = forget_cached,
@@ -117,6 +119,7 @@ class Writer:
         self._embed = embed
         self._maintain = maintain
         self._published = published
+        self._ending = ending
         self._queue: queue.Queue[Item] = queue.Queue(limits.WRITER_QUEUE_MAX)
         self._closing = threading.Event()
         self._why: Why = shutting_down
@@ -200,6 +203,7 @@ class Writer:
                     self._give_up(batch, error)
                     raise
             self._upkeep.flush_touches()
+            self._ending(state)
         finally:
             state.file.close()
 

@@ -112,10 +112,7 @@ class CollectionFile:
 
     def close(self) -> None:
         """Cleans and checkpoints what it can and closes."""
-        with contextlib.suppress(ReadOnly, Corruption):
-            for _ in range(_CLEAN_STEPS_AT_CLOSE):
-                if not self.to_clean or not self.clean():
-                    break
+        self.finish_cleaning()
         # Not left to close(): SQLite checkpoints there for the last connection only, and
         # readers may still be open.
         with contextlib.suppress(apsw.Error):
@@ -254,6 +251,13 @@ class CollectionFile:
         self.to_clean = True
         if self._scrub is not None:
             self._scrub.restart()
+
+    def finish_cleaning(self) -> None:
+        """Cleans as far as it gets without waiting."""
+        with contextlib.suppress(ReadOnly, Corruption):
+            for _ in range(_CLEAN_STEPS_AT_CLOSE):
+                if not self.to_clean or not self.clean():
+                    break
 
     def clean(self) -> bool:
         """A step towards a file without what was purged, outside any transaction.

@@ -67,6 +67,13 @@ class History:
         """The operation that made a revision."""
         return next(self._operations("revision = ?", (revision,), "", 1), None)
 
+    def seal(self, revision: int) -> tuple[str, int, int] | None:
+        """Id, time (us) and crc of the operation that made a revision: which history it is of."""
+        found = self._connection.execute(
+            "SELECT operation_id, time_us, crc FROM operation WHERE revision = ?", (revision,)
+        ).fetchone()
+        return None if found is None else (str(found[0]), int(found[1]), int(found[2]))
+
     def operations_with_id(self, operation_id: str) -> list[OperationRow]:
         """Operations of an id, which is unique for each agent only; newest first, at most 100."""
         return list(self._operations("operation_id = ?", (operation_id,), "DESC", 100))

@@ -174,6 +174,13 @@ class Rows:
         if bad is not None:
             self.aside.add(bad)
 
+    def memories_after(self, revision: int) -> Iterator[Memory]:
+        """Memories whose last operation is later than a revision, by row number."""
+        for row in self._connection.execute(
+            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE revision > ? ORDER BY row", (revision,)
+        ):
+            yield rows.memory(row)
+
     def row_of_external_id(self, external_id: str) -> int | None:
         """Row of the memory with this external id; of forgotten ones only, the newest."""
         for status in ("status <> 'forgotten'", "status = 'forgotten'"):
