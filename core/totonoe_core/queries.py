@@ -419,6 +419,23 @@ class NearCluster:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointFigures:
+    """The newest good checkpoint of a collection, and how the collection was opened.
+
+    `revision` 0: there is none; `opened_from_revision` 0: it was opened without one.
+    `replayed_count` rows were read then. `bad_count` checkpoints were set aside since.
+    """
+
+    revision: int = 0
+    saved_us: int = 0
+    bytes: int = 0
+    opened_from_revision: int = 0
+    replayed_count: int = 0
+    opening_s: float = 0.0
+    bad_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one open collection; `*_counts` since the daemon started.
 
@@ -444,6 +461,7 @@ class CollectionStats:
     kind_counts: dict[str, int]
     tidy: TidyState = NEVER_TIDIED
     verified: Verified = NOT_VERIFIED
+    checkpoint: CheckpointFigures = CheckpointFigures()
 
 
 @dataclass(frozen=True, slots=True)

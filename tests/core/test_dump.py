@@ -64,7 +64,11 @@ def test_loaded_index_equals_one_made_of_the_rows(seed: int) -> None:
     for memory, features in memories.values():
         fresh.add(memory, features)
     fresh.publish()
-    assert_same_index(loaded(live), fresh, seed)
+    back = loaded(live)
+    assert_same_index(back, fresh, seed)
+    rows = back.view().column("row")
+    for memory, _ in memories.values():
+        assert rows[back.slot_by_id.get(memory.id)] == memory.row
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,6 +7,14 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from support.ordering import OrderingMachine
+from totonoe_core.engine import checkpointing
+
+
+@pytest.fixture(autouse=True)
+def checkpoints_of_a_few_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Some restarts find one that is up to date, some an older one or none.
+    monkeypatch.setattr(checkpointing, "FROM_COUNT", 3)
+    monkeypatch.setattr(checkpointing, "CHANGED_AT_CLOSE", 4)
 
 
 def run(examples: int, steps: int) -> None:

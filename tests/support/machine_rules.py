@@ -22,6 +22,7 @@ from support.engines import (
     unlink,
     update,
 )
+from support.indexes import assert_same_index
 from support.machine import EngineMachine
 from support.machine_parts import (
     AGENTS,
@@ -42,6 +43,8 @@ from support.machine_parts import (
     thrown,
 )
 from totonoe_core import errors
+from totonoe_core.engine import restoring
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.queries import RecallQuery
 from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey
 
@@ -356,6 +359,7 @@ class CallingMachine(EngineMachine):
             self.store.engine.close(WAIT_S)
             self.check_files()
             self.store = Store(self.directory, clock=self.store.clock)
+            self.check_index()
             return
         # What a crash leaves: the files as they are, copied from under the engine.
         other = Path(tempfile.mkdtemp(prefix="totonoe-machine-"))
@@ -366,3 +370,14 @@ class CallingMachine(EngineMachine):
         self.directory = other
         self.store = Store(other, clock=clock)
         self.crashed()
+        self.check_index()
+
+    def check_index(self) -> None:
+        """What was loaded, from a checkpoint or not, is what all rows say."""
+        opened = self.store.engine._collections.opened(self.store.collection).result(WAIT_S)
+        state = opened._state
+
+        def rebuilt() -> CollectionIndex:
+            return restoring.rebuilt(state.file, state.info, state.index.access())
+
+        assert_same_index(state.index, opened._on_writer(rebuilt).result(WAIT_S))

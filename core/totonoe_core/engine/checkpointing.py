@@ -23,6 +23,7 @@ from totonoe_core.errors import TotonoeError
 from totonoe_core.index import dump, hnsw
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.dump import Cut
+from totonoe_core.queries import CheckpointFigures
 from totonoe_core.store.checkpoint import Abandoned, Header, Writing
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,19 @@ class Checkpointing:
             self._last = None
             self._epoch, self._bad_count = checkpoints.epoch, checkpoints.bad_count
         return self._last
+
+    def figures(self) -> CheckpointFigures:
+        """The newest one, and how the collection was opened."""
+        opening, last = self._state.opening, self.last()
+        return CheckpointFigures(
+            revision=0 if last is None else last.revision,
+            saved_us=0 if last is None else last.saved_us,
+            bytes=0 if last is None else last.bytes,
+            opened_from_revision=0 if opening.checkpoint is None else opening.checkpoint.revision,
+            replayed_count=opening.replayed_count,
+            opening_s=opening.seconds,
+            bad_count=self._state.checkpoints.bad_count,
+        )
 
     def due(self) -> bool:
         """Whether `write` has something to do. Cheap: it is asked on every write."""

@@ -448,6 +448,7 @@ class Collection:
                 queue_length=self._writer.queue_length,
                 tidy=tidying.state_of(self._state.file.rows),
                 verified=self.verifier.figures(),
+                checkpoint=self._checkpointing.figures(),
                 **reading.figures(self._state),
             )
 

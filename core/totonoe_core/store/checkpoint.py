@@ -358,9 +358,9 @@ def _summed(file: FileIO, pause: Callable[[float], None]) -> tuple[Any, int]:
 def _manifest(path: Path) -> Header:
     with _opened(path) as file:
         data = file.read(limits.CHECKPOINT_MANIFEST_BYTES_MAX)
-    text, _, end = data.rstrip(b"\n").rpartition(b"\n")
-    text += b"\n"
-    if end != hashlib.sha256(text).hexdigest().encode():
+    text, line_end, end = data[:-1].rpartition(b"\n")
+    text += line_end
+    if end + data[-1:] != hashlib.sha256(text).hexdigest().encode() + b"\n":
         raise Damaged(f"{MANIFEST} does not match its sha256")
     header: Header = json.loads(text)
     if header.get("format") != FORMAT or header.get("byteorder") != sys.byteorder:
