@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         BlastPolicy,
         Calibrated,
         Calibration,
+        CheckpointStats,
         ClassFigures,
         CollectionChange,
         CollectionDeleted,
@@ -168,6 +169,7 @@ __all__ = [
     "Change",
     "ChangeType",
     "Checked",
+    "CheckpointStats",
     "ClassFigures",
     "CleanedUp",
     "Client",
@@ -287,9 +289,9 @@ __all__ = [
 
 _ROOMS = {
     "admin_models": (
-        "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
-        "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
-        "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
+        "BlastPolicy Calibrated Calibration CheckpointStats ClassFigures CollectionChange "
+        "CollectionDeleted CollectionInfo CollectionPage CollectionStats Comparison CurvePoint "
+        "DecayPolicy DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
         "RetentionPolicy Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",

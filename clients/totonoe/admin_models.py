@@ -292,6 +292,23 @@ class VerifyStats:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointStats:
+    """The newest good checkpoint of a collection (`revision` 0: there is none), and how the
+    collection was opened: from the checkpoint of a revision, or (0) from all of its rows.
+
+    `replayed_count` rows were read then; `bad_count` checkpoints were set aside since.
+    """
+
+    revision: int
+    time: datetime | None
+    bytes: int
+    opened_from_revision: int
+    replayed_count: int
+    opening_s: float
+    bad_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -314,6 +331,7 @@ class CollectionStats:
     kind_counts: Mapping[str, int]
     tidy: TidyStats
     verify: VerifyStats
+    checkpoint: CheckpointStats
 
 
 @dataclass(frozen=True, slots=True)

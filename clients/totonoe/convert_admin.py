@@ -18,6 +18,7 @@ from totonoe.convert import ACTION, METHOD, decode_judgement
 from totonoe.enums import Preset, Tokenizer
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import checkpoint_pb2 as checkpoint_pb
 from totonoe.v1 import types_pb2
 from totonoe.v1 import verify_pb2 as verify_pb
 
@@ -283,6 +284,7 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
             last_over_blast_radius=message.tidy.last_over_blast_radius,
         ),
         verify=_decode_verify(message.verify),
+        checkpoint=_decode_checkpoint(message.checkpoint),
     )
 
 
@@ -299,6 +301,18 @@ def _decode_verify(message: verify_pb.VerifyStats) -> models.VerifyStats:
         damage_count=message.damage_count,
         index_mismatch_count=message.index_mismatch_count,
         reindexed_count=message.reindexed_count,
+    )
+
+
+def _decode_checkpoint(message: checkpoint_pb.CheckpointStats) -> models.CheckpointStats:
+    return models.CheckpointStats(
+        revision=message.revision,
+        time=scalars.decode_time(message.time) if message.HasField("time") else None,
+        bytes=message.bytes,
+        opened_from_revision=message.opened_from_revision,
+        replayed_count=message.replayed_count,
+        opening_s=message.opening_s,
+        bad_count=message.bad_count,
     )
 
 

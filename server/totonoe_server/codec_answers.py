@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TypedDict
 
-from totonoe.v1 import admin_service_pb2, memory_service_pb2, tidy_pb2, types_pb2, verify_pb2
+from totonoe.v1 import (
+    admin_service_pb2,
+    checkpoint_pb2,
+    memory_service_pb2,
+    tidy_pb2,
+    types_pb2,
+    verify_pb2,
+)
 from totonoe_core import limits
 from totonoe_core.commands import (
     Applied,
@@ -19,6 +26,7 @@ from totonoe_core.commands import (
 from totonoe_core.guard.policy import DiversityPolicy, Preset
 from totonoe_core.queries import (
     Checked,
+    CheckpointFigures,
     CollectionStats,
     Comparison,
     Gotten,
@@ -392,6 +400,7 @@ def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.Collec
         kind_counts=value.kind_counts,
         tidy=tidy_stats_to_wire(value.tidy),
         verify=verified_to_wire(value.verified),
+        checkpoint=checkpoint_to_wire(value.checkpoint),
     )
 
 
@@ -406,6 +415,19 @@ def verified_to_wire(value: Verified) -> verify_pb2.VerifyStats:
         damage_count=value.damage_count,
         index_mismatch_count=value.index_mismatch_count,
         reindexed_count=value.reindexed_count,
+    )
+
+
+def checkpoint_to_wire(value: CheckpointFigures) -> checkpoint_pb2.CheckpointStats:
+    """Figures of checkpoints."""
+    return checkpoint_pb2.CheckpointStats(
+        revision=value.revision,
+        time=time_to_wire(value.saved_us or None),
+        bytes=value.bytes,
+        opened_from_revision=value.opened_from_revision,
+        replayed_count=value.replayed_count,
+        opening_s=value.opening_s,
+        bad_count=value.bad_count,
     )
 
 

@@ -23,8 +23,8 @@ from totonoe import (
 )
 from totonoe.channel import resolve_address
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import checkpoint_pb2, types_pb2, verify_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe.v1 import types_pb2, verify_pb2
 
 CREATED = Timestamp(seconds=1_767_225_600)
 MEMORY = types_pb2.Memory(
@@ -353,6 +353,15 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
                     index_mismatch_count=3,
                     reindexed_count=4,
                 ),
+                checkpoint=checkpoint_pb2.CheckpointStats(
+                    revision=6,
+                    time=CREATED,
+                    bytes=9,
+                    opened_from_revision=5,
+                    replayed_count=4,
+                    opening_s=0.5,
+                    bad_count=1,
+                ),
             )
         ],
         started_time=CREATED,
@@ -374,6 +383,10 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     figured = (verify.row_count, verify.damage_count)
     assert (*figured, verify.index_mismatch_count, verify.reindexed_count) == (9, 2, 3, 4)
     assert not verify.sound
+    found = stats.collections[0].checkpoint
+    assert (found.revision, found.bytes, found.opened_from_revision) == (6, 9, 5)
+    assert (found.replayed_count, found.opening_s, found.bad_count) == (4, 0.5, 1)
+    assert found.time == stats.started_time
 
 
 def test_unix_socket_address_is_dialled(call: Call, tmp_path: Path) -> None:

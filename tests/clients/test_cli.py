@@ -361,7 +361,7 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     assert re.search(r"│ hnsw +│", result.stdout)
     figures.recall_at_k, figures.recall_rated_count = 0.9875, 16
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
-    assert re.search(r"│ hnsw 0\.98[78] +│", result.stdout)
+    assert re.search(r"│ hnsw 0\.98[78] +│ none +│", result.stdout)
     assert "bad rows" not in result.stdout
     figures.verify.bad_row_counts["memory"] = 2
     figures.verify.damage_count = 3
@@ -369,3 +369,6 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     assert (
         "notes: 2 bad rows of memory, 3 findings of SQLite; see docs/operations.md" in result.stdout
     )
+    figures.checkpoint.revision, figures.checkpoint.bad_count = 12, 1
+    result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
+    assert re.search(r"│ 12, 1 bad +│", result.stdout)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
+from totonoe.v1 import checkpoint_pb2, tidy_pb2, types_pb2, verify_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe.v1 import tidy_pb2, types_pb2, verify_pb2
 from totonoe_core import records
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.guard import policy
-from totonoe_core.queries import CollectionStats, Filter
+from totonoe_core.queries import CheckpointFigures, CollectionStats, Filter
 from totonoe_core.records import Fields, Kind, Link, LinkType, Memory, StateKind, Status, TimeRange
 from totonoe_core.tidy import TidyState
 from totonoe_core.verified import Verified
@@ -435,19 +435,39 @@ def test_unknown_enum_in_a_policy_names_its_field():
 def test_collection_stats_keep_every_figure_apart() -> None:
     named = {"name": "notes", "state": "serving", "recall_at_k": 0.75}
     counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
-    apart = {*named, *counted, "tidy", "verified"}
+    apart = {*named, *counted, "tidy", "verified", "checkpoint"}
     others = [name for name in CollectionStats.__slots__ if name not in apart]
     figures = {name: number for number, name in enumerate(others, 100)}
     tidied = TidyState(turns=7, due=6, cursor=5, runs=4, closed=3, last_us=2_000_000, over=True)
     sound = {"row_count": 3, "damage_count": 4, "index_mismatch_count": 5, "reindexed_count": 6}
     bad = {"bad_row_counts": {"link": 2}, "bad_memory_ids": ("mem_1",)}
     seen = Verified(begun_us=1_000_000, ended_us=3_000_000, **bad, **sound)
-    stats = CollectionStats(**named, **counted, **figures, tidy=tidied, verified=seen)
+    saved = CheckpointFigures(
+        revision=9,
+        saved_us=3_000_000,
+        bytes=8,
+        opened_from_revision=7,
+        replayed_count=6,
+        opening_s=0.5,
+        bad_count=4,
+    )
+    stats = CollectionStats(
+        **named, **counted, **figures, tidy=tidied, verified=seen, checkpoint=saved
+    )
     message = codec_answers.collection_stats_to_wire(stats)
     fields = {field.name for field in message.DESCRIPTOR.fields}
-    assert fields == {*named, *counted, *figures, "tidy", "verify"}
+    assert fields == {*named, *counted, *figures, "tidy", "verify", "checkpoint"}
     assert message.verify == verify_pb2.VerifyStats(
         begun_time=Timestamp(seconds=1), ended_time=Timestamp(seconds=3), **bad, **sound
+    )
+    assert message.checkpoint == checkpoint_pb2.CheckpointStats(
+        revision=9,
+        time=Timestamp(seconds=3),
+        bytes=8,
+        opened_from_revision=7,
+        replayed_count=6,
+        opening_s=0.5,
+        bad_count=4,
     )
     assert message.tidy == tidy_pb2.TidyStats(
         turn_count=7,

@@ -440,7 +440,15 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         figures = (item.active_count, item.forgotten_count, item.link_count, item.revision)
         saved = str(item.saved_count)
         rows.append(
-            (item.name, *map(str, figures), saved, refused or "0", _search(item), item.state)
+            (
+                item.name,
+                *map(str, figures),
+                saved,
+                refused or "0",
+                _search(item),
+                _checkpoint(item),
+                item.state,
+            )
         )
     columns = (
         "collection",
@@ -451,6 +459,7 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         "saved",
         "refused",
         "search",
+        "checkpoint",
         "state",
     )
     table(columns, rows, wide="refused")
@@ -463,6 +472,13 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
                 item.verify.damage_count
             )
             line(f"{item.name}: {', '.join(bad + found)}; see docs/operations.md")
+
+
+def _checkpoint(item: CollectionStats) -> str:
+    """Revision of the newest checkpoint, and how many bad ones were set aside."""
+    found = item.checkpoint
+    said = str(found.revision) if found.revision else "none"
+    return f"{said}, {found.bad_count} bad" if found.bad_count else said
 
 
 def _search(item: CollectionStats) -> str:
