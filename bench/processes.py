@@ -20,7 +20,7 @@ from totonoe_server.demo.processes import spawn
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 30.0
-IDLE_LIMIT_S = 240.0
+IDLE_LIMIT_S = 600.0
 _POLL_S = 0.005
 
 
@@ -67,10 +67,10 @@ class Daemon:
             time.sleep(_POLL_S)
         raise BenchError(f"the daemon did not start:\n{self._log.read_text(errors='replace')}")
 
-    def client(self, collection: str = "") -> totonoe.Client:
+    def client(self, collection: str = "", *, timeout_s: float = 120.0) -> totonoe.Client:
         """A client with a deadline that bulk work on a busy machine keeps."""
         return totonoe.Client(
-            self.address, agent_id="bench", collection=collection, timeout_s=120.0
+            self.address, agent_id="bench", collection=collection, timeout_s=timeout_s
         )
 
     def idle(self) -> totonoe.Stats:

@@ -1,17 +1,23 @@
 """How long until a daemon serves and answers, and how much memory each memory takes.
 
-    python -m bench.startup [--stored 10000] [--repeats 3] [--embedder use]
+    python -m bench.startup [--stored 10000] [--repeats 3] [--embedder use] [--direct]
 
-A daemon is filled with `--stored` memories, stopped, and started anew several times. `serving_s`
+A daemon is filled with `--stored` memories, stopped, and started anew several times, each time once
+after its checkpoints were deleted and once with the one that this start then left. `serving_s`
 is the time from starting the process to SERVING; `first_answer_s` to the answer to a first Recall,
-which opens the collection; `first_text_answer_s` to that of a Recall by text, which needs the
-model. Then the graph is built in the background, until `settled_s`. Bytes for each memory are
-counted from the daemon as it was when the collection was empty.
+which opens the collection (`opening_engine_s` of it as the daemon counts it);
+`first_text_answer_s` to that of a Recall by text, which needs the model. Then the graph is built or
+read in the background, until `settled_s`. Bytes for each memory are counted from the daemon as it
+was when the collection was empty.
+
+With `--direct` the rows are written to the file in place of being remembered, one daemon is not
+filled, and no model is loaded: 100,000 memories take seconds, not ten minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -21,20 +27,22 @@ import numpy as np
 
 import totonoe
 from bench import common, material
+from bench.consolidate import write
 from bench.guard import DIMENSION, store
 from bench.processes import BenchError, Daemon
 
 COLLECTION = "vectors"
+WAIT_S = 600.0
 
 
-def start(data_dir: Path, embedder: str, seed: int) -> dict[str, Any]:
+def start(data_dir: Path, embedder: str, seed: int, collection: str) -> dict[str, Any]:
     """Starts, asks, waits until the background work is done, stops."""
     query = material.Space(seed, DIMENSION).draw(np.random.default_rng(seed), 1)[0]
-    with Daemon(data_dir, embedder=embedder) as daemon, daemon.client() as client:
+    with Daemon(data_dir, embedder=embedder) as daemon, daemon.client(timeout_s=WAIT_S) as client:
         if not client.health():
             raise BenchError("ready, but not serving")
         serving_s = time.perf_counter() - daemon.begun_s
-        client.recall(vector=query.tobytes(), k=10, collection=COLLECTION, no_touch=True)
+        client.recall(vector=query.tobytes(), k=10, collection=collection, no_touch=True)
         first_s = time.perf_counter() - daemon.begun_s
         first = client.stats()
         text_s = None
@@ -43,9 +51,13 @@ def start(data_dir: Path, embedder: str, seed: int) -> dict[str, Any]:
             text_s = time.perf_counter() - daemon.begun_s
         settled = daemon.idle()
         settled_s = time.perf_counter() - daemon.begun_s
-    stored = next(one for one in settled.collections if one.name == COLLECTION)
+    stored = next(one for one in settled.collections if one.name == collection)
     return {
         "n": stored.active_count,
+        "checkpoint": stored.checkpoint.opened_from_revision > 0,
+        "replayed": stored.checkpoint.replayed_count,
+        "opening_engine_s": stored.checkpoint.opening_s,
+        "checkpoint_bytes": stored.checkpoint.bytes,
         "serving_s": serving_s,
         "first_answer_s": first_s,
         "opening_s": first_s - serving_s,
@@ -79,18 +91,47 @@ def run(options: argparse.Namespace) -> None:
         tempfile.TemporaryDirectory(prefix="totonoe-bench-") as directory,
     ):
         data_dir = Path(directory) / "data"
-        said = {"embedder": options.embedder, "dimension": DIMENSION, "texts": "synthetic"}
-        with Daemon(data_dir) as daemon, daemon.client(COLLECTION) as client:
-            client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
-            empty, begin_s = daemon.idle(), time.perf_counter()
-            store(client, options.seed, 0, options.stored, DIMENSION)
-            fill_s = time.perf_counter() - begin_s
-            row = filled(empty, daemon.idle(), fill_s)
-            # Nothing is embedded here: clients bring the vectors.
-            report.add(phase="fill", **(said | {"embedder": "none"}), **row)
+        embedder = "none" if options.direct else options.embedder
+        said = {"embedder": embedder, "dimension": DIMENSION, "texts": "synthetic"}
+        if options.direct:
+            collection = "default"
+            empty = direct(data_dir, options.stored, options.seed)
+        else:
+            collection = COLLECTION
+            empty = fill(report, data_dir, options, said)
         for number in range(options.repeats):
-            row = start(data_dir, options.embedder, options.seed)
-            report.add(phase="start", repeat=number, **said, **row, **grown(row, empty))
+            for fresh in (True, False):
+                if fresh:
+                    for saved in data_dir.glob("collections/*/checkpoint"):
+                        shutil.rmtree(saved)
+                row = start(data_dir, embedder, options.seed, collection)
+                report.add(phase="start", repeat=number, **said, **row, **grown(row, empty))
+
+
+def direct(data_dir: Path, count: int, seed: int) -> totonoe.Stats:
+    """Writes rows to the file of a data directory; figures of a daemon without any."""
+    with Daemon(data_dir) as daemon:
+        empty = daemon.idle()
+    shutil.rmtree(data_dir)
+    generator = np.random.default_rng(seed)
+    vectors = material.Space(seed, DIMENSION).draw(generator, count)
+    write(data_dir, material.texts(generator, count), vectors, time.time_ns() // 1000)
+    return empty
+
+
+def fill(
+    report: common.Report, data_dir: Path, options: argparse.Namespace, said: dict[str, Any]
+) -> totonoe.Stats:
+    """Fills a daemon and reports it; figures of when it was empty."""
+    with Daemon(data_dir) as daemon, daemon.client(COLLECTION) as client:
+        client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
+        empty, begin_s = daemon.idle(), time.perf_counter()
+        store(client, options.seed, 0, options.stored, DIMENSION)
+        fill_s = time.perf_counter() - begin_s
+        row = filled(empty, daemon.idle(), fill_s)
+        # Nothing is embedded here: clients bring the vectors.
+        report.add(phase="fill", **(said | {"embedder": "none"}), **row)
+    return empty
 
 
 def filled(before: totonoe.Stats, after: totonoe.Stats, fill_s: float) -> dict[str, Any]:
@@ -114,6 +155,7 @@ def main() -> None:
     parser.add_argument("--stored", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--embedder", default="use")
+    parser.add_argument("--direct", action="store_true", help="write rows in place of calls")
     run(parser.parse_args())
 
 

@@ -96,8 +96,11 @@ WRITERS: Columns = {
 STARTUP: Columns = {
     "phase": "phase",
     "n": "n",
+    "checkpoint": "checkpoint",
     "SERVING s": "serving_s",
     "opening s": "opening_s",
+    "of it the engine": "opening_engine_s",
+    "CPU s": "cpu_s",
     "first text s": "first_text_answer_s",
     "graph built s": "settled_s",
     "memory each, bytes": "settled_rss_bytes_per_memory",
