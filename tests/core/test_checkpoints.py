@@ -415,6 +415,45 @@ def test_purge_whose_process_ended_has_its_checkpoints_deleted_when_opened(
         other.close()
 
 
+def test_purge_that_cannot_delete_checkpoints_goes_on_trying(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "a") as store:
+        secret = store.save("Zebulon keeps the quokka")
+        store.save("something else")
+        store.reopen()
+
+        def refuse(_: Checkpoints) -> None:
+            raise OSError("no")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoints, "drop_all", refuse)
+            store.do(Purge("anna", (secret,), ""))
+            store.reopen()
+            assert names(store), "not cleaned, so the file says that it is to be"
+        store.reopen()
+        assert names(store) == []
+        needle = vector_of("Zebulon keeps the quokka").tobytes()
+        left = [path for path in store.path.rglob("*") if path.is_file()]
+        assert not [path for path in left if needle in path.read_bytes()]
+
+
+def test_graph_that_was_not_read_yet_is_not_lost_for_a_few_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hnsw, "FROM_COUNT", 16)
+    with opened(tmp_path / "a") as store:
+        for number in range(20):
+            store.save(f"note {number} {WORDS[number % 8]}")
+        collection(store)._state.index.graph.maintain(threading.Event())
+        store.reopen()
+        store.save("one more")
+        assert collection(store)._state.index.graph.awaited
+        store.reopen()
+        assert len(names(store)) == 1
+        assert collection(store)._state.index.graph.awaited
+
+
 def test_purge_while_a_checkpoint_is_written_gives_it_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

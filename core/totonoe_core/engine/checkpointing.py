@@ -124,8 +124,11 @@ class Checkpointing:
         state = self._state
         if len(state.index.slot_by_row) < FROM_COUNT:
             return
-        if self._changed() < CHANGED_AT_CLOSE and not self._graph_grew():
+        changed = self._changed()
+        if changed < CHANGED_AT_CLOSE and not self._graph_grew():
             return
+        if state.index.graph.awaited and changed < CHANGED_MIN:
+            return  # the one before has a graph, and this one would have none
         state.file.finish_cleaning()
         if state.file.to_clean:
             return
@@ -164,8 +167,10 @@ class Checkpointing:
         except Abandoned as why:
             _log.info("a checkpoint of %s was given up: %s", name, why)
             return
-        except OSError as error:
-            _log.warning("a checkpoint of %s cannot be written: %s", name, error)
+        except Exception as error:
+            # Whatever it is: nothing is lost with a checkpoint.
+            what = error if isinstance(error, OSError) else repr(error)
+            _log.warning("a checkpoint of %s cannot be written: %s", name, what)
             self._not_before_s = time.monotonic() + RETRY_S
             return
         graph = header["graph"]

@@ -68,17 +68,17 @@ def header_of(
 
 
 def opened(
-    file: CollectionFile, info: CollectionInfo, revision: int, checkpoints: Checkpoints
+    file: CollectionFile, info: CollectionInfo, revision: int
 ) -> tuple[CollectionIndex, Opening]:
     """The index of a collection's file.
 
     Raises `Corruption` if a row that is read does not match its checksum.
     """
-    begin_s = time.perf_counter()
-    _tidy(file, checkpoints)
+    begin_s, checkpoints = time.perf_counter(), file.checkpoints
+    _tidy(file)
     for path in checkpoints.newest_first():
         try:
-            index, saved = _loaded(path, file, info, revision, checkpoints)
+            index, saved = _loaded(path, file, info, revision)
         except Exception as error:
             # Not Damaged alone: a manifest of another version may name what is not there.
             _set_aside(checkpoints, path, error)
@@ -98,13 +98,13 @@ def opened(
     return index, Opening(None, index.view().count, time.perf_counter() - begin_s)
 
 
-def _tidy(file: CollectionFile, checkpoints: Checkpoints) -> None:
+def _tidy(file: CollectionFile) -> None:
     try:
         if file.to_clean:
             # The purge came to its commit, and perhaps no further.
-            checkpoints.drop_all()
+            file.checkpoints.drop_all()
         else:
-            checkpoints.remove_unfinished()
+            file.checkpoints.remove_unfinished()
     except OSError as error:
         _log.warning("checkpoints of %s cannot be deleted: %s", file.path.parent.name, error)
 
@@ -119,14 +119,10 @@ def _set_aside(checkpoints: Checkpoints, path: Path, error: Exception) -> None:
 
 
 def _loaded(
-    path: Path,
-    file: CollectionFile,
-    info: CollectionInfo,
-    revision: int,
-    checkpoints: Checkpoints,
+    path: Path, file: CollectionFile, info: CollectionInfo, revision: int
 ) -> tuple[CollectionIndex, Saved]:
     """The index of a checkpoint. Raises `Damaged`, and whatever a stranger's data raises."""
-    saved = checkpoints.open(path)
+    saved = file.checkpoints.open(path)
     try:
         _check_fits(saved.header, file, info, revision)
         index = dump.load(saved, info.model.dimension, info.guard.tokenizer)

@@ -22,7 +22,6 @@ from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.records import Memory, Status
 from totonoe_core.store.aside import BadRow, corrupt_memory
-from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool, Rows
 
@@ -43,8 +42,8 @@ class CollectionState:
         self.aside = file.aside
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
-        self.checkpoints = Checkpoints(file.path.parent / "checkpoint")
-        self.index, self.opening = restoring.opened(file, info, self.revision, self.checkpoints)
+        self.checkpoints = file.checkpoints
+        self.index, self.opening = restoring.opened(file, info, self.revision)
         self.past = PastIndexes()
         self.recent = RecentOperations()
         self.publish()

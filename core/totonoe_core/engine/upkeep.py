@@ -104,14 +104,13 @@ class Upkeep:
         self._retain(now_us)
 
     def clean(self) -> None:
-        """A step of cleaning the files after a purge: checkpoints go, then the collection's.
+        """A step of cleaning the file, and what lies beside it, after a purge.
 
         Where a reader or its size is in the way, later steps go on.
         """
         try:
-            self._state.checkpoints.drop_all()
             self._state.file.clean()
-        except (ReadOnly, Corruption, OSError):
+        except (ReadOnly, Corruption):
             self._refused()
 
     def _retain(self, now_us: int) -> None:

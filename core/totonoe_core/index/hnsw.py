@@ -294,6 +294,11 @@ class Graph:
         if self._rating_due():
             self._rate(stop)
 
+    @property
+    def awaited(self) -> bool:
+        """Whether a saved graph is to be taken over, and was not yet."""
+        return self._expected is not None
+
     def expect(self, saved: Callable[[], SavedGraph | None]) -> None:
         """Has `maintain` take a graph that was saved, if it is given one, in place of building it.
 

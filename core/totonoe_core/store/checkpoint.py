@@ -71,7 +71,7 @@ class Checkpoints:
         self.directory = directory
         self.epoch = 0
         self.bad_count = 0
-        self.lock = threading.Lock()
+        self._lock = threading.Lock()
 
     def newest_first(self) -> list[Path]:
         """Finished checkpoints."""
@@ -110,7 +110,7 @@ class Checkpoints:
         OSError
             The disk refuses. Nothing is left in both cases, and older ones stay.
         """
-        with self.lock:
+        with self._lock:
             self._check(epoch)
             self.directory.mkdir(mode=0o700, exist_ok=True)
             self._remove_unfinished()
@@ -118,12 +118,12 @@ class Checkpoints:
             final = self.directory / f"{revision}-{max(numbers, default=0) + 1}"
             path = final.with_name(final.name + _TEMPORARY)
             path.mkdir(mode=0o700)
-        writing = Writing(path, self.lock, lambda: self._check(epoch))
+        writing = Writing(path, self._lock, lambda: self._check(epoch))
         try:
             fill(writing)
             # Not before: `fill` may have more to say.
             size = writing.finish({"format": FORMAT, "revision": revision, **header})
-            with self.lock:
+            with self._lock:
                 self._check(epoch)
                 path.rename(final)
                 _sync_directory(self.directory)
@@ -150,14 +150,16 @@ class Checkpoints:
 
         Raises `OSError` if anything is left.
         """
-        with self.lock:
+        with self._lock:
             self.epoch += 1
             if self.directory.exists():
                 shutil.rmtree(self.directory)
+                # Before anybody notes that all of it is gone.
+                _sync_directory(self.directory.parent)
 
     def remove_unfinished(self) -> None:
         """Deletes what a crash left. Raises `OSError`."""
-        with self.lock:
+        with self._lock:
             self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:

@@ -20,6 +20,7 @@ from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
+from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
@@ -86,10 +87,14 @@ class Reply:
 
 
 class CollectionFile:
-    """Writes of one collection. Raises `ReadOnly` when the disk refuses."""
+    """Writes of one collection. Raises `ReadOnly` when the disk refuses.
+
+    `checkpoints` lie beside it, and are safe from any thread.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.checkpoints = Checkpoints(path.parent / "checkpoint")
         self._connection = open_writer(path, COLLECTION)
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
@@ -262,9 +267,9 @@ class CollectionFile:
     def clean(self) -> bool:
         """A step towards a file without what was purged, outside any transaction.
 
-        Deletes the copies of earlier formats, empties the WAL and the unallocated parts of pages
-        (`store/scrub.py`); `to_clean` is false once all of it is done. Returns whether it got on:
-        not while a reader holds the WAL.
+        Deletes checkpoints and the copies of earlier formats, empties the WAL and the unallocated
+        parts of pages (`store/scrub.py`); `to_clean` is false once all of it is done. Returns
+        whether it got on: not while a reader holds the WAL.
 
         Raises
         ------
@@ -273,6 +278,7 @@ class CollectionFile:
         """
         connection = self._connection
         try:
+            self.checkpoints.drop_all()
             forget_copies(self.path)
             connection.set_busy_timeout(_CLEAN_WAIT_MS)
             try:
