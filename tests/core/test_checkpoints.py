@@ -432,7 +432,7 @@ def test_purge_that_cannot_delete_checkpoints_goes_on_trying(
             store.reopen()
             assert names(store), "not cleaned, so the file says that it is to be"
         store.reopen()
-        assert names(store) == []
+        assert names(store) == ["3-1"], "one that was taken since"
         needle = vector_of("Zebulon keeps the quokka").tobytes()
         left = [path for path in store.path.rglob("*") if path.is_file()]
         assert not [path for path in left if needle in path.read_bytes()]
