@@ -29,6 +29,7 @@ from totonoe_core import errors
 from totonoe_core.commands import Merge, Purge
 from totonoe_core.engine import checkpointing, restoring
 from totonoe_core.engine.collection import Collection
+from totonoe_core.engine.indexing import Indexing
 from totonoe_core.guard.policy import Tokenizer
 from totonoe_core.index import hnsw, prefix
 from totonoe_core.queries import RecallMode, RecallQuery
@@ -38,7 +39,7 @@ from totonoe_core.store.checkpoint import MANIFEST, Checkpoints
 from totonoe_core.store.collection_file import CollectionFile
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
-CONSIDER_INDEXING = Collection._consider_indexing
+CONSIDER = Indexing.consider
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +52,7 @@ def make_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(checkpointing, "CHANGED_AT_CLOSE", 1)
     patch.setattr(prefix, "FROM_COUNT", 20)
     # What the background does is called by the tests.
-    patch.setattr(Collection, "_consider_indexing", lambda *_: None)
+    patch.setattr(Indexing, "consider", lambda _: None)
 
 
 def collection(store: Store) -> Collection:
@@ -536,7 +537,7 @@ def test_background_takes_one_after_many_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpointing, "CHANGED_MIN", 5)
-    monkeypatch.setattr(Collection, "_consider_indexing", CONSIDER_INDEXING)
+    monkeypatch.setattr(Indexing, "consider", CONSIDER)
     with opened(tmp_path / "a") as store:
         written = threading.Event()
         write = Checkpoints.write
@@ -550,7 +551,7 @@ def test_background_takes_one_after_many_changes(
         for word in WORDS:
             store.save(f"note {word}")
         found = collection(store)
-        found._consider_indexing(found._state)
+        found._indexing.consider()
         assert written.wait(30)
         assert names(store)
 

@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import heap, limits, tidy_plan, validate
+from totonoe_core import limits, tidy_plan, validate
 from totonoe_core.cleanup import Planned
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
@@ -48,6 +48,7 @@ from totonoe_core.engine.futures import (
     submit,
     then,
 )
+from totonoe_core.engine.indexing import Indexing
 from totonoe_core.engine.previewing import Previewing
 from totonoe_core.engine.reads import Reads
 from totonoe_core.engine.state import CollectionState
@@ -96,10 +97,8 @@ class Collection:
         self._judging = judging
         self._clock = clock
         self._searchers = searchers
-        self._indexer = indexer
         self._stop = threading.Event()
         self._until_s = 0.0
-        self._indexing = threading.Lock()
         self.recall_count = 0
         self._writer = Writer(
             lambda: CollectionState.load(path),
@@ -114,6 +113,7 @@ class Collection:
         )
         self._state = self._writer.loaded()
         self._checkpointing = Checkpointing(self._state, clock, self._on_writer)
+        self._indexing = Indexing(self._state, self._checkpointing, indexer, self._stop)
         try:
             self._readers = ReaderPool(path, READERS, self._state.aside)
         except BaseException:
@@ -464,38 +464,9 @@ class Collection:
         """On the writer's thread, before it closes the file."""
         self._checkpointing.write_at_end(self._until_s)
 
-    # -- The prefix, the graph and checkpoints
-
-    def _consider_indexing(self, state: CollectionState) -> None:
-        """Brings prefix, graph and checkpoint up to date in the background if there is enough to
-        do."""
+    def _consider_indexing(self, _: CollectionState) -> None:
         self.consolidating.drop_old()
-        index = state.index
-        # The prefix first: a graph takes minutes to build.
-        due: list[Callable[[threading.Event], None]] = [
-            one.maintain for one in (index.prefix, index.graph) if one.due()
-        ]
-        # Last, so that it holds what the others made.
-        if self._checkpointing.due():
-            due.append(self._checkpointing.write)
-        if not due or not self._indexing.acquire(blocking=False):
-            return
-
-        def work() -> None:
-            try:
-                for one in due:
-                    one(self._stop)
-                heap.trim()
-            finally:
-                self._indexing.release()
-            # What was written meanwhile may be enough again, and nobody writes after it.
-            if not self._stop.is_set():
-                self._consider_indexing(self._state)
-
-        try:
-            self._indexer.submit(work)
-        except RuntimeError:  # the engine is closing
-            self._indexing.release()
+        self._indexing.consider()
 
 
 def _text_of(command: Command) -> str:
