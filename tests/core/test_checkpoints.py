@@ -533,6 +533,58 @@ def test_checkpoint_beside_a_writer_is_of_one_revision(
         other.close()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_crash_while_a_checkpoint_is_written_leaves_the_one_before_or_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    with opened(tmp_path / "a") as store:
+        filled(store, 5, 12)
+        store.reopen()
+        for word in WORDS:
+            store.save(f"note {word}")
+        expected = answers(store, False)
+        # The steps are counted once, and one of them is where the process ends.
+        steps, crash_at = 0, -1
+
+        def step() -> None:
+            nonlocal steps
+            if steps == crash_at:
+                shutil.copytree(store.path, tmp_path / "b")
+            steps += 1
+
+        for place, name in (
+            (files.Writing, "_write"),
+            (files.Writing, "_made"),
+            (files.os, "fsync"),
+            (Path, "rename"),
+            (files, "_sync_directory"),
+        ):
+            call = getattr(place, name)
+
+            def wrapped(*given: Any, call: Any = call) -> Any:
+                step()
+                return call(*given)
+
+            monkeypatch.setattr(place, name, wrapped)
+        collection(store)._checkpointing.write(threading.Event())
+        count, steps = steps, 0
+        crash_at = int(rng.integers(count // 2, count)) if seed else count - 1
+        shutil.rmtree(collection(store)._checkpointing.last().path)
+        collection(store)._checkpointing.write(threading.Event())
+        monkeypatch.undo()
+        make_small(monkeypatch)
+        other = Store(tmp_path / "b", clock=store.clock)
+        opening = collection(other)._state.opening
+        assert opening.checkpoint is not None
+        # The last step is after the renaming.
+        assert opening.replayed_count in ((0,) if seed == 0 else (0, len(WORDS)))
+        assert other.stats().checkpoint.bad_count == 0
+        assert not [name for name in names(other) if name.endswith(".tmp")]
+        assert answers(other, False) == expected, f"seed {seed}"
+        other.close()
+
+
 def test_background_takes_one_after_many_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
