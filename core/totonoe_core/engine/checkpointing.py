@@ -137,8 +137,11 @@ class Checkpointing:
             if time.monotonic() > until_s:
                 raise Abandoned("there was no time left")
 
-        with state.file.reading():
-            taken = self._take()
+        try:
+            with state.file.reading():
+                taken = self._take()
+        except TotonoeError:
+            return  # the file is damaged: it is said when it is opened again
         self._write(taken, pause)
 
     def _take(self) -> Taken:

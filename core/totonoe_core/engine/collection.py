@@ -154,7 +154,7 @@ class Collection:
         return bool(
             self._writer.queue_length
             or self.turns.running
-            or self._indexing.locked()
+            or self._indexing.running
             or self._state.file.to_clean
             or self.consolidating.busy()
             or self.transfers.busy()

@@ -38,7 +38,7 @@ ARRAYS = "arrays"
 _OWN_FILE = ("vectors", "graph_slots")
 _NAME = re.compile(r"(\d{1,19})-(\d{1,9})")
 _TEMPORARY, _BAD = ".tmp", ".bad"
-_BLOCK_BYTES = 4 * 1024 * 1024
+_BLOCK_BYTES = 1024 * 1024
 
 Block = NDArray[Any]
 Header = dict[str, Any]
