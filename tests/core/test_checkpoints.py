@@ -216,12 +216,27 @@ def test_change_of_tokenizer_makes_older_checkpoints_useless(tmp_path: Path) -> 
         store.do(change(("guard.tokenizer", Tokenizer.WHITESPACE)))
         other = copied(store, tmp_path / "b")
         assert collection(other)._state.opening.checkpoint is None
-        assert other.stats().checkpoint.bad_count == 1
+        assert other.stats().checkpoint.bad_count == 0
+        assert names(other) == []
         compare_with_rows(other)
         other.close()
         store.reopen()
         assert collection(store)._state.opening.checkpoint is not None
         compare_with_rows(store)
+
+
+def test_checkpoint_of_other_code_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "a") as store:
+        filled(store, 1, 10)
+        store.reopen()
+        monkeypatch.setattr(restoring, "made_by", lambda: "later code")
+        other = copied(store, tmp_path / "b")
+        assert collection(other)._state.opening.checkpoint is None
+        assert (other.stats().checkpoint.bad_count, names(other)) == (0, [])
+        compare_with_rows(other)
+        other.close()
 
 
 def test_checkpoint_of_a_later_or_another_history_is_not_used(tmp_path: Path) -> None:

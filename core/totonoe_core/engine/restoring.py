@@ -1,24 +1,28 @@
 """From files to an index: the newest checkpoint that fits and the rows after it, or all rows.
 
 A checkpoint fits if it is of this file's history up to a revision that the file has, with the same
-model and tokenizer. What is wrong with one costs time and nothing else.
+model and tokenizer, and made by the same code. What is wrong with one costs time and nothing else.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
+import totonoe_core
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.index import dump, hnsw
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Memory, Status
-from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Saved
+from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
 from totonoe_core.store.collection_file import CollectionFile
 
 _log = logging.getLogger(__name__)
@@ -26,6 +30,7 @@ _log = logging.getLogger(__name__)
 RETIRED_SHARE_MAX = 0.3
 """Share of slots that are no memory's newest from which on an index is compacted when opened."""
 _LOADED_AT_ONCE = 1024
+_CHANGING = ("model", "dimension", "tokenizer", "made_by")
 GRAPH, GRAPH_SLOTS = "graph", "graph_slots"
 
 
@@ -50,6 +55,19 @@ class Opening:
     seconds: float
 
 
+@functools.cache
+def made_by() -> str:
+    """What the tokens, terms and hashes of a text depend on: the sources that make them, and the
+    tables of characters."""
+    package = Path(totonoe_core.__file__).parent
+    sources = [*sorted((package / "text").glob("*.py")), package / "index" / "collection_index.py"]
+    sources += [package / "index" / "lexical.py", package / "kernels" / "hashing.py"]
+    digest = blake2b(digest_size=8)
+    for source in sources:
+        digest.update(source.read_bytes())
+    return f"{digest.hexdigest()} unicode {unicodedata.unidata_version}"
+
+
 def header_of(
     file: CollectionFile, info: CollectionInfo, revision: int, now_us: int
 ) -> Header | None:
@@ -63,6 +81,7 @@ def header_of(
         "model": info.model.key,
         "dimension": info.model.dimension,
         "tokenizer": info.guard.tokenizer.value,
+        "made_by": made_by(),
         "saved_us": now_us,
     }
 
@@ -79,6 +98,9 @@ def opened(
     for path in checkpoints.newest_first():
         try:
             index, saved = _loaded(path, file, info, revision)
+        except Outdated as why:
+            _drop(checkpoints, path, why)
+            continue
         except Exception as error:
             # Not Damaged alone: a manifest of another version may name what is not there.
             _set_aside(checkpoints, path, error)
@@ -118,6 +140,15 @@ def _set_aside(checkpoints: Checkpoints, path: Path, error: Exception) -> None:
         _log.warning("checkpoint %s cannot be set aside: %s", name, refused)
 
 
+def _drop(checkpoints: Checkpoints, path: Path, why: Outdated) -> None:
+    name = f"{path.parent.parent.name}/{path.name}"
+    _log.info("checkpoint %s is deleted: %s", name, why)
+    try:
+        checkpoints.drop(path)
+    except OSError as refused:
+        _log.warning("checkpoint %s cannot be deleted: %s", name, refused)
+
+
 def _loaded(
     path: Path, file: CollectionFile, info: CollectionInfo, revision: int
 ) -> tuple[CollectionIndex, Saved]:
@@ -141,7 +172,7 @@ def _check_fits(header: Header, file: CollectionFile, info: CollectionInfo, revi
         raise Damaged(f"is of revision {held}, which the file does not have")
     for name, value in expected.items():
         if header[name] != value:
-            raise Damaged(f"is of another {name}")
+            raise (Outdated if name in _CHANGING else Damaged)(f"is of another {name}")
 
 
 def rebuilt(

@@ -48,6 +48,10 @@ class Damaged(Exception):  # noqa: N818 - says what is wrong with a checkpoint; 
     """A checkpoint is not what was written, or belongs to something else."""
 
 
+class Outdated(Exception):  # noqa: N818 - nothing is wrong with it
+    """A checkpoint is sound, and of no use any more: the settings or the program changed."""
+
+
 class Abandoned(Exception):  # noqa: N818 - nothing is wrong
     """A checkpoint was given up: it is not wanted any more."""
 
@@ -88,7 +92,7 @@ class Checkpoints:
         return [path for _, _, path in sorted(found, reverse=True)]
 
     def open(self, path: Path) -> Saved:
-        """A checkpoint by its manifest. Raises `Damaged`."""
+        """A checkpoint by its manifest. Raises `Damaged`, `Outdated`."""
         return Saved(path)
 
     def write(
@@ -144,6 +148,10 @@ class Checkpoints:
         self.bad_count += 1
         self._remove(_BAD)
         path.rename(path.with_name(path.name + _BAD))
+
+    def drop(self, path: Path) -> None:
+        """Deletes one. Raises `OSError`."""
+        shutil.rmtree(path)
 
     def drop_all(self) -> None:
         """Deletes every checkpoint, also one that is being written and those set aside.
@@ -366,7 +374,7 @@ def _manifest(path: Path) -> Header:
         raise Damaged(f"{MANIFEST} does not match its sha256")
     header: Header = json.loads(text)
     if header.get("format") != FORMAT or header.get("byteorder") != sys.byteorder:
-        raise Damaged(f"has format {header.get('format')}, {header.get('byteorder')} endian")
+        raise Outdated(f"has format {header.get('format')}, {header.get('byteorder')} endian")
     return header
 
 
