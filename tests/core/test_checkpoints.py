@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 
@@ -598,6 +599,37 @@ def test_crash_while_a_checkpoint_is_written_leaves_the_one_before_or_all_of_it(
         assert not [name for name in names(other) if name.endswith(".tmp")]
         assert answers(other, False) == expected, f"seed {seed}"
         other.close()
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_bad_row_is_set_aside_with_a_checkpoint_as_without(tmp_path: Path, later: bool) -> None:
+    with opened(tmp_path / "a") as store:
+        ids = [store.save(f"note {word}") for word in WORDS]
+        store.reopen()
+        if later:
+            store.do(update(ids[2], content="another note"))
+        path = collection(store)._path
+        other = tmp_path / "b"
+        store.engine.close(30)
+        if later:
+            # The one of before, so that the row is read.
+            shutil.rmtree(sorted(path.parent.glob("checkpoint/*"))[-1])
+        connection = apsw.Connection(str(path))
+        connection.execute("UPDATE memory SET content = 'quite another' WHERE row = 3")
+        connection.close()
+        shutil.copytree(store.path, other)
+        store.engine = store._opened()
+        back = Store(other, clock=store.clock)
+        for _ in range(2):
+            for _ in range(2):
+                # The first call may be the one that meets it.
+                with pytest.raises(errors.Corruption):
+                    back.get(ids[2])
+                collection(back)._on_writer(collection(back)._state.look_at_suspects).result(30)
+            assert {one.id for one in back.list()} == {*ids} - {ids[2]}
+            back.reopen()
+        assert (collection(back)._state.opening.checkpoint is None) == later
+        back.close()
 
 
 def test_background_takes_one_after_many_changes(

@@ -88,8 +88,8 @@ class Checkpointing:
         count = len(self._state.index.slot_by_row)
         if count < FROM_COUNT or time.monotonic() < self._not_before_s:
             return False
-        if self._state.file.to_clean:
-            return False  # it would be dropped
+        if self._state.file.to_clean or len(self._state.aside):
+            return False  # it would be dropped; the next opening has to look at bad rows again
         return self._changed() >= max(CHANGED_MIN, CHANGED_SHARE * count) or self._graph_grew()
 
     def _changed(self) -> int:
@@ -122,7 +122,7 @@ class Checkpointing:
         """Takes one on the writer's thread if it saves the next opening much, and gives up at a
         time of the monotonic clock."""
         state = self._state
-        if len(state.index.slot_by_row) < FROM_COUNT:
+        if len(state.index.slot_by_row) < FROM_COUNT or len(state.aside):
             return
         changed = self._changed()
         if changed < CHANGED_AT_CLOSE and not self._graph_grew():

@@ -107,6 +107,8 @@ def opened(
             continue
         held = saved.header["revision"]
         replayed_count = replay(index, file.rows.memories_after(held))
+        if len(file.aside):
+            break  # there are bad rows: all are looked at
         graph_slots = 0
         if index.retired_count() > RETIRED_SHARE_MAX * index.view().count:
             # As much of the graph is dead: it would be built anew in any case.

@@ -175,11 +175,20 @@ class Rows:
             self.aside.add(bad)
 
     def memories_after(self, revision: int) -> Iterator[Memory]:
-        """Memories whose last operation is later than a revision, by row number."""
-        for row in self._connection.execute(
-            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE revision > ? ORDER BY row", (revision,)
-        ):
-            yield rows.memory(row)
+        """Memories whose last operation is later than a revision, by row number; bad rows are set
+        aside instead.
+
+        Raises `Corruption` where the table itself is damaged.
+        """
+        for number in sorted(self.rows_after(revision)):
+            try:
+                row = self.sealed_memory(number)
+            except UNREADABLE:
+                row = None
+            if row is not None and rows.is_sound(row):
+                yield rows.sound_memory(row)
+            else:
+                self._set_aside(number)
 
     def row_of_external_id(self, external_id: str) -> int | None:
         """Row of the memory with this external id; of forgotten ones only, the newest."""
