@@ -181,7 +181,7 @@ def load(source: Source, dimension: int, tokenizer: Tokenizer) -> CollectionInde
     for name, table in LABELS.items():
         for label in meta["labels"][name]:
             getattr(arrays, table).code(label)
-    chunks = [Chunk(dimension) for _ in range(0, max(1, count), slots.CHUNK)]
+    chunks = [Chunk(dimension, at == 0) for at in range(0, max(1, count), slots.CHUNK)]
     sizes = [min(slots.CHUNK, count - number * slots.CHUNK) for number in range(len(chunks))]
 
     for name in (*_CUT, *_KEPT_AS_THEY_ARE, *LABELS):
