@@ -48,6 +48,17 @@ def test_row_with_any_column_changed_is_corrupt(column: int) -> None:
     assert "text" not in caught.value.message
 
 
+@pytest.mark.parametrize("column", ["agent_id", "content", "created_us", "external_id"])
+def test_row_whose_column_has_another_type_of_the_same_bytes_is_corrupt(column: str) -> None:
+    values = list(rows.memory_row(MEMORY))
+    place = rows.MEMORY_COLUMNS.split(", ").index(column)
+    value = values[place]
+    values[place] = value.encode() if isinstance(value, str) else str(value)
+    assert rows.crc(tuple(values[:-1])) == values[-1], "the checksum alone does not see it"
+    with pytest.raises(errors.Corruption):
+        rows.memory(tuple(values))
+
+
 def test_checksum_sees_a_byte_that_moves_to_its_neighbour() -> None:
     assert rows.crc(("ab", "c")) != rows.crc(("a", "bc"))
     assert rows.crc(("a", "")) != rows.crc(("", "a"))

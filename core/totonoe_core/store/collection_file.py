@@ -413,7 +413,7 @@ class CollectionFile:
 
     def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
         """Whether a row can be used; if not, it is noted."""
-        if rows.is_sound(row):
+        if rows.is_sound(row, table):
             return True
         self.aside.note(table, rows.bad_key(row[:key_size]))
         return False

@@ -87,7 +87,7 @@ class PurgedRows:
         )
         # Of a memory a bad one holds nothing but the id.
         read = map(rows.episode_as_text, found.fetchall())
-        return [rows.episode(row) for row in read if rows.is_sound(row)]
+        return [rows.episode(row) for row in read if rows.is_sound(row, "episode")]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
         """Takes memories out of episodes and of their images for good; says of how many episodes.
@@ -161,7 +161,7 @@ class PurgedRows:
             ).fetchone()
         except UnicodeDecodeError:
             return None
-        return row if row is not None and rows.is_sound(row) else None
+        return row if row is not None and rows.is_sound(row, "reply") else None
 
 
 def _json(column: str) -> str:

@@ -124,7 +124,7 @@ class Rows:
         """What can be read of a row of `memory` that is bad; `None`: it is sound, or not there."""
         try:
             found = self.sealed_memory(row)
-            if found is None or rows.is_sound(found):
+            if found is None or rows.is_sound(found, "memory"):
                 return None
         except UNREADABLE:
             pass
@@ -154,7 +154,7 @@ class Rows:
                     f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row > ? ORDER BY row", (last,)
                 ):
                     last = _later(row[0], last)
-                    if rows.is_sound(row):
+                    if rows.is_sound(row, "memory"):
                         yield rows.sound_memory(row)
                     else:
                         self._set_aside(last)
@@ -185,7 +185,7 @@ class Rows:
                 row = self.sealed_memory(number)
             except UNREADABLE:
                 row = None
-            if row is not None and rows.is_sound(row):
+            if row is not None and rows.is_sound(row, "memory"):
                 yield rows.sound_memory(row)
             else:
                 self._set_aside(number)

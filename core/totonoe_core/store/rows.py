@@ -6,6 +6,7 @@ a mismatch raises `Corruption`: the row is never served.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import zlib
@@ -29,6 +30,14 @@ _SAID_OF_DAMAGE = (
     "has no column named",
     "ON CONFLICT clause does not match",
 )
+_ALLOWED: dict[str, tuple[type, ...]] = {
+    "i": (int,),
+    "I": (int, type(None)),
+    "s": (str,),
+    "S": (str, type(None)),
+    "b": (bytes,),
+    "f": (float,),
+}
 _MADE_ID = re.compile("mem_[0-9a-f]{12,32}")
 
 
@@ -80,14 +89,45 @@ def seal(values: Row) -> Row:
     return (*values, crc(values))
 
 
-def is_sound(row: Row) -> bool:
-    """Whether a sealed row matches its crc."""
+_TYPES: dict[str, frozenset[tuple[type, ...]]] = {
+    table: frozenset(
+        types
+        for columns in each.split()
+        for types in itertools.product(*(_ALLOWED[column] for column in columns))
+    )
+    for table, each in {
+        "memory": "isSsbbssiissi",
+        "link": "iisfsi",
+        "access": "iii",
+        "recall_event": "isis",
+        "coactivation": "iii",
+        "operation": "isssssiI issssbsi",  # of a collection, and of the catalogue
+        "episode": "sssiiisiii",
+        "dismissal": "iibbssi",
+        "image": "isssb",
+        "reply": "ssbsi",
+        "embedding": "iib",
+        "setting": "ss",
+        "collection": "ssI",
+    }.items()
+}
+"""Types of the columns of each table's sealed rows, as they were written."""
+
+
+def is_sound(row: Row, table: str = "") -> bool:
+    """Whether a sealed row matches its crc; with its table named also its columns' types.
+
+    A flipped bit can make another type of the same bytes, whose crc is the same.
+    """
+    allowed = _TYPES.get(table)
+    if allowed is not None and tuple(map(type, row[:-1])) not in allowed:
+        return False
     return bool(crc(row[:-1]) == row[-1])
 
 
 def check(row: Row, table: str) -> Row:
     """The row without its crc. Raises `Corruption` if it does not match."""
-    if not is_sound(row):
+    if not is_sound(row, table):
         raise Corruption(
             "CORRUPT_ROW",
             f"row {row[0]!r} of table {table} does not match its checksum",
