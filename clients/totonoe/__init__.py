@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         OpenCollections,
         PresetOutcome,
         RetentionPolicy,
+        SnapshotStats,
         Stats,
         TidyPolicy,
         TidyStats,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         Method,
         Preset,
         RecallMode,
+        SnapshotUse,
         StateKind,
         Status,
         TidyFate,
@@ -137,6 +139,15 @@ if TYPE_CHECKING:
         Updated,
     )
     from totonoe.retry import RetryPolicy
+    from totonoe.snapshot_models import (
+        HoldingSnapshot,
+        ReplacedCollection,
+        Snapshot,
+        SnapshotCreated,
+        SnapshotDeleted,
+        SnapshotPage,
+        SnapshotRestored,
+    )
     from totonoe.tidy_models import (
         PlanApplied,
         TidyCluster,
@@ -206,6 +217,7 @@ __all__ = [
     "GuardPolicy",
     "HistoryPage",
     "Hit",
+    "HoldingSnapshot",
     "ImportHeader",
     "ImportItem",
     "Imported",
@@ -241,11 +253,19 @@ __all__ = [
     "RecallMode",
     "Recalled",
     "Remembered",
+    "ReplacedCollection",
     "ReplacedMemory",
     "RetentionPolicy",
     "RetryPolicy",
     "SessionEnded",
     "Similar",
+    "Snapshot",
+    "SnapshotCreated",
+    "SnapshotDeleted",
+    "SnapshotPage",
+    "SnapshotRestored",
+    "SnapshotStats",
+    "SnapshotUse",
     "StateKind",
     "Stats",
     "Status",
@@ -290,7 +310,7 @@ _ROOMS = {
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
         "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
-        "RetentionPolicy Stats TidyPolicy TidyStats VerifyStats"
+        "RetentionPolicy SnapshotStats Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (
@@ -307,7 +327,7 @@ _ROOMS = {
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
-        "Method Preset RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
+        "Method Preset RecallMode SnapshotUse StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
         "UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
@@ -322,6 +342,10 @@ _ROOMS = {
         "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
+    "snapshot_models": (
+        "HoldingSnapshot ReplacedCollection Snapshot SnapshotCreated SnapshotDeleted SnapshotPage "
+        "SnapshotRestored"
+    ),
     "tidy_models": (
         "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
         "TidyProgress TidyUpdate TurnRecorded"

@@ -24,6 +24,7 @@ from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.records import Memory, Status
 from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.reader import ReaderPool, Rows
 
 _log = logging.getLogger(__name__)
@@ -70,6 +71,23 @@ class CollectionState:
     def create(path: Path, info: CollectionInfo) -> None:
         """Makes the file of an empty collection, where nothing counts on it yet."""
         CollectionFile.make(path, {_INFO: plain.dumps(info)})
+
+    @staticmethod
+    def rename(path: Path, name: str, without: str) -> None:
+        """Gives a collection that is not open another name, and takes a setting away.
+
+        A file of an earlier format is brought forward, and no copy of it kept: whoever calls has
+        one.
+        """
+        file = CollectionFile(path)
+        try:
+            with file.transaction():
+                info = replace(_info(file.rows, path), name=name)
+                file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
+                file.drop_setting(without)
+        finally:
+            file.close()
+        forget_copies(path)
 
     @staticmethod
     def read_info(path: Path) -> CollectionInfo:
@@ -141,13 +159,16 @@ class CollectionState:
     def info_before(self, revision: int) -> CollectionInfo | None:
         """The settings before an operation that changed them; `None`: it did not.
 
-        The model is today's: its dimension may have been fixed since, and vectors follow it.
+        Model and name are today's: the dimension may have been fixed since, and vectors follow it;
+        and a snapshot may have been restored under another name.
         """
         text = self.file.rows.history.setting_image(revision, _INFO)
         return (
             None
             if text is None
-            else replace(plain.loads(CollectionInfo, text), model=self.info.model)
+            else replace(
+                plain.loads(CollectionInfo, text), model=self.info.model, name=self.info.name
+            )
         )
 
     def forget_past(self) -> None:
