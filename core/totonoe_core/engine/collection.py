@@ -36,7 +36,7 @@ from totonoe_core.engine import calibrating, past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.consolidating import Consolidating
-from totonoe_core.engine.copying import copy_between
+from totonoe_core.engine.copying import Copying
 from totonoe_core.engine.futures import (
     Why,
     attempt,
@@ -49,7 +49,6 @@ from totonoe_core.engine.futures import (
 )
 from totonoe_core.engine.previewing import Previewing
 from totonoe_core.engine.reads import Reads
-from totonoe_core.engine.sight import seen_by
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.transfers import Transfers
 from totonoe_core.engine.turns import Turns
@@ -120,6 +119,7 @@ class Collection:
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.previewing = Previewing(self._state, clock, self._on_writer, self._fitted)
         self.waiters = Waiters(searchers, self._state.revision)
+        self.copying = Copying(self._writer, self._state.file)
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
@@ -177,19 +177,6 @@ class Collection:
         self.verifier.close()
         self._writer.close(timeout_s, why)
         self.reads.close()
-
-    def copy_to(self, target: Path, stop: threading.Event) -> None:
-        """Copies the file while it is written; see `copy_between`."""
-        copy_between(self._writer, self._state.file, target, stop)
-
-    def seen_by(self, agent_id: str, ids: Sequence[str], *, purged: bool) -> list[str]:
-        """Ids that an agent may, or might, see; see `sight.seen_by`."""
-        with self._readers.rows() as rows:
-            return seen_by(rows, agent_id, ids, purged=purged)
-
-    def on_writer(self, work: Callable[[], T]) -> Future[T]:
-        """Does something while nothing is written."""
-        return self._writer.call(work)
 
     def _forget_cached(self) -> None:
         """Empties every cache that may hold words, vectors or opinions of what was purged."""

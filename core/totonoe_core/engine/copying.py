@@ -20,26 +20,38 @@ _TRIED_MAX = 500
 _LATER_S = limits.RETRY_DELAY_MS / 10_000
 
 
-def copy_between(writer: Writer, file: CollectionFile, target: Path, stop: threading.Event) -> None:
-    """Copies the file as it is at the last step, each step a call in the writer's queue.
+class Copying:
+    """What may be done with a collection's file between the batches of its writer."""
 
-    Whoever writes waits for one step at most, SNAPSHOT_STEP_MS. Not on the writer's thread.
+    def __init__(self, writer: Writer, file: CollectionFile) -> None:
+        self._writer = writer
+        self._file = file
 
-    Raises
-    ------
-    Unavailable
-        The collection is being closed, another copy is under way, or the queue stays full.
-    ReadOnly
-        The disk takes no more of the copy. The collection goes on.
-    """
-    copy = _in_queue(writer, lambda: file.begin_copy(target), stop).result()
-    try:
-        while not _in_queue(writer, copy.step, stop).result():
-            pass
-    finally:
-        # Where it is refused, the file is closed, and the copy with it.
-        with contextlib.suppress(TotonoeError):
-            _in_queue(writer, file.end_copy, threading.Event()).result()
+    def pause(self, work: Callable[[], T]) -> Future[T]:
+        """Does something while nothing is written. Raises `Unavailable`, `ReadOnly`."""
+        return self._writer.call(work)
+
+    def copy_to(self, target: Path, stop: threading.Event) -> None:
+        """Copies the file as it is at the last step, each step a call in the writer's queue.
+
+        Whoever writes waits for one step at most, SNAPSHOT_STEP_MS. Not on the writer's thread.
+
+        Raises
+        ------
+        Unavailable
+            The collection is being closed, another copy is under way, or the queue stays full.
+        ReadOnly
+            The disk takes no more of the copy. The collection goes on.
+        """
+        writer, file = self._writer, self._file
+        copy = _in_queue(writer, lambda: file.begin_copy(target), stop).result()
+        try:
+            while not _in_queue(writer, copy.step, stop).result():
+                pass
+        finally:
+            # Where it is refused, the file is closed, and the copy with it.
+            with contextlib.suppress(TotonoeError):
+                _in_queue(writer, file.end_copy, threading.Event()).result()
 
 
 def _in_queue(writer: Writer, work: Callable[[], T], stop: threading.Event) -> Future[T]:

@@ -153,7 +153,7 @@ def _waiting(collections: Sequence[Collection], work: Callable[[], T]) -> T:
     if not collections:
         return work()
     first, rest = collections[0], collections[1:]
-    return first.on_writer(lambda: _waiting(rest, work)).result()
+    return first.copying.pause(lambda: _waiting(rest, work)).result()
 
 
 def _token(asked: Restored) -> str:
