@@ -37,7 +37,8 @@ class AdminService(SnapshotCalls, TransferCalls, admin_service_pb2_grpc.AdminSer
     """AdminService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine, process: Process) -> None:
-        super().__init__(engine)
+        SnapshotCalls.__init__(self, engine)
+        TransferCalls.__init__(self)
         self._process = process
 
     async def CreateCollection(

@@ -44,14 +44,14 @@ class Copying:
             The disk takes no more of the copy. The collection goes on.
         """
         writer, file = self._writer, self._file
-        copy = _in_queue(writer, lambda: file.begin_copy(target), stop).result()
+        copy = _in_queue(writer, lambda: file.copies.begin(target), stop).result()
         try:
             while not _in_queue(writer, copy.step, stop).result():
                 pass
         finally:
             # Where it is refused, the file is closed, and the copy with it.
             with contextlib.suppress(TotonoeError):
-                _in_queue(writer, file.end_copy, threading.Event()).result()
+                _in_queue(writer, file.copies.end, threading.Event()).result()
 
 
 def _in_queue(writer: Writer, work: Callable[[], T], stop: threading.Event) -> Future[T]:

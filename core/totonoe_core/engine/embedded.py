@@ -19,9 +19,9 @@ from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import ready, submit, then
 from totonoe_core.engine.openings import Monotonic
-from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
 from totonoe_core.engine.snapshot_calls import SnapshotCalls
 from totonoe_core.engine.snapshots import Snapshots
+from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
 from totonoe_core.errors import (
     Precondition,
 )

@@ -37,6 +37,7 @@ class _FileState:
 
     def __init__(self, file: CollectionFile) -> None:
         self.file = file
+        self.aside = file.aside
         self.index = _NoIndex()
 
     def find(self, _: object, memory_id: str, __: str) -> Memory | None:
@@ -46,6 +47,9 @@ class _FileState:
             return None
         found = self.file.rows.memories([row])[row]
         return None if found.status is Status.PURGED else found
+
+    def bad_row(self, *_: object) -> None:
+        """None is set aside where nobody reads: a damaged one ends the purge as `Corruption`."""
 
 
 def purge_file(path: Path, memory_ids: Sequence[str], reason: str, now_us: int) -> int:

@@ -82,7 +82,7 @@ class CollectionState:
         file = CollectionFile(path)
         try:
             with file.transaction():
-                info = replace(_info(file.rows, path), name=name)
+                info = replace(read_settings(file.rows, path.name), name=name)
                 file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
                 file.drop_setting(without)
         finally:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import apsw
 
-from totonoe_core import limits, plain
-from totonoe_core.errors import Corruption, ReadOnly, Unavailable
+from totonoe_core import plain
+from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
@@ -25,7 +25,7 @@ from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.scrub import Scrub
-from totonoe_core.store.snapshot import FileCopy
+from totonoe_core.store.snapshot import Copies
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
@@ -95,8 +95,8 @@ class CollectionFile:
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
         self.purge = PurgedRows(self._connection)
+        self.copies = Copies(self._connection)
         self._scrub: Scrub | None = None
-        self._copy: FileCopy | None = None
         self.to_clean = False
 
     @staticmethod
@@ -118,7 +118,7 @@ class CollectionFile:
             for _ in range(_CLEAN_STEPS_AT_CLOSE):
                 if not self.to_clean or not self.clean():
                     break
-        self.end_copy()
+        self.copies.end()
         # Not left to close(): SQLite checkpoints there for the last connection only, and
         # readers may still be open.
         with contextlib.suppress(apsw.Error):
@@ -126,26 +126,6 @@ class CollectionFile:
         self._connection.close()
         if self._scrub is not None:
             self._scrub.close()
-
-    def begin_copy(self, target: Path) -> FileCopy:
-        """A copy of the file as it will be at its last step. One at a time.
-
-        Raises `Unavailable` while another one is under way, `ReadOnly`.
-        """
-        if self._copy is not None:
-            raise Unavailable(
-                "OVERLOADED",
-                "a snapshot of this collection is being taken",
-                retry_delay_ms=limits.RETRY_DELAY_MS,
-            )
-        self._copy = FileCopy(self._connection, target)
-        return self._copy
-
-    def end_copy(self) -> None:
-        """Ends the copy that is under way, whole or not. Idempotent."""
-        copy, self._copy = self._copy, None
-        if copy is not None:
-            copy.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

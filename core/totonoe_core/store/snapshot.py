@@ -92,6 +92,34 @@ class FileCopy:
         self._target.close(True)
 
 
+class Copies:
+    """The copy of one connection's file that is under way, if there is one."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._copy: FileCopy | None = None
+
+    def begin(self, target: Path) -> FileCopy:
+        """A copy of the file as it will be at its last step. One at a time.
+
+        Raises `Unavailable` while another one is under way, `ReadOnly`.
+        """
+        if self._copy is not None:
+            raise Unavailable(
+                "OVERLOADED",
+                "a snapshot of this collection is being taken",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            )
+        self._copy = FileCopy(self._connection, target)
+        return self._copy
+
+    def end(self) -> None:
+        """Ends the copy that is under way, whole or not. Idempotent."""
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy.close()
+
+
 def seal(path: Path, draft: Snapshot) -> Snapshot:
     """Makes a copied or rewritten file stand alone, and syncs it; returns what it is.
 
