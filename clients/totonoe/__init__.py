@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         OpenCollections,
         PresetOutcome,
         RetentionPolicy,
+        SnapshotStats,
         Stats,
         TidyPolicy,
         TidyStats,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         Method,
         Preset,
         RecallMode,
+        SnapshotUse,
         StateKind,
         Status,
         TidyFate,
@@ -138,6 +140,15 @@ if TYPE_CHECKING:
         Updated,
     )
     from totonoe.retry import RetryPolicy
+    from totonoe.snapshot_models import (
+        HoldingSnapshot,
+        ReplacedCollection,
+        Snapshot,
+        SnapshotCreated,
+        SnapshotDeleted,
+        SnapshotPage,
+        SnapshotRestored,
+    )
     from totonoe.tidy_models import (
         PlanApplied,
         TidyCluster,
@@ -208,6 +219,7 @@ __all__ = [
     "GuardPolicy",
     "HistoryPage",
     "Hit",
+    "HoldingSnapshot",
     "ImportHeader",
     "ImportItem",
     "Imported",
@@ -243,11 +255,19 @@ __all__ = [
     "RecallMode",
     "Recalled",
     "Remembered",
+    "ReplacedCollection",
     "ReplacedMemory",
     "RetentionPolicy",
     "RetryPolicy",
     "SessionEnded",
     "Similar",
+    "Snapshot",
+    "SnapshotCreated",
+    "SnapshotDeleted",
+    "SnapshotPage",
+    "SnapshotRestored",
+    "SnapshotStats",
+    "SnapshotUse",
     "StateKind",
     "Stats",
     "Status",
@@ -292,7 +312,7 @@ _ROOMS = {
         "BlastPolicy Calibrated Calibration CheckpointStats ClassFigures CollectionChange "
         "CollectionDeleted CollectionInfo CollectionPage CollectionStats Comparison CurvePoint "
         "DecayPolicy DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
-        "RetentionPolicy Stats TidyPolicy TidyStats VerifyStats"
+        "RetentionPolicy SnapshotStats Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (
@@ -309,7 +329,7 @@ _ROOMS = {
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
-        "Method Preset RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
+        "Method Preset RecallMode SnapshotUse StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
         "UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
@@ -324,6 +344,10 @@ _ROOMS = {
         "Unlinked Updated"
     ),
     "retry": "RetryPolicy",
+    "snapshot_models": (
+        "HoldingSnapshot ReplacedCollection Snapshot SnapshotCreated SnapshotDeleted SnapshotPage "
+        "SnapshotRestored"
+    ),
     "tidy_models": (
         "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
         "TidyProgress TidyUpdate TurnRecorded"

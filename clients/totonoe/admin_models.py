@@ -349,6 +349,20 @@ class OpenCollections:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotStats:
+    """Figures of snapshots; those of the schedule count since the daemon started.
+
+    `newest_time` is `None` where there is no snapshot.
+    """
+
+    count: int
+    file_bytes: int
+    newest_time: datetime | None
+    scheduled_count: int
+    failed_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Figures of the daemon; CPU in seconds, memory in bytes. `revision`: the catalogue's."""
 
@@ -363,3 +377,4 @@ class Stats:
     collection_count: int
     revision: int
     open: OpenCollections
+    snapshots: SnapshotStats

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.aio_snapshot import AsyncSnapshotCalls
 from totonoe.aio_transfer import AsyncTransferCalls
+from totonoe.enums import SnapshotUse
 
 
-class AsyncAdminCalls(AsyncTransferCalls):
+class AsyncAdminCalls(AsyncTransferCalls, AsyncSnapshotCalls):
     """What an asyncio client offers beside memories; `AsyncClient` adds these to its own calls."""
 
     async def create_collection(
@@ -146,12 +148,13 @@ class AsyncAdminCalls(AsyncTransferCalls):
         *,
         reason: str = "",
         dry_run: bool = False,
+        snapshots: SnapshotUse | str = SnapshotUse.LIST,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> history_models.Purged:
         """Takes the bytes of memories out of everything; as `Client.purge`."""
-        prepared = self._requests.purge(ids, reason, dry_run, operation_id, collection)
+        prepared = self._requests.purge(ids, reason, dry_run, snapshots, operation_id, collection)
         return await self._run(prepared, timeout_s)
 
     async def stats(

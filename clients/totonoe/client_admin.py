@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.client_snapshot import SnapshotCalls
 from totonoe.client_transfer import TransferCalls
+from totonoe.enums import SnapshotUse
 
 
-class AdminCalls(TransferCalls):
+class AdminCalls(TransferCalls, SnapshotCalls):
     """What a blocking client offers beside memories; `Client` adds these to its own calls."""
 
     def create_collection(
@@ -149,6 +151,7 @@ class AdminCalls(TransferCalls):
         *,
         reason: str = "",
         dry_run: bool = False,
+        snapshots: SnapshotUse | str = SnapshotUse.LIST,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
@@ -163,8 +166,11 @@ class AdminCalls(TransferCalls):
             Why, for the history; it must not hold what is to be purged.
         dry_run : bool
             Only tell what would be purged.
+        snapshots : SnapshotUse or str
+            What to do about snapshots that hold any of them: `list`, `rewrite` or `delete`. Asked
+            again with the same ids, it is done for what is purged already.
         """
-        prepared = self._requests.purge(ids, reason, dry_run, operation_id, collection)
+        prepared = self._requests.purge(ids, reason, dry_run, snapshots, operation_id, collection)
         return self._run(prepared, timeout_s)
 
     def stats(self, collection: str = "", *, timeout_s: float | None = None) -> admin_models.Stats:

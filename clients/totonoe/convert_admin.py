@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from totonoe import admin_models as models
 from totonoe import scalars
-from totonoe.convert import ACTION, METHOD, decode_judgement
+from totonoe.convert import ACTION, METHOD, decode_judgement, decode_optional_time
 from totonoe.enums import Preset, Tokenizer
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -334,5 +334,12 @@ def decode_stats(answer: admin_pb.StatsResponse) -> models.Stats:
             idle_closed_count=answer.open.idle_closed_count,
             memory_bytes=answer.open.memory_bytes,
             memory_budget_bytes=answer.open.memory_budget_bytes,
+        ),
+        snapshots=models.SnapshotStats(
+            count=answer.snapshots.count,
+            file_bytes=answer.snapshots.file_bytes,
+            newest_time=decode_optional_time(answer.snapshots, "newest_time"),
+            scheduled_count=answer.snapshots.scheduled_count,
+            failed_count=answer.snapshots.failed_count,
         ),
     )

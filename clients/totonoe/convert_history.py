@@ -6,6 +6,7 @@ from totonoe import history_models as models
 from totonoe import scalars
 from totonoe.convert import decode_duplicate, decode_link, decode_memory
 from totonoe.convert_admin import decode_collection
+from totonoe.convert_snapshot import decode_holding
 from totonoe.enums import UndoConflictKind
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
@@ -104,4 +105,5 @@ def decode_purged(answer: admin_pb.PurgeResponse) -> models.Purged:
         dry_run=answer.dry_run,
         replayed=answer.replayed,
         operation_id=answer.operation_id,
+        snapshots=tuple(map(decode_holding, answer.snapshots)),
     )

@@ -242,6 +242,15 @@ class TidyFate(StrEnum):
     UNKNOWN = "unknown"
 
 
+class SnapshotUse(StrEnum):
+    """What a purge does about snapshots that hold what it purges."""
+
+    LIST = "list"
+    REWRITE = "rewrite"
+    DELETE = "delete"
+    UNKNOWN = "unknown"
+
+
 class KeepReason(StrEnum):
     """Why one of two memories is the one to keep: the first in which they differ."""
 

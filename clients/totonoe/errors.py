@@ -7,7 +7,8 @@
     │   ├── ExternalIdExists  the external id is taken in the collection
     │   └── OperationIdReused the operation id was used with another payload
     ├── StaleRevision         the memory changed since it was read: read it, decide again
-    │   └── UndoRefused       what an operation touched changed since: `conflicts` say what
+    │   ├── UndoRefused       what an operation touched changed since: `conflicts` say what
+    │   └── NotConfirmed      what would be replaced changed since it was confirmed
     ├── FailedPrecondition    the state of the store forbids it; waiting does not help
     │   ├── NotActive         the memory is forgotten, superseded or closed
     │   ├── ModelMismatch     the collection's vectors come from another model
@@ -110,6 +111,13 @@ class UndoRefused(StaleRevision):
         return tuple(filter(None, self.details.get("conflicts", "").split("; ")))
 
 
+class NotConfirmed(StaleRevision):
+    """The confirmation token is not for what would be replaced now. Nothing was changed.
+
+    Ask without a token again, and look at what would be lost.
+    """
+
+
 class FailedPrecondition(TotonoeError):
     """The state of the store forbids it. Differs from `Unavailable`: waiting does not help."""
 
@@ -199,6 +207,7 @@ _BY_REASON: dict[str, type[TotonoeError]] = {
     "EXTERNAL_ID_EXISTS": ExternalIdExists,
     "OPERATION_ID_REUSED": OperationIdReused,
     "UNDO_CONFLICT": UndoRefused,
+    "NOT_CONFIRMED": NotConfirmed,
     "NOT_ACTIVE": NotActive,
     "MODEL_MISMATCH": ModelMismatch,
     "READ_ONLY": ReadOnly,

@@ -11,6 +11,7 @@ from datetime import datetime
 from totonoe.admin_models import CollectionInfo
 from totonoe.enums import UndoConflictKind
 from totonoe.models import Duplicate, Link, Memory
+from totonoe.snapshot_models import HoldingSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,8 @@ class Purged:
         Kept answers that quoted the memories.
     episode_count : int
         Episodes that they were taken out of.
+    snapshots : tuple of HoldingSnapshot
+        Snapshots that hold any of them, and what was done about each.
     """
 
     revision: int
@@ -163,3 +166,4 @@ class Purged:
     dry_run: bool
     replayed: bool
     operation_id: str
+    snapshots: tuple[HoldingSnapshot, ...] = ()

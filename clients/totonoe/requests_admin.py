@@ -6,15 +6,24 @@ from collections.abc import Iterable
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from totonoe import admin_models, convert_admin, convert_history, history_models, scalars
+from totonoe import (
+    admin_models,
+    convert_admin,
+    convert_history,
+    convert_snapshot,
+    history_models,
+    scalars,
+)
+from totonoe.enums import SnapshotUse
 from totonoe.prepared import ADMIN_SERVICE as _ADMIN
 from totonoe.prepared import Prepared, new_operation_id
+from totonoe.requests_snapshot import SnapshotRequests
 from totonoe.requests_transfer import TransferRequests
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
 
 
-class AdminRequests(TransferRequests):
+class AdminRequests(TransferRequests, SnapshotRequests):
     """What the admin service is asked."""
 
     def create_collection(
@@ -158,6 +167,7 @@ class AdminRequests(TransferRequests):
         ids: str | Iterable[str],
         reason: str,
         dry_run: bool,
+        snapshots: SnapshotUse | str,
         operation_id: str,
         collection: str | None,
     ) -> Prepared[history_models.Purged]:
@@ -169,6 +179,7 @@ class AdminRequests(TransferRequests):
             ids=scalars.encode_ids(ids, "ids"),
             reason=reason,
             dry_run=dry_run,
+            snapshots=convert_snapshot.SNAPSHOT_USE.encode(snapshots, "snapshots"),
         )
         return Prepared(
             _ADMIN + "Purge", request, admin_pb.PurgeResponse, convert_history.decode_purged

@@ -8,6 +8,7 @@
     ├── NotOwner             only the agent that the memory belongs to may do this
     ├── StaleRevision        the row changed since the caller read it
     ├── UndoRefused          rows of the operation changed since; they are named
+    ├── NotConfirmed         what would be replaced is not what the caller confirmed
     ├── OutOfRange           a revision that the collection has not reached
     ├── Precondition         the thing is not in a state that allows the call
     ├── Quota                a stated limit of the store is reached
@@ -130,6 +131,20 @@ class UndoRefused(TotonoeError):
             revision=revision,
             conflicts=shown,
             conflict_count=len(conflicts),
+        )
+
+
+class NotConfirmed(TotonoeError):
+    """The token does not confirm what would be replaced now: it changed since, or is another.
+
+    Nothing was changed. Ask without a token again, and look at what would be lost.
+    """
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(
+            "NOT_CONFIRMED",
+            f"the confirmation token is not for collection {name!r} as it is now",
+            name=name,
         )
 
 

@@ -12,6 +12,8 @@ EPISODE_ID = re.compile(r"ep_[0-9a-f]{12,32}\Z")
 MADE_MEMORY_ID = re.compile(r"mem_[0-9a-f]{16}\Z")
 MADE_EPISODE_ID = re.compile(r"ep_[0-9a-f]{16}\Z")
 """Those that a daemon makes; no other is ever stored."""
+SNAPSHOT_ID = re.compile(r"snap_[0-9a-f]{16}\Z")
+COLLECTION_UID = re.compile(r"[0-9a-f]{16}\Z")
 COLLECTION_NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{limits.COLLECTION_NAME_CHARS_MAX - 1}}}\Z")
 
 
@@ -28,3 +30,8 @@ def new_episode_id() -> str:
 def new_operation_id() -> str:
     """`op_` and 24 random hex digits, for callers that name no operation id."""
     return "op_" + secrets.token_hex(12)
+
+
+def new_snapshot_id() -> str:
+    """`snap_` and 16 random hex digits."""
+    return "snap_" + secrets.token_hex(8)

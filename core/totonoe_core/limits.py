@@ -133,6 +133,12 @@ COLLECTIONS_WAITING_MAX = 1024
 COLLECTION_WAIT_S = 10
 COLLECTIONS_PURGED_AT_ONCE_MAX = 100
 MEMORIES_PER_COLLECTION_MAX = 10_000_000
+SNAPSHOTS_PER_COLLECTION_MAX = 100
+SNAPSHOTS_KEPT_MAX = 90  # by the schedule: room is left for those that somebody asks for
+SNAPSHOT_COMMENT_BYTES_MAX = 1024
+SNAPSHOT_JOBS_MAX = 64  # calls about snapshots that wait for the one at work
+SNAPSHOT_STEP_MS = 4  # of the writer's time for each step of a copy
+SNAPSHOT_COPIED_TIMES_MAX = 4  # the whole file: what is begun anew over and over is given up
 PENDING_TOUCHES_MAX = 100_000
 CHECKPOINT_MANIFEST_BYTES_MAX = 256 * 1024
 

@@ -25,6 +25,7 @@ from totonoe_core.records import (
     TimeRange,
     Verdict,
 )
+from totonoe_core.snapshots import SnapshotStats
 from totonoe_core.tidy import NEVER_TIDIED, TidyState, TurnCounted
 from totonoe_core.undo import OperationInfo
 from totonoe_core.verified import NOT_VERIFIED, Verified
@@ -485,3 +486,4 @@ class EngineStats:
     embedder_state: str
     embedder_cpu_s: float
     open: OpenFigures
+    snapshots: SnapshotStats

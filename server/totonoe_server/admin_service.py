@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from totonoe.v1 import admin_service_pb2 as pb
 from totonoe.v1 import admin_service_pb2_grpc, audit_pb2
 from totonoe_core import limits
@@ -17,13 +15,9 @@ from totonoe_core.guard.policy import (
     DiversityPolicy,
 )
 from totonoe_server import codec_answers as answers
+from totonoe_server.calls import Context
 from totonoe_server.codec import collection_name, required, time_to_wire
 from totonoe_server.codec_audit import audit_from_wire, audit_to_wire
-from totonoe_server.codec_operations import (
-    purge_from_wire,
-    purge_preview_to_wire,
-    purged_to_wire,
-)
 from totonoe_server.codec_policy import (
     calibrate_from_wire,
     changes_from_wire,
@@ -32,19 +26,19 @@ from totonoe_server.codec_policy import (
     model_to_wire,
     overlaid,
 )
+from totonoe_server.codec_snapshot import snapshot_stats_to_wire
 from totonoe_server.pending import answer_of
 from totonoe_server.process import Process
+from totonoe_server.snapshot_service import SnapshotCalls
 from totonoe_server.transfer_service import TransferCalls
 
-Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
 
-
-class AdminService(TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
+class AdminService(SnapshotCalls, TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
     """AdminService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine, process: Process) -> None:
-        super().__init__()
-        self._engine = engine
+        SnapshotCalls.__init__(self, engine)
+        TransferCalls.__init__(self)
         self._process = process
 
     async def CreateCollection(
@@ -139,15 +133,6 @@ class AdminService(TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
         applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
         return answers.calibrated_to_wire(applied)
 
-    async def Purge(self, request: pb.PurgeRequest, _: Context) -> pb.PurgeResponse:
-        """Takes the bytes of memories out of everything."""
-        name, command = collection_name(request.collection), purge_from_wire(request)
-        if request.dry_run:
-            revision, result = await answer_of(self._engine.preview_purge(name, command))
-            return purge_preview_to_wire(result, revision)
-        applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
-        return purged_to_wire(applied)
-
     async def Audit(self, request: audit_pb2.AuditRequest, _: Context) -> audit_pb2.AuditResponse:
         """How healthy a collection is."""
         collection, query = collection_name(request.collection), audit_from_wire(request)
@@ -168,4 +153,5 @@ class AdminService(TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
             collection_count=stats.collection_count,
             revision=stats.revision,
             open=answers.open_to_wire(stats.open),
+            snapshots=snapshot_stats_to_wire(stats.snapshots),
         )

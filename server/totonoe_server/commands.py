@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from totonoe_server import snapshot_command
 from totonoe_server.demo import command as demo_command
 from totonoe_server.quality import command as quality_command
 
@@ -17,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("verify")(verify)
     demo_command.register(app)
     quality_command.register(app)
+    snapshot_command.register(app)
 
 
 def serve(
@@ -133,6 +135,19 @@ def serve(
     verify_share: Annotated[
         float | None,
         typer.Option(help="Share of one core that it takes. [TOTONOE_VERIFY_SHARE, 0.05]"),
+    ] = None,
+    snapshot_every_h: Annotated[
+        float | None,
+        typer.Option(
+            help="Take a snapshot of what changed, every so many hours; 0: never. "
+            "[TOTONOE_SNAPSHOT_EVERY_H, 0]"
+        ),
+    ] = None,
+    snapshot_keep: Annotated[
+        int | None,
+        typer.Option(
+            help="How many of these stay, for each collection. [TOTONOE_SNAPSHOT_KEEP, 7]"
+        ),
     ] = None,
     grace_s: Annotated[
         float | None,

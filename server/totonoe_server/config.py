@@ -12,6 +12,7 @@ from platformdirs import user_state_path
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from totonoe_core import limits
 from totonoe_server.addresses import Address, parse_addresses
 from totonoe_server.logs import LogFormat
 
@@ -111,6 +112,18 @@ class Settings(BaseSettings):
     )
     verify_share: float = Field(
         0.05, gt=0, le=1, description="Share of one core that looking at everything takes."
+    )
+    snapshot_every_h: float = Field(
+        0.0,
+        ge=0,
+        le=8784,
+        description="Take a snapshot of what changed, every so many hours; 0: never.",
+    )
+    snapshot_keep: int = Field(
+        7,
+        ge=1,
+        le=limits.SNAPSHOTS_KEPT_MAX,
+        description="How many of these stay, for each collection: the newest.",
     )
     grace_s: float = Field(
         10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."

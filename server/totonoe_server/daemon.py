@@ -190,6 +190,7 @@ class Daemon:
         prepare_cache(None)
         from totonoe_core.embedding import open_service
         from totonoe_core.judging import open_service as open_judging
+        from totonoe_core.snapshots import SnapshotSchedule
         from totonoe_core.store.lockfile import DataDirLock
 
         lock = DataDirLock(self.settings.data_dir)
@@ -216,6 +217,9 @@ class Daemon:
             memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
             purge_deleted_days=self.settings.purge_deleted_days,
             verify=Pace(self.settings.verify_interval_h, self.settings.verify_share),
+            snapshot_schedule=SnapshotSchedule(
+                self.settings.snapshot_every_h, self.settings.snapshot_keep
+            ),
         )
         self._engine = engine
         warm_up()

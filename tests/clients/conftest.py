@@ -19,13 +19,15 @@ QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)
 Caller = Callable[..., Any]
 
 
-def _blocking(address: str, name: str, *args: Any, options: dict[str, Any], **kwargs: Any) -> Any:
+def _blocking(
+    address: str, name: str, /, *args: Any, options: dict[str, Any], **kwargs: Any
+) -> Any:
     with Client(address, **options) as client:
         answer = getattr(client, name)(*args, **kwargs)
         return list(answer) if isinstance(answer, Iterator) else answer
 
 
-def _asyncio(address: str, name: str, *args: Any, options: dict[str, Any], **kwargs: Any) -> Any:
+def _asyncio(address: str, name: str, /, *args: Any, options: dict[str, Any], **kwargs: Any) -> Any:
     async def run() -> Any:
         async with AsyncClient(address, **options) as client:
             answer = getattr(client, name)(*args, **kwargs)
@@ -41,7 +43,7 @@ def call(request: pytest.FixtureRequest) -> Caller:
     """`call(address, method, ...)`: makes a client, calls, closes. Iterators become lists."""
     made = _blocking if request.param == "blocking" else _asyncio
 
-    def run(address: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    def run(address: str, name: str, /, *args: Any, **kwargs: Any) -> Any:
         options = {"retry": QUICK} | kwargs.pop("options", {})
         return made(address, name, *args, options=options, **kwargs)
 

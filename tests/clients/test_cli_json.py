@@ -97,7 +97,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Purge",
         admin_pb.PurgeResponse(),
         {"purged_ids", "missing_ids", "version_count", "reply_count", "episode_count", "dry_run",
-         "revision", "replayed", "operation_id"},
+         "revision", "replayed", "operation_id", "snapshots"},
     ),
     "undo": (
         ["undo", "4"],
@@ -199,7 +199,8 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Stats",
         admin_pb.StatsResponse(),
         {"collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model",
-         "embedder_state", "collection_count", "revision", "open"},
+         "embedder_state", "collection_count", "revision", "open",
+         "snapshots"},
     ),
     "collections list": (
         ["collections", "list"],

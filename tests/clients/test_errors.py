@@ -23,12 +23,14 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ),
     ("NOT_FOUND", errors.NotFound): (
         "MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND OPERATION_NOT_FOUND EPISODE_NOT_FOUND"
+        " SNAPSHOT_NOT_FOUND"
     ),
-    ("ALREADY_EXISTS", errors.AlreadyExists): "COLLECTION_EXISTS",
+    ("ALREADY_EXISTS", errors.AlreadyExists): "COLLECTION_EXISTS SNAPSHOT_EXISTS",
     ("ALREADY_EXISTS", errors.ExternalIdExists): "EXTERNAL_ID_EXISTS",
     ("ALREADY_EXISTS", errors.OperationIdReused): "OPERATION_ID_REUSED",
     ("ABORTED", errors.StaleRevision): "STALE_REVISION",
     ("ABORTED", errors.UndoRefused): "UNDO_CONFLICT",
+    ("ABORTED", errors.NotConfirmed): "NOT_CONFIRMED",
     ("FAILED_PRECONDITION", errors.NotActive): "NOT_ACTIVE",
     ("FAILED_PRECONDITION", errors.ModelMismatch): "MODEL_MISMATCH",
     ("FAILED_PRECONDITION", errors.ReadOnly): "READ_ONLY",

@@ -28,7 +28,7 @@ from support.engines import (
 from support.indexes import assert_same_index
 from totonoe_core import errors
 from totonoe_core.commands import Merge, Purge
-from totonoe_core.engine import checkpointing, restoring
+from totonoe_core.engine import checkpointing, loading
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.indexing import Indexing
 from totonoe_core.guard.policy import Tokenizer
@@ -117,7 +117,7 @@ def compare_with_rows(store: Store, seed: object = "") -> None:
 
     def rows() -> Any:
         with state.file.reading():
-            return restoring.rebuilt(state.file, state.info, state.index.access())
+            return loading.rebuilt(state.file, state.info, state.index.access())
 
     fresh = collection(store)._on_writer(rows).result(30)
     assert_same_index(state.index, fresh, seed)
@@ -191,7 +191,7 @@ def test_a_purged_row_after_a_checkpoint_is_emptied(tmp_path: Path) -> None:
         )
         changed = {name: getattr(memory, name) for name in memory.__dataclass_fields__}
         gone = Memory(**(changed | {"status": Status.PURGED, "vector": b"", "content": ""}))
-        assert restoring.replay(index, [gone]) == 1
+        assert loading.replay(index, [gone]) == 1
         assert not index.view().vectors(np.array([index_of])).any()
         assert index.retired_count() == 1
 
@@ -232,7 +232,7 @@ def test_checkpoint_of_other_code_is_not_used(
     with opened(tmp_path / "a") as store:
         filled(store, 1, 10)
         store.reopen()
-        monkeypatch.setattr(restoring, "made_by", lambda: "later code")
+        monkeypatch.setattr(loading, "made_by", lambda: "later code")
         other = copied(store, tmp_path / "b")
         assert collection(other)._state.opening.checkpoint is None
         assert (other.stats().checkpoint.bad_count, names(other)) == (0, [])

@@ -87,3 +87,7 @@ def test_lines_of_a_file_hold_what_the_limits_allow_and_fit_their_messages() -> 
     # An Undo tells the memories of a batch.
     assert limits.IMPORT_BATCH_BYTES + line < limits.MESSAGE_BYTES_MAX
     assert limits.IMPORT_BATCH_LINES <= limits.EMBED_QUEUE_TEXTS_MAX
+
+
+def test_schedule_leaves_room_for_snapshots_that_somebody_asks_for() -> None:
+    assert limits.SNAPSHOTS_KEPT_MAX < limits.SNAPSHOTS_PER_COLLECTION_MAX

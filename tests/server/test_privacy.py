@@ -21,6 +21,7 @@ from totonoe.v1 import (
     cleanup_pb2,
     consolidate_pb2,
     graph_pb2,
+    snapshot_pb2,
     tidy_pb2,
     transfer_pb2,
     types_pb2,
@@ -60,8 +61,9 @@ class Scene:
             first = transfer_pb2.ImportRequest(start=began)
             return list(stub(iter([first, request]), timeout=20))
         where = request.recall if name == "WhyNot" else request
-        where.collection = self.collection
-        if name != "Stats":
+        if name != "DeleteSnapshot":
+            where.collection = self.collection
+        if name not in ("Stats", "ListSnapshots"):
             where.agent_id = "ben"
         answer = stub(request, timeout=20)
         if name in ("Consolidate", "Tidy", "Export"):
@@ -158,7 +160,15 @@ def every_status() -> types_pb2.Filter:
 
 
 Build = Callable[[Scene], Message]
+
+
 # In an order in which each finds something to do.
+def a_snapshot(scene: Scene) -> str:
+    request = snapshot_pb2.ListSnapshotsRequest(collection=scene.collection)
+    (found,) = scene.wire.admin.ListSnapshots(request, timeout=20).snapshots
+    return str(found.id)
+
+
 CALLS: list[tuple[str, Build]] = [
     ("Recall", lambda _: pb.RecallRequest(text="pump valve port", k=100)),
     ("Recall", lambda _: pb.RecallRequest(text=SECRET, k=100)),
@@ -184,6 +194,13 @@ CALLS: list[tuple[str, Build]] = [
     ("ListEpisodes", lambda _: graph_pb2.ListEpisodesRequest()),
     ("ListEpisodes", lambda s: graph_pb2.ListEpisodesRequest(memory_id=s.ids["citing"])),
     ("Stats", lambda _: admin_pb.StatsRequest()),
+    ("CreateSnapshot", lambda _: snapshot_pb2.CreateSnapshotRequest()),
+    ("ListSnapshots", lambda _: snapshot_pb2.ListSnapshotsRequest()),
+    (
+        "RestoreSnapshot",
+        lambda s: snapshot_pb2.RestoreSnapshotRequest(snapshot_id=a_snapshot(s)),
+    ),
+    ("DeleteSnapshot", lambda s: snapshot_pb2.DeleteSnapshotRequest(snapshot_id=a_snapshot(s))),
     ("Check", lambda _: pb.CheckRequest(memory={"content": f"The pump of {SECRET} is hot."})),
     ("Check", lambda _: pb.CheckRequest(memory={"content": f"The pump of {SECRET} was hot."})),
     ("Remember", lambda _: draft(f"The pump of {SECRET} is hot.")),

@@ -185,16 +185,21 @@ def test_forget_by_filter_only_tells(fake, fails):
 
 def test_purge_is_applied_and_its_dry_run_only_looked_at(fake):
     purged = commands.Purged((IDS[0],), ())
-    fake.engine.behave = answers(apply=Applied("op_4", 4, (purged,)), preview_purge=(3, purged))
+    fake.engine.behave = answers(
+        apply=Applied("op_4", 4, (purged,)), preview_purge=(3, purged), purge_snapshots=()
+    )
     request = admin_pb.PurgeRequest(operation_id="op_4", ids=IDS[:1])
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, list(answer.purged_ids)) == (4, False, IDS[:1])
     command = commands.Purge("", (IDS[0],))
-    assert fake.engine.calls == [("apply", "default", "op_4", (command,))]
+    assert [one[0] for one in fake.engine.calls] == ["apply", "purge_snapshots"]
+    assert fake.engine.calls[0] == ("apply", "default", "op_4", (command,))
     request.dry_run = True
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, answer.operation_id) == (3, True, "")
-    assert fake.engine.calls[1:] == [("preview_purge", "default", command)]
+    asked = [one for one in fake.engine.calls[1:] if one[0] != "purge_snapshots"]
+    assert asked == [("preview_purge", "default", command)]
+    assert len(fake.engine.calls) == 4, "both look into snapshots"
 
 
 @pytest.mark.parametrize(

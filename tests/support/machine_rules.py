@@ -43,7 +43,7 @@ from support.machine_parts import (
     thrown,
 )
 from totonoe_core import errors
-from totonoe_core.engine import restoring
+from totonoe_core.engine import loading
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.queries import RecallQuery
 from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey
@@ -378,6 +378,6 @@ class CallingMachine(EngineMachine):
         state = opened._state
 
         def rebuilt() -> CollectionIndex:
-            return restoring.rebuilt(state.file, state.info, state.index.access())
+            return loading.rebuilt(state.file, state.info, state.index.access())
 
         assert_same_index(state.index, opened._on_writer(rebuilt).result(WAIT_S))

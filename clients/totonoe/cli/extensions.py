@@ -24,6 +24,12 @@ SERVER_COMMANDS = {
     "demo": "Several agents remember a conversation through one daemon.",
     "quality": "Measure the guard and the recall on labelled files.",
 }
+SERVER_SUBCOMMANDS = {
+    "snapshot": {
+        "import": "List a snapshot's file among those of a data directory.",
+        "verify": "Look through a snapshot's file.",
+    }
+}
 INSTALL_HINT = "pip install 'totonoe[server]'"
 
 _SHARED_FLAGS = {
@@ -72,6 +78,35 @@ class RootGroup(TyperGroup):
                 self.commands[name] = command
                 self._taken_in.add(name)
         for name, purpose in SERVER_COMMANDS.items():
+            self.commands.setdefault(name, _placeholder(name, purpose, failure))
+
+
+class OpenGroup(TyperGroup):
+    """A group of this package's commands that those of the same group of other packages join."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._joined = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, of this package first."""
+        if super().get_command(ctx, cmd_name) is None:
+            self._join()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands."""
+        self._join()
+        return super().list_commands(ctx)
+
+    def _join(self) -> None:
+        if self._joined:
+            return
+        self._joined = True
+        taken_in, failure = _load()
+        for name, command in getattr(taken_in.get(self.name or ""), "commands", {}).items():
+            self.commands.setdefault(name, command)
+        for name, purpose in SERVER_SUBCOMMANDS.get(self.name or "", {}).items():
             self.commands.setdefault(name, _placeholder(name, purpose, failure))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from totonoe.cli import options, output
+from totonoe.cli import options, output, output_snapshot
 from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session, shared
 from totonoe.drafts import FilterFields
@@ -71,6 +71,10 @@ def purge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would be purged.")
     ] = False,
+    snapshots: Annotated[
+        str,
+        typer.Option(help="Of snapshots that hold them: list, rewrite (purge there) or delete."),
+    ] = "list",
     yes: options.Yes = False,
     operation_id: options.OperationId = "",
 ) -> None:
@@ -82,9 +86,24 @@ def purge(
             preview = client.purge(ids, dry_run=True)
             options.ask(
                 f"Purge {', '.join(preview.purged_ids) or 'nothing'} with "
-                f"{preview.version_count} earlier versions? No undo brings them back."
+                f"{preview.version_count} earlier versions"
+                f"{_and_snapshots(len(preview.snapshots), snapshots)}? No undo brings them back."
             )
-        answer = client.purge(ids, reason=reason, dry_run=dry_run, operation_id=operation_id)
-    session.show(plain(answer), lambda: output.purged(answer))
+        answer = client.purge(
+            ids, reason=reason, dry_run=dry_run, snapshots=snapshots, operation_id=operation_id
+        )
+
+    def show() -> None:
+        output.purged(answer)
+        output_snapshot.holding(answer)
+
+    session.show(plain(answer), show)
     if answer.missing_ids:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _and_snapshots(count: int, use: str) -> str:
+    """What a purge is asked to do about snapshots, where there are any."""
+    if not count or use == "list":
+        return ""
+    return f", and {use} {count} snapshots"

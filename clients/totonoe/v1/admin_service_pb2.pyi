@@ -4,6 +4,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import checkpoint_pb2 as _checkpoint_pb2
+from totonoe.v1 import snapshot_pb2 as _snapshot_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2
 from totonoe.v1 import transfer_pb2 as _transfer_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
@@ -299,7 +300,7 @@ class CollectionStats(_message.Message):
     def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
-    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "open")
+    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open")
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -310,6 +311,7 @@ class StatsResponse(_message.Message):
     EMBEDDER_STATE_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_COUNT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOTS_FIELD_NUMBER: _ClassVar[int]
     OPEN_FIELD_NUMBER: _ClassVar[int]
     collections: _containers.RepeatedCompositeFieldContainer[CollectionStats]
     version: str
@@ -321,8 +323,9 @@ class StatsResponse(_message.Message):
     embedder_state: str
     collection_count: int
     revision: int
+    snapshots: _snapshot_pb2.SnapshotStats
     open: OpenCollections
-    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ...) -> None: ...
+    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotStats, _Mapping]] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ...) -> None: ...
 
 class OpenCollections(_message.Message):
     __slots__ = ("count", "idle_closed_count", "memory_bytes", "memory_budget_bytes")
@@ -337,23 +340,25 @@ class OpenCollections(_message.Message):
     def __init__(self, count: _Optional[int] = ..., idle_closed_count: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ...) -> None: ...
 
 class PurgeRequest(_message.Message):
-    __slots__ = ("operation_id", "agent_id", "collection", "ids", "reason", "dry_run")
+    __slots__ = ("operation_id", "agent_id", "collection", "ids", "reason", "dry_run", "snapshots")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOTS_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     agent_id: str
     collection: str
     ids: _containers.RepeatedScalarFieldContainer[str]
     reason: str
     dry_run: bool
-    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., collection: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    snapshots: _snapshot_pb2.SnapshotUse
+    def __init__(self, operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., collection: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotUse, str]] = ...) -> None: ...
 
 class PurgeResponse(_message.Message):
-    __slots__ = ("revision", "purged_ids", "missing_ids", "version_count", "reply_count", "episode_count", "dry_run", "replayed", "operation_id")
+    __slots__ = ("revision", "purged_ids", "missing_ids", "version_count", "reply_count", "episode_count", "dry_run", "replayed", "operation_id", "snapshots")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     PURGED_IDS_FIELD_NUMBER: _ClassVar[int]
     MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -363,6 +368,7 @@ class PurgeResponse(_message.Message):
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOTS_FIELD_NUMBER: _ClassVar[int]
     revision: int
     purged_ids: _containers.RepeatedScalarFieldContainer[str]
     missing_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -372,4 +378,5 @@ class PurgeResponse(_message.Message):
     dry_run: bool
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., purged_ids: _Optional[_Iterable[str]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., version_count: _Optional[int] = ..., reply_count: _Optional[int] = ..., episode_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    snapshots: _containers.RepeatedCompositeFieldContainer[_snapshot_pb2.HoldingSnapshot]
+    def __init__(self, revision: _Optional[int] = ..., purged_ids: _Optional[_Iterable[str]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., version_count: _Optional[int] = ..., reply_count: _Optional[int] = ..., episode_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., snapshots: _Optional[_Iterable[_Union[_snapshot_pb2.HoldingSnapshot, _Mapping]]] = ...) -> None: ...

@@ -5,6 +5,7 @@ import warnings
 
 from totonoe.v1 import admin_service_pb2 as totonoe_dot_v1_dot_admin__service__pb2
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import snapshot_pb2 as totonoe_dot_v1_dot_snapshot__pb2
 from totonoe.v1 import transfer_pb2 as totonoe_dot_v1_dot_transfer__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -91,6 +92,26 @@ class AdminServiceStub:
                 '/totonoe.v1.AdminService/Import',
                 request_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
+                _registered_method=True)
+        self.CreateSnapshot = channel.unary_unary(
+                '/totonoe.v1.AdminService/CreateSnapshot',
+                request_serializer=totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotResponse.FromString,
+                _registered_method=True)
+        self.ListSnapshots = channel.unary_unary(
+                '/totonoe.v1.AdminService/ListSnapshots',
+                request_serializer=totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsResponse.FromString,
+                _registered_method=True)
+        self.DeleteSnapshot = channel.unary_unary(
+                '/totonoe.v1.AdminService/DeleteSnapshot',
+                request_serializer=totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotResponse.FromString,
+                _registered_method=True)
+        self.RestoreSnapshot = channel.unary_unary(
+                '/totonoe.v1.AdminService/RestoreSnapshot',
+                request_serializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.FromString,
                 _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
@@ -186,6 +207,35 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateSnapshot(self, request, context):
+        """Keeps a copy of a collection, of one revision, while others write.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSnapshots(self, request, context):
+        """Pages through the snapshots, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSnapshot(self, request, context):
+        """Deletes a snapshot for good.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreSnapshot(self, request, context):
+        """Makes a collection of a snapshot, whose file is looked through first: under a new name, or, once
+        that is confirmed, in the place of another collection. Undo takes it back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -250,6 +300,26 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Import,
                     request_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.SerializeToString,
+            ),
+            'CreateSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateSnapshot,
+                    request_deserializer=totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotResponse.SerializeToString,
+            ),
+            'ListSnapshots': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSnapshots,
+                    request_deserializer=totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsResponse.SerializeToString,
+            ),
+            'DeleteSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSnapshot,
+                    request_deserializer=totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotResponse.SerializeToString,
+            ),
+            'RestoreSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreSnapshot,
+                    request_deserializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -555,6 +625,114 @@ class AdminService:
             '/totonoe.v1.AdminService/Import',
             totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
             totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/CreateSnapshot',
+            totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotRequest.SerializeToString,
+            totonoe_dot_v1_dot_snapshot__pb2.CreateSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSnapshots(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/ListSnapshots',
+            totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsRequest.SerializeToString,
+            totonoe_dot_v1_dot_snapshot__pb2.ListSnapshotsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/DeleteSnapshot',
+            totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotRequest.SerializeToString,
+            totonoe_dot_v1_dot_snapshot__pb2.DeleteSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/RestoreSnapshot',
+            totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.SerializeToString,
+            totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -56,6 +56,9 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_BLAST_RADIUS: _ClassVar[ErrorReason]
     ERROR_REASON_BAD_PLAN: _ClassVar[ErrorReason]
     ERROR_REASON_PROTECTED: _ClassVar[ErrorReason]
+    ERROR_REASON_SNAPSHOT_NOT_FOUND: _ClassVar[ErrorReason]
+    ERROR_REASON_SNAPSHOT_EXISTS: _ClassVar[ErrorReason]
+    ERROR_REASON_NOT_CONFIRMED: _ClassVar[ErrorReason]
     ERROR_REASON_BAD_IMPORT: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_EMPTY_TEXT: ErrorReason
@@ -107,4 +110,7 @@ ERROR_REASON_NOT_OWNER: ErrorReason
 ERROR_REASON_BLAST_RADIUS: ErrorReason
 ERROR_REASON_BAD_PLAN: ErrorReason
 ERROR_REASON_PROTECTED: ErrorReason
+ERROR_REASON_SNAPSHOT_NOT_FOUND: ErrorReason
+ERROR_REASON_SNAPSHOT_EXISTS: ErrorReason
+ERROR_REASON_NOT_CONFIRMED: ErrorReason
 ERROR_REASON_BAD_IMPORT: ErrorReason

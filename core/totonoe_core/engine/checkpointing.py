@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from totonoe_core.clock import Clock
-from totonoe_core.engine import restoring
-from totonoe_core.engine.restoring import Checkpoint
+from totonoe_core.engine import loading
+from totonoe_core.engine.loading import Checkpoint
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import TotonoeError
 from totonoe_core.index import dump, hnsw
@@ -147,7 +147,7 @@ class Checkpointing:
     def _take(self) -> Taken:
         """What is there between two batches. Writer only."""
         state, index = self._state, self._state.index
-        header = restoring.header_of(state.file, state.info, state.revision, self._clock())
+        header = loading.header_of(state.file, state.info, state.revision, self._clock())
         epoch = state.checkpoints.epoch
         changed_count = index.arrays.changed_count
         return index, Cut.of(index), changed_count, state.revision, header, epoch
@@ -201,11 +201,11 @@ def _put_graph(index: CollectionIndex, cut: Cut, writing: Writing) -> Header | N
         found.append(saved)
         return saved.bytes
 
-    if not writing.save(restoring.GRAPH, save):
+    if not writing.save(loading.GRAPH, save):
         return None
     new_slots, saved = cut.new_slots(), found[0]
     known = (saved.slots >= 0) & (saved.slots < len(new_slots))
     slots = np.where(known, new_slots[np.where(known, saved.slots, 0)], -1).astype(np.int64)
-    writing.put(restoring.GRAPH_SLOTS, [slots])
+    writing.put(loading.GRAPH_SLOTS, [slots])
     indexed = int(np.count_nonzero(new_slots[: saved.indexed] >= 0))
     return {"parameters": hnsw.parameters(), "indexed": indexed}

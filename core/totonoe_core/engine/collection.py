@@ -38,6 +38,7 @@ from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.checkpointing import Checkpointing
 from totonoe_core.engine.consolidating import Consolidating
+from totonoe_core.engine.copying import Copying
 from totonoe_core.engine.futures import (
     Why,
     attempt,
@@ -123,6 +124,7 @@ class Collection:
         self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
         self.previewing = Previewing(self._state, clock, self._on_writer, self._fitted)
         self.waiters = Waiters(searchers, self._state.revision)
+        self.copying = Copying(self._writer, self._state.file)
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.clock import Clock
@@ -22,6 +22,7 @@ from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.futures import ready, settled, submit, then
 from totonoe_core.engine.openings import Monotonic, Opening, Openings
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.swapping import Swapping
 from totonoe_core.engine.sweeping import Sweeper
 from totonoe_core.engine.verifying import Verifier
 from totonoe_core.errors import (
@@ -49,6 +50,7 @@ from totonoe_core.guard.policy import (
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import CollectionStats, OpenFigures
+from totonoe_core.snapshots import Restored
 from totonoe_core.store.catalog import Catalog
 
 DEFAULT = "default"
@@ -59,6 +61,7 @@ _HOUR_US = 3600 * 1_000_000
 _DAY_US = 24 * _HOUR_US
 
 T = TypeVar("T")
+_ANSWERS: Any = CollectionInfo | Restored
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +69,7 @@ Deleted = tuple[int, int, str, bool]
 """Live memories that went, revision of the catalogue, operation id, whether it is a replay."""
 
 
-class Collections:
+class Collections(Swapping):
     """Names to collections. All methods are safe from any thread; see `EmbeddedEngine`."""
 
     def __init__(
@@ -132,7 +135,7 @@ class Collections:
 
     def _open_collection(self, name: str) -> Collection:
         if name == DEFAULT:
-            self._make_default()
+            self.make_default()
         with self._catalog_lock:
             uid = self._names.get(name)
         if uid is None:
@@ -165,13 +168,13 @@ class Collections:
 
     def page(self, after: str, size: int) -> tuple[int, list[CollectionInfo], bool]:
         """Revision, the settings of up to `size` collections after a name, and if more follow."""
-        self._make_default()
+        self.make_default()
         with self._catalog_lock:
             names = sorted(name for name in self._names if name > after)
             revision = self._catalog.revision()
-        return revision, [self._info(name) for name in names[:size]], len(names) > size
+        return revision, [self.info(name) for name in names[:size]], len(names) > size
 
-    def _info(self, name: str) -> CollectionInfo:
+    def info(self, name: str) -> CollectionInfo:
         """Settings of a collection, read from its file if it is not open."""
 
         def read() -> CollectionInfo:
@@ -183,7 +186,7 @@ class Collections:
 
         return self._openings.info(name, read)
 
-    def _make_default(self) -> None:
+    def make_default(self) -> None:
         """The default collection exists from the start: it is made when first looked at."""
         with self._catalog_lock:
             missing = DEFAULT not in self._names
@@ -380,7 +383,12 @@ class Collections:
         with self._catalog_lock:
             kept = self._replayed(agent_id, operation_id, digest)
             if kept is not None:
-                return plain.loads(CollectionInfo, kept), operation_id, True
+                return _told(kept), operation_id, True
+        asked = (name, operation_id, target_operation_id, agent_id, digest)
+        undone = self.undo_restored(*asked)
+        if undone is not None:
+            return *undone, False
+        with self._catalog_lock:
             uid = self._deleted(name, target_operation_id, agent_id)
             self._check_new(name)
             info = CollectionState.read_info(self._catalog.path(uid))
@@ -479,3 +487,12 @@ class Collections:
 
 def _not_found(name: str) -> NotFound:
     return NotFound("COLLECTION_NOT_FOUND", kind="collection", name=name)
+
+
+def _told(answer: str) -> CollectionInfo:
+    """The settings that an Undo answered with."""
+    found: CollectionInfo | Restored = plain.loads(_ANSWERS, answer)
+    if isinstance(found, Restored):
+        assert found.collection is not None
+        return found.collection
+    return found

@@ -19,6 +19,8 @@ from totonoe_core.engine.collection_calls import CollectionCalls
 from totonoe_core.engine.collections import DEFAULT, Collections
 from totonoe_core.engine.futures import ready, submit, then
 from totonoe_core.engine.openings import Monotonic
+from totonoe_core.engine.snapshot_calls import SnapshotCalls
+from totonoe_core.engine.snapshots import Snapshots
 from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
 from totonoe_core.errors import (
     Precondition,
@@ -41,13 +43,14 @@ from totonoe_core.queries import (
     Comparison,
     EngineStats,
 )
+from totonoe_core.snapshots import NO_SCHEDULE, SnapshotSchedule
 
 T = TypeVar("T")
 
 SEARCH_THREADS = 2
 
 
-class EmbeddedEngine(CollectionCalls):
+class EmbeddedEngine(CollectionCalls, SnapshotCalls):
     """`Engine` on one data directory, which the caller has locked.
 
     Parameters
@@ -72,6 +75,8 @@ class EmbeddedEngine(CollectionCalls):
         Seconds that never go back, for what is idle.
     verify : Pace
         How often and how fast what is open is verified.
+    snapshot_schedule : SnapshotSchedule
+        When snapshots are taken by themselves; by default never.
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class EmbeddedEngine(CollectionCalls):
         purge_deleted_days: float = 0.0,
         monotonic: Monotonic = time.monotonic,
         verify: Pace = NO_VERIFYING,
+        snapshot_schedule: SnapshotSchedule = NO_SCHEDULE,
     ) -> None:
         self._embedding = embedding
         self._judging = judging
@@ -104,6 +110,7 @@ class EmbeddedEngine(CollectionCalls):
             monotonic=monotonic,
         )
         self._verifying = Verifying(self._collections.verifiers, verify)
+        self.snapshots = Snapshots(data_dir, self._collections, clock, snapshot_schedule)
 
     # -- Collections
 
@@ -223,6 +230,7 @@ class EmbeddedEngine(CollectionCalls):
                 embedder_state="none" if service is None else service.state,
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
                 open=self._collections.open_figures(),
+                snapshots=self.snapshots.stats(),
             )
 
         return submit(self._searchers, work)
@@ -246,9 +254,11 @@ class EmbeddedEngine(CollectionCalls):
     def close(self, timeout_s: float) -> None:
         """See `Engine.close`."""
         deadline_s = time.monotonic() + timeout_s
+        self.snapshots.stop()
         if not self._collections.stop():
             return
         self._verifying.close()
+        self.snapshots.close()
         if self._embedding is not None:
             self._embedding.close()
         if self._judging is not None:

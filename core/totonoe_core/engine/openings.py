@@ -382,6 +382,22 @@ class Openings:
             settle(given_back, lambda: None)
         return leaving.closed
 
+    def hold(self, name: str, gone: Why) -> tuple[Future[None], Future[None]]:
+        """Retires a collection, and lets nobody open its name before it is released.
+
+        Returns what is done when its file is closed, and what `release` takes.
+        """
+        with self._lock:
+            closed = self.retire(name, gone)
+            held = self._leave(name, None, keep_info=False).closed
+        return closed, held
+
+    def release(self, name: str, held: Future[None]) -> None:
+        """Ends a `hold`: the name may lead to another file now."""
+        with self._lock:
+            self._forget_info(name)
+        held.set_result(None)
+
     def _close_retired(self, one: Opening, gone: Why) -> None:
         with self._lock:
             self._retired.remove(one)

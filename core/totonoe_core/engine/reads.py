@@ -41,6 +41,7 @@ from totonoe_core.engine import (
 )
 from totonoe_core.engine.futures import stoppable, submit
 from totonoe_core.engine.judged_pairs import JudgedPair, judged_pairs
+from totonoe_core.engine.sight import seen_by
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.queries import (
@@ -98,6 +99,11 @@ class Reads:
                 return work(rows)
 
         return submit(self._searchers, step)
+
+    def seen_by(self, agent_id: str, ids: Sequence[str], *, purged: bool) -> list[str]:
+        """Ids that an agent may, or might, see; see `sight.seen_by`."""
+        with self._readers.rows() as rows:
+            return seen_by(rows, agent_id, ids, purged=purged)
 
     def get(
         self, agent_id: str, ids: Sequence[str], as_of: AsOf | None, follow_superseded: bool

@@ -1,254 +1,197 @@
-"""From files to an index: the newest checkpoint that fits and the rows after it, or all rows.
+"""A snapshot becomes a collection: looked through, copied, purged again, named in one commit.
 
-A checkpoint fits if it is of this file's history up to a revision that the file has, with the same
-model and tokenizer, and made by the same code. What is wrong with one costs time and nothing else.
+    prepare   collections/<new uid>.tmp/memory.db: a copy whose sha256, pages, rows, counts and
+              revision are those of the snapshot; of an earlier format it is brought forward
+    purge     what any collection of the family has purged since is purged in the copy
+    commit    the catalogue gets its row, the directory its name. What had the name before is kept
+              as a deleted collection is, and an Undo brings it back
+
+A family is what a memory's id may be in: the collections that were restored from one another's
+snapshots. No purge of theirs can fall between the last look and the commit: their writers wait for
+it, some milliseconds.
 """
 
 from __future__ import annotations
 
-import functools
-import logging
-import time
-import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
+from totonoe_core import limits, plain
+from totonoe_core.clock import Clock
+from totonoe_core.engine.collection import Collection
+from totonoe_core.engine.collections import DEFAULT, Collections
+from totonoe_core.engine.file_purging import purge_file
+from totonoe_core.engine.state import CollectionState
+from totonoe_core.errors import Corruption, NotConfirmed, NotFound, Unavailable
+from totonoe_core.ids import new_operation_id
+from totonoe_core.snapshots import Restored, Snapshot
+from totonoe_core.store.snapshot import SEAL, Examined, copy_file, examine, purged_ids
+from totonoe_core.store.snapshot_files import SnapshotFiles
 
-import totonoe_core
-from totonoe_core.commands import CollectionInfo
-from totonoe_core.index import dump, hnsw
-from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.records import Memory, Status
-from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
-from totonoe_core.store.collection_file import CollectionFile
-
-_log = logging.getLogger(__name__)
-
-RETIRED_SHARE_MAX = 0.3
-"""Share of slots that are no memory's newest from which on an index is compacted when opened."""
-_LOADED_AT_ONCE = 1024
-_CHANGING = ("model", "dimension", "tokenizer", "made_by")
-GRAPH, GRAPH_SLOTS = "graph", "graph_slots"
+T = TypeVar("T")
+_LOOKS_MAX = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A good checkpoint: of which revision, when it was taken, how large it is, and how many of
-    its slots its graph covers; 0: it has none."""
+class Restoring:
+    """Restores snapshots. On the snapshots' thread."""
 
-    path: Path
-    revision: int
-    saved_us: int
-    bytes: int
-    graph_slots: int
+    def __init__(self, collections: Collections, files: SnapshotFiles, clock: Clock) -> None:
+        self._collections = collections
+        self._files = files
+        self._clock = clock
 
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How a collection was opened: from which checkpoint, and how many rows were read."""
-
-    checkpoint: Checkpoint | None
-    replayed_count: int
-    seconds: float
-
-
-@functools.cache
-def made_by() -> str:
-    """What the tokens, terms and hashes of a text depend on: the sources that make them, and the
-    tables of characters."""
-    package = Path(totonoe_core.__file__).parent
-    sources = [*sorted((package / "text").glob("*.py")), package / "index" / "collection_index.py"]
-    sources += [package / "index" / "lexical.py", package / "kernels" / "hashing.py"]
-    digest = blake2b(digest_size=8)
-    for source in sources:
-        digest.update(source.read_bytes())
-    return f"{digest.hexdigest()} unicode {unicodedata.unidata_version}"
-
-
-def header_of(
-    file: CollectionFile, info: CollectionInfo, revision: int, now_us: int
-) -> Header | None:
-    """What a manifest says of a collection at a revision; `None`: it has no history yet."""
-    seal = file.rows.history.seal(revision)
-    if seal is None:
-        return None
-    return {
-        "collection": file.path.parent.name,
-        "operation": list(seal),
-        "model": info.model.key,
-        "dimension": info.model.dimension,
-        "tokenizer": info.guard.tokenizer.value,
-        "made_by": made_by(),
-        "saved_us": now_us,
-    }
-
-
-def opened(
-    file: CollectionFile, info: CollectionInfo, revision: int
-) -> tuple[CollectionIndex, Opening]:
-    """The index of a collection's file.
-
-    Raises `Corruption` if a row that is read does not match its checksum.
-    """
-    begin_s, checkpoints = time.perf_counter(), file.checkpoints
-    _tidy(file)
-    for path in checkpoints.newest_first():
+    def restore(
+        self,
+        snapshot: Snapshot,
+        name: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        confirmation_token: str,
+        digest: bytes,
+    ) -> Restored:
+        """Restores into a name; see `Engine.restore_snapshot`."""
+        if name == DEFAULT:
+            self._collections.make_default()
+        before = Restored(snapshot, restored=False)
+        if not self._collections.free(name):
+            info, active_count = self._collections.figures(name)
+            before = replace(
+                before,
+                replaced_uid=self._collections.uid(name),
+                replaced_revision=info.revision,
+                replaced_active_count=active_count,
+            )
+            token = _token(before)
+            if not confirmation_token:
+                return replace(before, confirmation_token=token, replaced_uid="")
+            if token != confirmation_token:
+                raise NotConfirmed(name=name)
+        elif confirmation_token:
+            # What it was given for is no longer there.
+            raise NotConfirmed(name=name)
+        uid, path = self._collections.store.prepare()
         try:
-            index, saved = _loaded(path, file, info, revision)
-        except Outdated as why:
-            _drop(checkpoints, path, why)
-            continue
-        except Exception as error:
-            # Not Damaged alone: a manifest of another version may name what is not there.
-            _set_aside(checkpoints, path, error)
-            continue
-        held = saved.header["revision"]
-        replayed_count = replay(index, file.rows.memories_after(held))
-        if len(file.aside):
-            break  # there are bad rows: all are looked at
-        graph_slots = 0
-        if index.retired_count() > RETIRED_SHARE_MAX * index.view().count:
-            # As much of the graph is dead: it would be built anew in any case.
-            index = dump.compacted(index)
-        else:
-            graph_slots = _expect_graph(index, saved, checkpoints)
-        set_access(index, file.access())
-        found = Checkpoint(path, held, saved.header["saved_us"], saved.bytes, graph_slots)
-        return index, Opening(found, replayed_count, time.perf_counter() - begin_s)
-    index = rebuilt(file, info, file.access())
-    return index, Opening(None, index.view().count, time.perf_counter() - begin_s)
+            verified_copy(self._files, snapshot, path)
+            CollectionState.rename(path, name, SEAL)
+            asked = replace(
+                before, restored=True, uid=uid, operation_id=operation_id or new_operation_id()
+            )
+            with self._collections.closed(name if before.replaced_uid else "") as info_now:
+                if info_now is not None and info_now.revision != before.replaced_revision:
+                    raise NotConfirmed(name=name)
+                return self._named(asked, path, name, agent_id, digest)
+        except BaseException:
+            self._collections.abandon(uid)
+            raise
+
+    def _named(
+        self, asked: Restored, path: Path, name: str, agent_id: str, digest: bytes
+    ) -> Restored:
+        """Purges again what was purged since, and gives the collection its name."""
+        gone: set[str] = set()
+        again_count = 0
+        for _ in range(_LOOKS_MAX):
+            gone |= self._gone(asked.snapshot)
+            again_count += purge_file(
+                path, sorted(gone), "purged before it was restored", self._clock()
+            )
+            answer = replace(
+                asked,
+                collection=CollectionState.read_info(path),
+                purged_again_count=again_count,
+            )
+
+            def commit(answer: Restored = answer, gone: set[str] = gone) -> bool:
+                """While every writer of the family waits."""
+                if not self._gone(asked.snapshot) <= gone:
+                    return False
+                self._collections.take_name(answer, name, agent_id=agent_id, digest=digest)
+                return True
+
+            with contextlib.ExitStack() as used:
+                others = [
+                    used.enter_context(self._collections.using(other))
+                    for other in self._others(asked.snapshot, name)
+                ]
+                if _waiting(others, commit):
+                    return answer
+        raise Unavailable(
+            "OVERLOADED",
+            "the collections of this snapshot are being purged all the time",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
+
+    def _others(self, snapshot: Snapshot, name: str) -> list[str]:
+        """The collections of the family that are there, but for the one that is replaced."""
+        family = self.family(snapshot.collection_uid)
+        uids = sorted(self._collections.uids().items())
+        return [other for other, uid in uids if uid in family and other != name]
+
+    def _gone(self, snapshot: Snapshot) -> set[str]:
+        """What was purged in any collection of the family, deleted ones too."""
+        paths = map(self._collections.store.path, self.family(snapshot.collection_uid))
+        return {one for path in paths if path.exists() for one in purged_ids(path)}
+
+    def family(self, uid: str) -> set[str]:
+        """uids of the collections that were restored from one another's snapshots."""
+        family, found = {uid}, True
+        pairs = self._collections.restorations()
+        while found:
+            more = {one for pair in pairs if not family.isdisjoint(pair) for one in pair}
+            found = not more <= family
+            family |= more
+        return family
 
 
-def _tidy(file: CollectionFile) -> None:
-    try:
-        if file.to_clean:
-            # The purge came to its commit, and perhaps no further.
-            file.checkpoints.drop_all()
-        else:
-            file.checkpoints.remove_unfinished()
-    except OSError as error:
-        _log.warning("checkpoints of %s cannot be deleted: %s", file.path.parent.name, error)
+def _waiting(collections: Sequence[Collection], work: Callable[[], T]) -> T:
+    """Runs work while the writers of some collections wait for it."""
+    if not collections:
+        return work()
+    first, rest = collections[0], collections[1:]
+    return first.copying.pause(lambda: _waiting(rest, work)).result()
 
 
-def _set_aside(checkpoints: Checkpoints, path: Path, error: Exception) -> None:
-    name = f"{path.parent.parent.name}/{path.name}"
-    _log.warning("checkpoint %s is not used: %s", name, error if str(error) else repr(error))
-    try:
-        checkpoints.set_aside(path)
-    except OSError as refused:
-        _log.warning("checkpoint %s cannot be set aside: %s", name, refused)
+def _token(asked: Restored) -> str:
+    """What confirms that a collection, as it is, may be replaced by a snapshot, as it is."""
+    snapshot = asked.snapshot
+    bound = (asked.replaced_uid, asked.replaced_revision, snapshot.id, snapshot.sha256)
+    return blake2b(plain.dumps(bound).encode(), digest_size=16).hexdigest()
 
 
-def _drop(checkpoints: Checkpoints, path: Path, why: Outdated) -> None:
-    name = f"{path.parent.parent.name}/{path.name}"
-    _log.info("checkpoint %s is deleted: %s", name, why)
-    try:
-        checkpoints.drop(path)
-    except OSError as refused:
-        _log.warning("checkpoint %s cannot be deleted: %s", name, refused)
+def found(files: SnapshotFiles, snapshot_id: str) -> Snapshot:
+    """The snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
+    snapshot = files.find(snapshot_id)
+    if snapshot is None:
+        raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
+    return snapshot
 
 
-def _loaded(
-    path: Path, file: CollectionFile, info: CollectionInfo, revision: int
-) -> tuple[CollectionIndex, Saved]:
-    """The index of a checkpoint. Raises `Damaged`, and whatever a stranger's data raises."""
-    saved = file.checkpoints.open(path)
-    try:
-        _check_fits(saved.header, file, info, revision)
-        index = dump.load(saved, info.model.dimension, info.guard.tokenizer)
-        saved.verify()
-    finally:
-        saved.close()
-    return index, saved
+def verified_copy(files: SnapshotFiles, snapshot: Snapshot, target: Path) -> None:
+    """Copies a snapshot's file and looks through the copy. Raises `Corruption`."""
+    path = files.path(snapshot)
+    if copy_file(path, target) != snapshot.sha256:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"snapshot {snapshot.id} is not the file that was listed: its sha256 differs",
+            file=path.name,
+        )
+    sealed = sound(examine(target), path)
+    if replace(sealed, file_bytes=snapshot.file_bytes, sha256=snapshot.sha256) != snapshot:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"snapshot {snapshot.id} and its manifest do not say the same",
+            file=path.name,
+        )
 
 
-def _check_fits(header: Header, file: CollectionFile, info: CollectionInfo, revision: int) -> None:
-    held = header["revision"]
-    if held > revision:
-        raise Damaged(f"is of revision {held}, and the file has {revision}")
-    expected = header_of(file, info, held, header["saved_us"])
-    if expected is None:
-        raise Damaged(f"is of revision {held}, which the file does not have")
-    for name, value in expected.items():
-        if header[name] != value:
-            raise (Outdated if name in _CHANGING else Damaged)(f"is of another {name}")
-
-
-def rebuilt(
-    file: CollectionFile, info: CollectionInfo, access: Mapping[int, tuple[int, int]]
-) -> CollectionIndex:
-    """The index of all rows. Raises `Corruption`."""
-    index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
-    for memory in file.rows.all_memories():
-        if memory.status is Status.PURGED:
-            continue
-        last_us, count = access.get(memory.row, (None, 0))
-        memory = replace(memory, last_access_us=last_us, access_count=count)
-        _add(index, memory, None)
-    index.publish()
-    return index
-
-
-def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
-    """Brings an index that nobody reads yet up to what rows say now; says how many there were."""
-    count, purged_ids = 0, []
-    for memory in memories:
-        count += 1
-        slot = index.slot_by_row.get(memory.row)
-        if memory.status is not Status.PURGED:
-            _add(index, memory, slot)
-        elif slot is not None:
-            index.set_status(slot, Status.PURGED, memory.updated_us)
-            purged_ids.append(memory.id)
-    index.publish()
-    for memory_id in purged_ids:
-        index.purge(memory_id)
-    return count
-
-
-def _add(index: CollectionIndex, memory: Memory, replaces: int | None) -> None:
-    vector = np.frombuffer(memory.vector, np.float32)
-    slot = index.add(memory, Features.of(memory.content, vector, index.tokenizer), replaces)
-    if slot % _LOADED_AT_ONCE == 0:
-        # Nobody reads it yet: this only lets go of the rows themselves.
-        index.publish()
-
-
-def set_access(index: CollectionIndex, access: Mapping[int, tuple[int, int]]) -> None:
-    """Sets the access figures of an index that nobody reads yet."""
-    if not access:
-        return
-    slots = index.slot_by_row.find_all(np.fromiter(access, np.int64))
-    figures = np.array(list(access.values()), np.int64)
-    known = slots >= 0
-    index.set_access_of(slots[known], figures[known, 0], figures[known, 1])
-
-
-def _expect_graph(index: CollectionIndex, saved: Saved, checkpoints: Checkpoints) -> int:
-    """Has the graph of a checkpoint taken over in the background; how many slots it covers."""
-    graph = saved.header["graph"]
-    if graph is None or graph["parameters"] != hnsw.parameters():
-        return 0
-    epoch = checkpoints.epoch
-
-    def read() -> hnsw.SavedGraph | None:
-        try:
-            again = checkpoints.open(saved.path)
-            try:
-                slots = np.empty(again.shape(GRAPH_SLOTS), np.int64)
-                again.take(GRAPH_SLOTS, [slots])
-                again.verify()
-                path = again.checked_file(GRAPH)
-            finally:
-                again.close()
-        except Exception as error:
-            if checkpoints.epoch == epoch:
-                _set_aside(checkpoints, saved.path, error)
-            return None
-        return hnsw.SavedGraph(path, path.stat().st_size, slots, graph["indexed"])
-
-    index.graph.expect(read)
-    return int(graph["indexed"])
+def sound(examined: Examined, path: Path) -> Snapshot:
+    """The snapshot of a file that was looked through. Raises `Corruption` if it has faults."""
+    if examined.faults or examined.snapshot is None:
+        shown = "; ".join(examined.faults[:3])
+        raise Corruption("CORRUPT_ROW", f"{path.name} is damaged: {shown}", file=path.name)
+    return examined.snapshot

@@ -72,6 +72,14 @@ from totonoe_core.queries import (
     TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.snapshots import (
+    Restored,
+    SnapshotCreated,
+    SnapshotDeleted,
+    SnapshotHolding,
+    SnapshotPage,
+    SnapshotUse,
+)
 from totonoe_core.tidy import Tidied, Tidy
 from totonoe_core.transfer import ExportChunk, ExportQuery, ImportQuery, ImportTold
 from totonoe_core.why_not import WhyNot
@@ -403,6 +411,62 @@ class Engine(Protocol):
 
         `target_operation_id` is that of its deletion, `NotFound` (OPERATION_NOT_FOUND) if there
         was none; the caller's own comes first. The name must be free (`AlreadyExists`).
+        """
+        ...
+
+    def create_snapshot(
+        self, collection: str, operation_id: str, *, agent_id: str, name: str, comment: str
+    ) -> Future[SnapshotCreated]:
+        """Keeps a copy of a collection as it is when the copy ends, while others write.
+
+        `Quota` if it has SNAPSHOTS_PER_COLLECTION_MAX, `AlreadyExists` (SNAPSHOT_EXISTS) for a
+        name that another one of it has, `ReadOnly` if the disk takes no copy.
+        """
+        ...
+
+    def list_snapshots(
+        self, collection: str, page_size: int, page_token: str
+    ) -> Future[SnapshotPage]:
+        """One page of the snapshots of a collection, or (empty) of all, newest first."""
+        ...
+
+    def delete_snapshot(
+        self, snapshot_id: str, operation_id: str, *, agent_id: str
+    ) -> Future[SnapshotDeleted]:
+        """Deletes a snapshot for good. `NotFound` (SNAPSHOT_NOT_FOUND)."""
+        ...
+
+    def restore_snapshot(
+        self,
+        snapshot_id: str,
+        collection: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        confirmation_token: str,
+    ) -> Future[Restored]:
+        """Makes a collection of a snapshot.
+
+        A name that is taken: without a token nothing changes, and the answer has one; with it what
+        has the name is replaced, and kept as deleted ones are. `NotConfirmed` if that changed
+        since. `Corruption` if the file is not what was sealed. `restore_collection` takes it back.
+        """
+        ...
+
+    def purge_snapshots(
+        self,
+        collection: str,
+        agent_id: str,
+        memory_ids: Sequence[str],
+        use: SnapshotUse,
+        *,
+        dry_run: bool,
+    ) -> Future[tuple[SnapshotHolding, ...]]:
+        """The snapshots that hold any of some purged memories, and what was done about them.
+
+        Of the collection, of those it was restored from, and of those restored from its own. Ids
+        of memories that are not purged (in a dry run: that are not there), or that the agent might
+        not see, are left out.
         """
         ...
 

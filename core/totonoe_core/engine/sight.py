@@ -11,11 +11,11 @@ anything has it is not told.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.records import Episode, Memory
+from totonoe_core.records import Episode, Memory, Status
 from totonoe_core.store.reader import Rows
 
 
@@ -33,6 +33,22 @@ def sees_episode(rows: Rows, episode_id: str, agent_id: str) -> bool:
     """Whether an agent may see an episode that an operation touched, gone or there."""
     episode = rows.episode(episode_id) or rows.history.last_episode(episode_id)
     return episode is not None and may_see_episode(episode, agent_id)
+
+
+def seen_by(rows: Rows, agent_id: str, ids: Sequence[str], *, purged: bool) -> list[str]:
+    """Those of some ids whose memory an agent may see, or might if it were not purged.
+
+    `purged`: only of tombstones.
+    """
+    out = []
+    for one in ids:
+        row = rows.row_of_id(one)
+        memory = None if row is None else rows.memories([row]).get(row)
+        if memory is None or not may_see(memory, agent_id):
+            continue
+        if not purged or memory.status is Status.PURGED:
+            out.append(one)
+    return out
 
 
 class Sight:

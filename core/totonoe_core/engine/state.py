@@ -13,7 +13,7 @@ from pathlib import Path
 from totonoe_core import limits, plain
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.embedding import client_vectors
-from totonoe_core.engine import restoring
+from totonoe_core.engine import loading
 from totonoe_core.engine.past_index import PastIndexes
 from totonoe_core.engine.recent import RecentOperations
 from totonoe_core.engine.sight import Sight, may_see
@@ -23,6 +23,7 @@ from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.records import Memory, Status
 from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.reader import ReaderPool, Rows
 
 _log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class CollectionState:
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.checkpoints = file.checkpoints
-        self.index, self.opening = restoring.opened(file, info, self.revision)
+        self.index, self.opening = loading.opened(file, info, self.revision)
         self.past = PastIndexes()
         self.recent = RecentOperations()
         self.publish()
@@ -69,6 +70,23 @@ class CollectionState:
     def create(path: Path, info: CollectionInfo) -> None:
         """Makes the file of an empty collection, where nothing counts on it yet."""
         CollectionFile.make(path, {_INFO: plain.dumps(info)})
+
+    @staticmethod
+    def rename(path: Path, name: str, without: str) -> None:
+        """Gives a collection that is not open another name, and takes a setting away.
+
+        A file of an earlier format is brought forward, and no copy of it kept: whoever calls has
+        one.
+        """
+        file = CollectionFile(path)
+        try:
+            with file.transaction():
+                info = replace(read_settings(file.rows, path.name), name=name)
+                file.put_setting(_INFO, plain.dumps(info), revision=0, before=None)
+                file.drop_setting(without)
+        finally:
+            file.close()
+        forget_copies(path)
 
     @staticmethod
     def read_info(path: Path) -> CollectionInfo:
@@ -119,18 +137,21 @@ class CollectionState:
         self.file.put_setting(_INFO, plain.dumps(info), revision, plain.dumps(before))
         if info.guard.tokenizer is not before.guard.tokenizer:
             # The figures of the index, not of the file, which is seconds behind.
-            self.index = restoring.rebuilt(self.file, info, self.index.access())
+            self.index = loading.rebuilt(self.file, info, self.index.access())
 
     def info_before(self, revision: int) -> CollectionInfo | None:
         """The settings before an operation that changed them; `None`: it did not.
 
-        The model is today's: its dimension may have been fixed since, and vectors follow it.
+        Model and name are today's: the dimension may have been fixed since, and vectors follow it;
+        and a snapshot may have been restored under another name.
         """
         text = self.file.rows.history.setting_image(revision, _INFO)
         return (
             None
             if text is None
-            else replace(plain.loads(CollectionInfo, text), model=self.info.model)
+            else replace(
+                plain.loads(CollectionInfo, text), model=self.info.model, name=self.info.name
+            )
         )
 
     def forget_past(self) -> None:

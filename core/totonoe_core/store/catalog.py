@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ from totonoe_core.errors import ReadOnly
 from totonoe_core.ids import new_operation_id
 from totonoe_core.store import directories, rows
 from totonoe_core.store.schema import CATALOG, open_writer
+from totonoe_core.store.snapshot import disk
+
+_TEMPORARY = ".tmp"
 
 _NEW = ".new"
 _PURGE = "PurgeCollection"
@@ -77,6 +80,12 @@ class Catalog:
 
         Returns the names of directories that nothing accounts for, which are left alone.
         """
+        for unfinished in self._root.glob("*" + _TEMPORARY):
+            uid = unfinished.name.removesuffix(_TEMPORARY)
+            if self._listed(uid):
+                self.settle(uid)
+            else:
+                shutil.rmtree(unfinished, ignore_errors=True)
         listed = {uid for (uid,) in self._connection.execute("SELECT uid FROM collection")}
         purged = {
             uid
@@ -96,6 +105,38 @@ class Catalog:
         for uid in rest & purged:
             shutil.rmtree(self._root / uid, ignore_errors=True)
         return sorted(rest - purged)
+
+    def _listed(self, uid: str) -> bool:
+        found = self._connection.execute("SELECT count(*) FROM collection WHERE uid = ?", (uid,))
+        return bool(found.get)
+
+    def prepare(self) -> tuple[str, Path]:
+        """A directory for a collection that is being made, and where its file goes.
+
+        `settle` gives it its name, `abandon` takes it away, and so does the next start.
+        """
+        uid = secrets.token_hex(8)
+        directory = self._root / (uid + _TEMPORARY)
+        with disk("the collection's directory"):
+            directory.mkdir(mode=0o700)
+        return uid, directory / "memory.db"
+
+    def settle(self, uid: str) -> None:
+        """Gives a prepared directory, with all that is in it, the place of its uid. Idempotent.
+
+        After it is listed: the next start does it if this one comes to its end in between.
+        """
+        prepared = self._root / (uid + _TEMPORARY)
+        if prepared.exists():
+            with disk("the collection's directory"):
+                directories.sync(prepared)
+                prepared.rename(self._root / uid)
+                directories.sync(self._root)
+
+    def abandon(self, uid: str) -> None:
+        """Takes a prepared directory away, unless it is listed. Idempotent."""
+        if not self._listed(uid):
+            shutil.rmtree(self._root / (uid + _TEMPORARY), ignore_errors=True)
 
     def names(self) -> dict[str, str]:
         """uid by name of every collection that is not deleted."""
@@ -180,18 +221,28 @@ class Catalog:
         digest: bytes,
         answer: str,
         time_us: int,
+        replaced_uid: str = "",
     ) -> int:
         """Lists or deletes a collection as one operation; returns its revision.
+
+        `replaced_uid` is what had the name before, and is deleted with it; or, where the
+        collection is deleted, what gets the name in its place.
 
         Raises `ReadOnly` if the disk refuses; then nothing changed.
         """
         revision = self.revision() + 1
         operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
+        # What goes comes first: a name has one collection.
+        listed = [(uid, name, deleted_us)]
+        if replaced_uid:
+            listed.append((replaced_uid, name, time_us if deleted_us is None else None))
         with self._changing():
-            self._connection.execute(
-                "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) VALUES (?,?,?,?)",
-                rows.seal((uid, name, deleted_us)),
-            )
+            for one in sorted(listed, key=lambda row: row[2] is None):
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO collection (uid, name, deleted_us, crc) "
+                    "VALUES (?,?,?,?)",
+                    rows.seal(one),
+                )
             self._put_operation(operation)
         self._unmark(uid)
         return revision
@@ -210,3 +261,36 @@ class Catalog:
                 yield
         except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
             raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
+
+    def keep(
+        self,
+        *,
+        uid: str,
+        operation_id: str,
+        agent_id: str,
+        kind: str,
+        digest: bytes,
+        answer: str,
+        time_us: int,
+    ) -> int:
+        """Keeps the answer of an operation that changes no name; returns its revision.
+
+        Raises `ReadOnly` if the disk refuses.
+        """
+        revision = self.revision() + 1
+        with disk("the catalogue"), self._connection:
+            self._put_operation(
+                (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
+            )
+        return revision
+
+    def answers(self, kinds: Sequence[str], operation_id: str = "") -> list[tuple[str, str]]:
+        """(agent, answer) of the operations of some kinds, and of one id if it is given."""
+        marks = ",".join("?" * len(kinds))
+        found = self._connection.execute(
+            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
+            f"FROM operation WHERE kind IN ({marks}) AND (? = '' OR operation_id = ?)",
+            (*kinds, operation_id, operation_id),
+        )
+        checked = (rows.check(row, "operation") for row in found)
+        return [(row[2], row[6]) for row in checked]

@@ -26,6 +26,7 @@ from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.scrub import Scrub
+from totonoe_core.store.snapshot import Copies
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
@@ -99,6 +100,7 @@ class CollectionFile:
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
         self.purge = PurgedRows(self._connection)
+        self.copies = Copies(self._connection)
         self._scrub: Scrub | None = None
         self.to_clean = False
 
@@ -118,6 +120,7 @@ class CollectionFile:
     def close(self) -> None:
         """Cleans and checkpoints what it can and closes."""
         self.finish_cleaning()
+        self.copies.end()
         # Not left to close(): SQLite checkpoints there for the last connection only, and
         # readers may still be open.
         with contextlib.suppress(apsw.Error):
@@ -294,7 +297,7 @@ class CollectionFile:
             connection.execute("PRAGMA shrink_memory")
             if done:
                 with self.transaction():
-                    connection.execute("DELETE FROM setting WHERE key = ?", (_CLEANING,))
+                    self.drop_setting(_CLEANING)
                 self.to_clean = False
         except apsw.Error as error:
             _raise_typed(error)
@@ -398,6 +401,10 @@ class CollectionFile:
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
         self._connection.execute(_PUT_SETTING, rows.seal((key, value)))
+
+    def drop_setting(self, key: str) -> None:
+        """Takes a setting away, without a before image."""
+        self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
         """Writes (row, last access us, count) of recalled memories."""

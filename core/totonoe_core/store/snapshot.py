@@ -1,0 +1,396 @@
+"""A snapshot's file: copied beside the writer's work, sealed, looked through.
+
+    FileCopy   the pages of a collection's file, in steps, by the connection that writes it
+    seal       what makes the copy stand alone: no log beside it, nothing purged in its gaps, and a
+               row that says what it is, with a digest of each table
+    examine    whether a file is what its seal says; needs nothing but the file
+
+SQLite's backup carries what its own connection writes meanwhile over to pages that are copied
+already, so that the copy is the collection as it was at the last step, whatever was written
+between the steps (https://www.sqlite.org/backup.html). A transaction that is rolled back whole
+(a disk that refuses) begins it anew; one operation's savepoint does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from totonoe_core import limits, plain
+from totonoe_core.commands import CollectionInfo
+from totonoe_core.errors import Corruption, ReadOnly, Unavailable
+from totonoe_core.snapshots import Snapshot, SnapshotSeal, TableDigest
+from totonoe_core.store import rows
+from totonoe_core.store.schema import COLLECTION, format_of, open_reader
+from totonoe_core.store.scrub import Scrub
+
+SEAL = "snapshot"
+"""Key of the seal in `setting`. No digest covers it."""
+_CLEANING = "cleaning"
+_PAGES_AT_ONCE = 32
+_CHUNK_BYTES = 1024 * 1024
+_FAULTS_MAX = 20
+_IN_MAX = 500
+_SETTINGS = "collection"
+
+
+class FileCopy:
+    """A copy of a database under way. All calls on the thread of the connection that writes it."""
+
+    def __init__(self, source: apsw.Connection, target: Path) -> None:
+        with disk("the snapshot"):
+            # What a crash leaves of it is deleted, so that nothing has to be synced before the end.
+            self._target = apsw.Connection(str(target))
+            self._target.pragma("locking_mode", "exclusive")
+            self._target.pragma("journal_mode", "off")
+            self._target.pragma("synchronous", "off")
+            self._target.pragma("cache_size", -2048)
+            self._backup = self._target.backup("main", source, "main")
+        self._copied = 0
+
+    def step(self) -> bool:
+        """Copies for SNAPSHOT_STEP_MS; whether all of it is copied now.
+
+        Raises
+        ------
+        ReadOnly
+            The disk takes no more of the copy.
+        Unavailable
+            It was begun anew so often that it will not end.
+        """
+        until = time.perf_counter() + limits.SNAPSHOT_STEP_MS / 1000
+        with disk("the snapshot"):
+            while True:
+                self._backup.step(_PAGES_AT_ONCE)
+                self._copied += _PAGES_AT_ONCE
+                if self._backup.done or time.perf_counter() >= until:
+                    break
+            if self._backup.done:
+                self._backup.finish()
+                return True
+        if self._copied > limits.SNAPSHOT_COPIED_TIMES_MAX * self._backup.page_count + 4096:
+            raise Unavailable(
+                "OVERLOADED",
+                "the copy was begun anew too often: writes fail all the time",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            )
+        return False
+
+    def close(self) -> None:
+        """Ends it, whole or not. Idempotent."""
+        self._backup.close(True)
+        self._target.close(True)
+
+
+class Copies:
+    """The copy of one connection's file that is under way, if there is one."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._copy: FileCopy | None = None
+
+    def begin(self, target: Path) -> FileCopy:
+        """A copy of the file as it will be at its last step. One at a time.
+
+        Raises `Unavailable` while another one is under way, `ReadOnly`.
+        """
+        if self._copy is not None:
+            raise Unavailable(
+                "OVERLOADED",
+                "a snapshot of this collection is being taken",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            )
+        self._copy = FileCopy(self._connection, target)
+        return self._copy
+
+    def end(self) -> None:
+        """Ends the copy that is under way, whole or not. Idempotent."""
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            copy.close()
+
+
+def seal(path: Path, draft: Snapshot) -> Snapshot:
+    """Makes a copied or rewritten file stand alone, and syncs it; returns what it is.
+
+    What lies in the file is read from it: the collection's name, model, counts, and the revision
+    unless it was rewritten. Raises `ReadOnly`, `Corruption`.
+    """
+    with disk("the snapshot"):
+        connection = apsw.Connection(str(path))
+        try:
+            # It is in WAL mode, as its source: alone with it, no log and no index of one are made.
+            connection.pragma("locking_mode", "exclusive")
+            if connection.pragma("journal_mode", "delete") != "delete":
+                raise Corruption("CORRUPT_ROW", f"{path.name} does not let go of its log")
+            connection.pragma("journal_mode", "memory")
+            connection.pragma("synchronous", "off")
+            connection.pragma("secure_delete", "on")
+            with connection:
+                connection.execute("DELETE FROM setting WHERE key IN (?, ?)", (_CLEANING, SEAL))
+                found = _described(connection, draft)
+                value = plain.dumps(SnapshotSeal(found, _tables(connection)))
+                connection.execute(
+                    "INSERT INTO setting (key, value, crc) VALUES (?,?,?)", rows.seal((SEAL, value))
+                )
+        finally:
+            connection.close()
+        # Left by the change of mode, with pages as they were before it.
+        path.with_name(path.name + "-journal").unlink(missing_ok=True)
+        # Nothing reads it yet: the gaps of its pages may hold what was purged from the source.
+        scrub = Scrub(path)
+        try:
+            while not scrub.step():
+                pass
+        finally:
+            scrub.close()
+        return replace(found, file_bytes=path.stat().st_size, sha256=sha256_of(path))
+
+
+def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
+    row = connection.execute(
+        "SELECT key, value, crc FROM setting WHERE key = ?", (_SETTINGS,)
+    ).fetchone()
+    if row is None:
+        raise Corruption("CORRUPT_ROW", "the copy has no settings")
+    info = plain.loads(CollectionInfo, rows.check(row, "setting")[1])
+    newest = int(connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
+    active, total = connection.execute(
+        "SELECT count(*) FILTER (WHERE status = 'active'), "
+        "count(*) FILTER (WHERE status <> 'purged') FROM memory"
+    ).get
+    return replace(
+        draft,
+        collection=info.name,
+        model=info.model,
+        revision=newest - draft.rewrite_count,
+        active_count=active,
+        total_count=total,
+        format=int(connection.pragma("user_version")),
+        file_bytes=0,
+        sha256="",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a file turned out to be. `faults` is empty: it is what its seal says."""
+
+    snapshot: Snapshot | None
+    tables: tuple[TableDigest, ...]
+    faults: tuple[str, ...]
+
+
+def examine(path: Path) -> Examined:
+    """Looks through a snapshot's file: every page, every row's checksum, counts, digests.
+
+    Raises
+    ------
+    UnsupportedFormat
+        It is another program's, or of a format that is not known.
+    OSError
+        It cannot be read.
+    """
+    with path.open("rb"):
+        pass
+    faults: list[str] = []
+    snapshot: Snapshot | None = None
+    tables: tuple[TableDigest, ...] = ()
+    try:
+        connection = _opened(path)
+    except apsw.Error as error:
+        return Examined(None, (), (f"it is no database: {error}",))
+    try:
+        if format_of(connection, path, COLLECTION) is None:
+            return Examined(None, (), ("it is empty",))
+        check = "PRAGMA integrity_check(10)"
+        faults += [f"pages: {text}" for (text,) in connection.execute(check) if text != "ok"]
+        faults += [
+            f"it holds a {kind} {name!r}, which no collection has"
+            for kind, name in connection.execute(
+                "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') "
+                "OR sql LIKE 'CREATE VIRTUAL%'"
+            )
+        ]
+        tables = _tables(connection, faults)
+        snapshot = _sealed(connection, tables, faults)
+    except (apsw.Error, ValueError, KeyError, TypeError) as error:
+        faults.append(f"it cannot be read: {type(error).__name__}: {error}")
+    finally:
+        connection.close(True)
+    return Examined(snapshot, tables, tuple(faults[:_FAULTS_MAX]))
+
+
+def _sealed(
+    connection: apsw.Connection, tables: tuple[TableDigest, ...], faults: list[str]
+) -> Snapshot | None:
+    """The snapshot of the seal, compared with what was found."""
+    row = connection.execute(
+        "SELECT key, value, crc FROM setting WHERE key = ?", (SEAL,)
+    ).fetchone()
+    if row is None:
+        faults.append("it has no seal: it is a collection's own file, or was not finished")
+        return None
+    if rows.crc(row[:-1]) != row[-1]:
+        faults.append("its seal does not match its checksum")
+        return None
+    said = plain.loads(SnapshotSeal, row[1])
+    named, found = ({one.table: one for one in part} for part in (said.tables, tables))
+    for table in sorted(named.keys() | found.keys()):
+        one, other = named.get(table), found.get(table)
+        if one is None or other is None:
+            faults.append(f"table {table}: {'unknown to the seal' if one is None else 'missing'}")
+        elif one.row_count != other.row_count:
+            faults.append(f"table {table}: {other.row_count} rows, sealed {one.row_count}")
+        elif one.digest != other.digest:
+            faults.append(f"table {table}: other rows than were sealed")
+    try:
+        same = _described(connection, said.snapshot) == said.snapshot
+    except Corruption as error:
+        faults.append(error.message)
+    else:
+        if not same:
+            faults.append("name, model, revision or counts differ from its seal")
+    return said.snapshot
+
+
+def _tables(
+    connection: apsw.Connection, faults: list[str] | None = None
+) -> tuple[TableDigest, ...]:
+    """Digests of all tables; with `faults` each row is held against its checksum as well."""
+    names = [
+        name
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*' "
+            "ORDER BY name"
+        )
+    ]
+    return tuple(_digest(connection, name, faults) for name in names)
+
+
+def _digest(connection: apsw.Connection, table: str, faults: list[str] | None) -> TableDigest:
+    quoted = '"' + table.replace('"', '""') + '"'
+    about = list(connection.execute(f"PRAGMA table_info({quoted})"))
+    columns = [row[1] for row in about]
+    order = ", ".join(row[1] for row in sorted(about, key=lambda row: row[5]) if row[5])
+    sealed = "crc" in columns
+    # Its checksum alone where each row has one: a seal is made in the time of reading the file.
+    wanted = "crc" if sealed and faults is None else ", ".join(columns)
+    found = connection.execute(
+        f"SELECT {wanted} FROM {quoted} "
+        + (f"WHERE key <> '{SEAL}' " if table == "setting" else "")
+        + (f"ORDER BY {order}" if order else "ORDER BY rowid")
+    )
+    digest, count = hashlib.blake2b(digest_size=16), 0
+    while part := list(islice(found, 4096)):
+        if wanted == "crc":
+            crcs = [row[0] for row in part]
+        elif sealed:
+            crcs = [row[-1] for row in part]
+            if faults is not None and len(faults) < _FAULTS_MAX:
+                faults += [
+                    f"table {table}: row {row[0]!r:.60} does not match its checksum"
+                    for row in part
+                    if rows.crc(row[:-1]) != row[-1]
+                ]
+        else:
+            crcs = [rows.crc(row) for row in part]
+        digest.update(np.array(crcs, "<i8").tobytes())
+        count += len(part)
+    return TableDigest(table, count, digest.hexdigest())
+
+
+def holds(path: Path, memory_ids: Sequence[str]) -> list[str]:
+    """Which of some memories a snapshot holds, and not only their tombstones."""
+    with disk("the snapshot"):
+        connection = _opened(path)
+        try:
+            return _with_status(connection, "id", memory_ids, "<> 'purged'")
+        finally:
+            connection.close(True)
+
+
+def purged_ids(path: Path) -> list[str]:
+    """Ids of all tombstones of a collection's file, which may be open."""
+    connection = open_reader(path)
+    with disk("the collection's file"):
+        try:
+            # By the operations: a table of memories is long, and nothing else looks for these.
+            rows_: set[int] = set()
+            for (touched,) in connection.execute(
+                "SELECT touched FROM operation WHERE kind = 'Purge'"
+            ):
+                rows_.update(json.loads(touched)["memory"])
+            return _with_status(connection, "row", sorted(rows_), "= 'purged'")
+        finally:
+            connection.close(True)
+
+
+def _with_status(
+    connection: apsw.Connection, column: str, keys: Sequence[str | int], condition: str
+) -> list[str]:
+    """Ids of those of some memories, by id or row, whose status is so."""
+    found: list[str] = []
+    for start in range(0, len(keys), _IN_MAX):
+        part = keys[start : start + _IN_MAX]
+        marks = ",".join("?" * len(part))
+        found += [
+            one
+            for (one,) in connection.execute(
+                f"SELECT id FROM memory WHERE {column} IN ({marks}) AND status {condition}", part
+            )
+        ]
+    return found
+
+
+def _opened(path: Path) -> apsw.Connection:
+    """A connection that makes no file beside it and trusts nothing in it."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(path.absolute().as_uri() + "?immutable=1", flags=flags)
+    connection.pragma("trusted_schema", False)
+    connection.pragma("query_only", True)
+    return connection
+
+
+def sha256_of(path: Path) -> str:
+    """sha256 of a file, which is synced first: what is told of it is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    with os.fdopen(descriptor, "rb") as file:
+        os.fsync(descriptor)
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def copy_file(source: Path, target: Path) -> str:
+    """Copies a file, synced; returns the sha256 of what was copied. Raises `ReadOnly`."""
+    digest = hashlib.sha256()
+    with disk("the copy"), source.open("rb") as file, target.open("xb") as copy:
+        while part := file.read(_CHUNK_BYTES):
+            digest.update(part)
+            copy.write(part)
+        copy.flush()
+        os.fsync(copy.fileno())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def disk(what: str) -> Iterator[None]:
+    """Raises what SQLite and the disk raise as `ReadOnly` or `Corruption`."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise Corruption("CORRUPT_ROW", f"{what} is damaged: {error}") from error
+    except apsw.FullError as error:
+        # Of a backup its own text says that there is no error.
+        raise ReadOnly("READ_ONLY", f"{what} cannot be written: the disk is full") from error
+    except (apsw.Error, OSError) as error:
+        raise ReadOnly("READ_ONLY", f"{what} cannot be written or read: {error}") from error

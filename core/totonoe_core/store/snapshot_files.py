@@ -1,0 +1,193 @@
+"""Where snapshots lie, and what is left of those that were not finished.
+
+    <data dir>/snapshots/<uid of the collection>/<id>.snapshot     the file; <id>.N.snapshot once a
+                                                                   purge was written into it
+                                                <id>.json          its manifest
+                                                *.tmp*             what is being made
+
+A snapshot is there when its manifest is, and the file that this names. It is written under a
+temporary name, synced and renamed, the file first; a rewritten one lies beside the old file until
+the manifest names it; of a deleted one the file goes first. So a crash leaves the old one, the new
+one, or nothing, and `sweep` takes away what no manifest names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from totonoe_core import ids, plain
+from totonoe_core.snapshots import Snapshot
+from totonoe_core.store import directories
+from totonoe_core.store.snapshot import disk
+
+_MANIFEST = 1
+_FILE = ".snapshot"
+_TEMPORARY = ".tmp"
+
+
+class SnapshotFiles:
+    """The snapshots of one data directory. Reads on any thread; changes on one at a time."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._root = data_dir / "snapshots"
+        self._read: dict[Path, tuple[tuple[int, int], Snapshot | None]] = {}
+
+    def all(self) -> Iterator[Snapshot]:
+        """Every snapshot, in no order."""
+        for uid in _names(self._root):
+            yield from self.of(uid)
+
+    def of(self, uid: str) -> Iterator[Snapshot]:
+        """The snapshots of the collection of a uid, in no order."""
+        for name in _names(self._root / uid):
+            if name.endswith(".json"):
+                found = self._manifest(self._root / uid / name)
+                if found is not None and self.path(found).exists():
+                    yield found
+
+    def find(self, snapshot_id: str) -> Snapshot | None:
+        """The snapshot of an id."""
+        for uid in _names(self._root):
+            found = self._manifest(self._root / uid / f"{snapshot_id}.json")
+            if found is not None and self.path(found).exists():
+                return found
+        return None
+
+    def path(self, snapshot: Snapshot) -> Path:
+        """The file of a snapshot."""
+        return self._root / snapshot.collection_uid / _file_name(snapshot)
+
+    def temporary(self, uid: str, snapshot_id: str) -> Path:
+        """Where a snapshot is made; whatever an earlier try left there is gone. `ReadOnly`."""
+        with disk("the snapshots' directory"):
+            directory = self._root / uid
+            directories.make(directory)
+            path = directory / f"{snapshot_id}{_TEMPORARY}"
+        self.discard(path)
+        return path
+
+    def discard(self, temporary: Path) -> None:
+        """Deletes a temporary file and what SQLite may have left beside it. Idempotent."""
+        for path in temporary.parent.glob(temporary.name + "*"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def commit(self, temporary: Path, snapshot: Snapshot) -> None:
+        """Lists a sealed file, in the place of an earlier one of the id. Raises `ReadOnly`.
+
+        The file is synced already; the manifest's rename decides.
+        """
+        target = self.path(snapshot)
+        manifest = target.with_name(snapshot.id + ".json")
+        beside = temporary.with_name(temporary.name + ".json")
+        data = {
+            "manifest": _MANIFEST,
+            "file": target.name,
+            "snapshot": json.loads(plain.dumps(snapshot)),
+        }
+        with disk("the snapshot"):
+            with beside.open("w", encoding="utf-8") as file:
+                json.dump(data, file, ensure_ascii=False, indent=1, sort_keys=True)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+            # The directory too: no manifest must be there without its file.
+            directories.sync(target.parent)
+            beside.replace(manifest)
+            directories.sync(target.parent)
+            for other in target.parent.glob(f"{snapshot.id}.*{_FILE}"):
+                if other != target:
+                    other.unlink()
+            if snapshot.rewrite_count:
+                target.with_name(snapshot.id + _FILE).unlink(missing_ok=True)
+            directories.sync(target.parent)
+
+    def delete(self, snapshot: Snapshot) -> None:
+        """Deletes a snapshot. Raises `ReadOnly`."""
+        path = self.path(snapshot)
+        with disk("the snapshot"):
+            path.unlink(missing_ok=True)
+            directories.sync(path.parent)
+            path.with_name(snapshot.id + ".json").unlink(missing_ok=True)
+            self._read.pop(path.with_name(snapshot.id + ".json"), None)
+            directories.sync(path.parent)
+            # Emptied: a directory for each collection there ever was would be looked through.
+            with contextlib.suppress(OSError):
+                path.parent.rmdir()
+
+    def sweep(self) -> list[Path]:
+        """Takes away what is not finished; returns the files that have lost their manifest.
+
+        Not what lies elsewhere: only files of our own names are touched.
+        """
+        lost = []
+        for uid in _names(self._root):
+            directory = self._root / uid
+            for name in _names(directory):
+                path = directory / name
+                if _TEMPORARY in name:
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+                elif name.endswith(_FILE):
+                    found = self._manifest(directory / (name.partition(".")[0] + ".json"))
+                    if found is None:
+                        lost.append(path)
+                    elif _file_name(found) != name:
+                        with contextlib.suppress(OSError):
+                            path.unlink()
+                elif name.endswith(".json"):
+                    found = self._manifest(path)
+                    if found is not None and not self.path(found).exists():
+                        with contextlib.suppress(OSError):
+                            path.unlink()
+        return lost
+
+    def _manifest(self, path: Path) -> Snapshot | None:
+        """The snapshot of a manifest; `None`: it is not there, or not to be read."""
+        try:
+            about = path.stat()
+            stamp = (about.st_mtime_ns, about.st_size)
+            known = self._read.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            found = _parsed(path)
+        except OSError:
+            self._read.pop(path, None)
+            return None
+        self._read[path] = (stamp, found)
+        return found
+
+
+def _parsed(path: Path) -> Snapshot | None:
+    try:
+        data = json.loads(path.read_bytes())
+        if data["manifest"] != _MANIFEST:
+            return None
+        found = plain.loads(Snapshot, json.dumps(data["snapshot"]))
+        placed = found.collection_uid == path.parent.name and found.id == path.stem
+        return found if placed and is_sound(found) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def is_sound(snapshot: Snapshot) -> bool:
+    """Whether ids that were read from a file can be names of files."""
+    return bool(
+        ids.SNAPSHOT_ID.match(snapshot.id) and ids.COLLECTION_UID.match(snapshot.collection_uid)
+    )
+
+
+def _file_name(snapshot: Snapshot) -> str:
+    generation = f".{snapshot.rewrite_count}" if snapshot.rewrite_count else ""
+    return f"{snapshot.id}{generation}{_FILE}"
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(one.name for one in directory.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,146 @@
+"""kill -9 before every change of a file's name while a snapshot is taken, rewritten, deleted or
+restored: what is listed is whole, and nothing is left of what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.engines import EVERY_STATUS, WAIT_S, Store, opened
+from support.processes import ROOT
+from support.snapshot_jobs import KINDS, SECRET
+from totonoe_core.commands import Purge
+from totonoe_core.snapshots import SnapshotUse
+from totonoe_core.store.snapshot import examine, sha256_of
+
+CHANGES_MAX = 60
+KILLED = -9
+
+
+@pytest.fixture(scope="module")
+def killer() -> Iterator[Any]:
+    paths = [ROOT / name for name in ("core", "server", "clients", "tests")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    with subprocess.Popen(
+        [sys.executable, "-m", "support.snapshot_jobs"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+    ) as process:
+
+        def die(**job: Any) -> Any:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        yield die
+        process.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    directory = tmp_path_factory.mktemp("prepared") / "data"
+    with opened(directory) as store:
+        for number in range(8):
+            store.save(f"note {number} of pump {number * 3}")
+        secret = store.save(SECRET)
+        made = store.engine.create_snapshot(
+            store.collection, "", agent_id="anna", name="", comment=""
+        ).result(WAIT_S)
+        store.save("what came later")
+        named = {
+            "secret": secret,
+            "snapshot": made.snapshot.id,
+            "collection": store.collection,
+        }
+    return directory, named
+
+
+def settled(directory: Path) -> set[str]:
+    """Opens it, so that what is left goes; ids of snapshots, each of which is looked through."""
+    with opened(directory) as store:
+        files = store.engine.snapshots.files
+        store.engine.snapshots._submit(lambda: None).result(WAIT_S)
+        every = list(files.all())
+        for one in every:
+            path = files.path(one)
+            assert examine(path).faults == ()
+            assert sha256_of(path) == one.sha256
+        named = {files.path(one) for one in every}
+        named |= {path.with_name(path.name.partition(".")[0] + ".json") for path in named}
+        assert {one for one in (directory / "snapshots").rglob("*") if one.is_file()} == named
+        assert not list((directory / "collections").glob("*.tmp"))
+        return {one.id for one in every}
+
+
+def texts(store: Store, name: str) -> set[str]:
+    page = store.engine.scan(name, "anna", EVERY_STATUS, 1000, "").result(WAIT_S)
+    return {one.content for one in page.memories}
+
+
+def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> bool:
+    """Whether it is done; it is so whole, or not at all."""
+    listed = settled(directory)
+    with opened(directory) as store:
+        store.collection = named["collection"]
+        now = texts(store, store.collection)
+        names = [
+            one.name for one in store.engine.list_collections(100, "").result(WAIT_S).collections
+        ]
+        if kind == "create":
+            return len(listed) == 2
+        if kind == "delete":
+            return not listed
+        if kind == "rewrite":
+            if SECRET in now:
+                return False
+            # Asked for again it is done, wherever it was cut off.
+            store.apply(Purge("anna", (named["secret"],)), operation_id="op")
+            store.engine.purge_snapshots(
+                store.collection, "anna", [named["secret"]], SnapshotUse.REWRITE, dry_run=False
+            ).result(WAIT_S)
+            held = [one for one in directory.rglob("*") if one.is_file()]
+            assert not [one for one in held if SECRET.encode() in one.read_bytes()]
+            return answered
+        if kind == "restore":
+            if "other" not in names:
+                return False
+            assert texts(store, "other") == now - {"what came later"}
+            return True
+        return "what came later" not in now
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_anywhere_it_is_done_or_not(
+    killer: Any, base: tuple[Path, dict[str, str]], tmp_path: Path, kind: str
+) -> None:
+    directory, named = base
+    done_from = None
+    for last in range(CHANGES_MAX):
+        copy = tmp_path / str(last)
+        shutil.copytree(directory, copy)
+        answered, code = killer(directory=str(copy), kind=kind, named=named, last=last)
+        assert code in (KILLED, 0)
+        done = check(copy, kind, named, answered)
+        assert done or not answered, "what was answered is lost"
+        if done and done_from is None:
+            done_from = last
+        assert done or done_from is None, "what was done went away"
+        shutil.rmtree(copy)
+        if code == 0:
+            break
+    assert code == 0
+    assert answered
+    assert last >= 2, "the hook saw nothing"
