@@ -180,7 +180,7 @@ class TestMerge:
         assert (answer.memory.access_count, answer.memory.last_access_us) == (5, last_us)
         file = state_of(store).file
         row = store.one(keep).row
-        assert file.access()[row] == (last_us, 5), "on disk with the merge"
+        assert file.recalls.access()[row] == (last_us, 5), "on disk with the merge"
         store.reopen()
         kept = store.one(keep)
         assert (kept.access_count, kept.last_access_us) == (5, last_us)

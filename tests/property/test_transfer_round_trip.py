@@ -188,7 +188,7 @@ def put(store: Store, drawn: dict[str, list[Any]]) -> None:
                 ledger.add(operation, memory, ledger.features_of(memory))
                 if memory.last_access_us is not None:
                     figures = memory.row, memory.last_access_us, memory.access_count
-                    state.file.put_access([figures])
+                    state.file.recalls.put_access([figures])
             for a, b, one in drawn["links"]:
                 ledger.put_link_pair(operation, a, b, one)
             for one in drawn["dismissals"]:

@@ -89,7 +89,7 @@ class _Batch:
         """Writes what is written together, and looks at what can only be seen then."""
         ledger, revision = self._ledger, self._operation.revision
         if self._access:
-            ledger.file.put_access(self._access)
+            ledger.file.recalls.put_access(self._access)
         if self._links:
             ledger.file.put_new_links(self._links.values(), revision)
 

@@ -167,7 +167,7 @@ class Ledger:
         if count:
             last_us = int(view.take("last_access", slots).max())
             self.index.set_access(int(slots[0]), last_us, count)
-            self.file.put_access([(memory.row, last_us, count)])
+            self.file.recalls.put_access([(memory.row, last_us, count)])
 
     # -- Links
 

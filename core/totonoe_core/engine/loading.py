@@ -115,10 +115,10 @@ def opened(
             index = dump.compacted(index)
         else:
             graph_slots = _expect_graph(index, saved, checkpoints)
-        set_access(index, file.access())
+        set_access(index, file.recalls.access())
         found = Checkpoint(path, held, saved.header["saved_us"], saved.bytes, graph_slots)
         return index, Opening(found, replayed_count, time.perf_counter() - begin_s)
-    index = rebuilt(file, info, file.access())
+    index = rebuilt(file, info, file.recalls.access())
     return index, Opening(None, index.view().count, time.perf_counter() - begin_s)
 
 

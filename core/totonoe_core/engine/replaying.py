@@ -17,7 +17,7 @@ from totonoe_core.records import LinkType, Memory, Status
 
 def replay(ledger: Ledger, operation: Operation, command: ReplayEvents) -> EventsReplayed:
     """Uses up the oldest events, each once. Counts what the caller may see."""
-    events = ledger.file.take_recall_events(command.max_events)
+    events = ledger.file.recalls.take_events(command.max_events)
     rows = {row for event in events for row in event.rows}
     memories = {
         row: memory
@@ -33,7 +33,7 @@ def replay(ledger: Ledger, operation: Operation, command: ReplayEvents) -> Event
         for pair, count in coactivations(events, memories).items()
         if _may_be_linked(memories[pair[0]], memories[pair[1]])
     }
-    counts = ledger.file.add_coactivations(gained)
+    counts = ledger.file.recalls.add_coactivations(gained)
     links = ledger.rows.links(sorted({row for pair in gained for row in pair}))
     held = {row: len(found) for row, found in links.items()}
     link_count = 0
@@ -79,6 +79,6 @@ def _refresh(ledger: Ledger, operation: Operation, memories: dict[int, Memory]) 
     slots = np.array([ledger.slot_of(memory) for memory in memories.values()], np.int64)
     ledger.index.refresh(slots, operation.now_us)
     counts = ledger.index.arrays.writer_view().take("access_count", slots).tolist()
-    ledger.file.put_access(
+    ledger.file.recalls.put_access(
         (row, operation.now_us, count) for row, count in zip(memories, counts, strict=True)
     )

@@ -145,9 +145,9 @@ class Upkeep:
                 figures.append((row, last_us, int(view.value("access_count", slot))))
         try:
             with self._state.file.transaction():
-                self._state.file.put_access(figures)
+                self._state.file.recalls.put_access(figures)
                 if events:
-                    self._state.file.put_recall_events(events, limits.RECALL_EVENTS_KEPT_MAX)
+                    self._state.file.recalls.put_events(events, limits.RECALL_EVENTS_KEPT_MAX)
         except Corruption as error:
             # They would be refused for ever.
             self._damaged(error)

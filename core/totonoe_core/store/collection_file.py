@@ -17,13 +17,14 @@ import apsw
 
 from totonoe_core import plain
 from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory, RecallEvent
+from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
 from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
+from totonoe_core.store.recalls import Recalls
 from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.scrub import Scrub
 from totonoe_core.store.snapshot import Copies
@@ -99,6 +100,7 @@ class CollectionFile:
         self._connection = open_writer(path, COLLECTION)
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
+        self.recalls = Recalls(self._connection, self.aside)
         self.purge = PurgedRows(self._connection)
         self.copies = Copies(self._connection)
         self._scrub: Scrub | None = None
@@ -405,80 +407,6 @@ class CollectionFile:
     def drop_setting(self, key: str) -> None:
         """Takes a setting away, without a before image."""
         self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
-
-    def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
-        """Writes (row, last access us, count) of recalled memories."""
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO access (row, last_us, count, crc) VALUES (?,?,?,?)",
-            map(rows.seal, figures),
-        )
-
-    def access(self) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count by row, for loading. Bad rows are noted and left out."""
-        found = self._connection.execute("SELECT row, last_us, count, crc FROM access")
-        return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
-
-    def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
-        """Whether a row can be used; if not, it is noted."""
-        if rows.is_sound(row, table):
-            return True
-        self.aside.note(table, rows.bad_key(row[:key_size]))
-        return False
-
-    # -- Recall events
-
-    def put_recall_events(self, events: Iterable[RecallEvent], keep: int) -> None:
-        """Keeps what Recalls answered; of more than `keep` the oldest fall out."""
-        last = int(
-            self._connection.execute("SELECT coalesce(max(number), 0) FROM recall_event").get
-        )
-        self._connection.executemany(
-            "INSERT INTO recall_event (number, agent_id, time_us, hits, crc) VALUES (?,?,?,?,?)",
-            (
-                rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
-                for number, one in enumerate(events, last + 1)
-            ),
-        )
-        self._connection.execute(
-            "DELETE FROM recall_event WHERE number <= (SELECT max(number) FROM recall_event) - ?",
-            (keep,),
-        )
-
-    def take_recall_events(self, limit: int) -> list[RecallEvent]:
-        """The oldest events, which are taken away: each is used once; bad ones are only noted."""
-        read = self._connection.execute(
-            "SELECT number, CAST(agent_id AS BLOB), time_us, CAST(hits AS BLOB), crc "
-            "FROM recall_event ORDER BY number LIMIT ?",
-            (limit,),
-        )
-        found = [rows.as_text(one, (1, 3)) for one in read]
-        if found:
-            self._connection.execute("DELETE FROM recall_event WHERE number <= ?", (found[-1][0],))
-        return [
-            RecallEvent(one[1], one[2], tuple(json.loads(one[3])))
-            for one in found
-            if self._is_sound("recall_event", one, 1)
-        ]
-
-    def add_coactivations(
-        self, gained: Mapping[tuple[int, int], int]
-    ) -> dict[tuple[int, int], int]:
-        """Counts what two rows gained, by (lower, higher) row; returns their counts now.
-
-        A bad count begins anew.
-        """
-        counts = {}
-        for pair, count in gained.items():
-            row = self._connection.execute(
-                "SELECT low, high, count, crc FROM coactivation WHERE low = ? AND high = ?", pair
-            ).fetchone()
-            known = row is not None and self._is_sound("coactivation", row, 2)
-            counts[pair] = count + (row[2] if known and row is not None else 0)
-            self._connection.execute(
-                "INSERT OR REPLACE INTO coactivation (low, high, count, crc) VALUES (?,?,?,?)",
-                rows.seal((*pair, counts[pair])),
-            )
-        return counts
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
         """One direction of a link."""
