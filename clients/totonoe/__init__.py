@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         GuardPolicy,
         OpenCollections,
         PresetOutcome,
+        ReembedStats,
         RetentionPolicy,
         Stats,
         TidyPolicy,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
         Method,
         Preset,
         RecallMode,
+        ReembedPhase,
         StateKind,
         Status,
         TidyFate,
@@ -135,6 +137,12 @@ if TYPE_CHECKING:
         TypedKey,
         Unlinked,
         Updated,
+    )
+    from totonoe.reembed_models import (
+        ReembedCancelled,
+        Reembedded,
+        ReembedEvent,
+        ReembedProgress,
     )
     from totonoe.retry import RetryPolicy
     from totonoe.tidy_models import (
@@ -240,6 +248,12 @@ __all__ = [
     "Purged",
     "RecallMode",
     "Recalled",
+    "ReembedCancelled",
+    "ReembedEvent",
+    "ReembedPhase",
+    "ReembedProgress",
+    "ReembedStats",
+    "Reembedded",
     "Remembered",
     "ReplacedMemory",
     "RetentionPolicy",
@@ -289,7 +303,7 @@ _ROOMS = {
     "admin_models": (
         "BlastPolicy Calibrated Calibration ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint DecayPolicy "
-        "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
+        "DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome ReembedStats "
         "RetentionPolicy Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
@@ -301,14 +315,15 @@ _ROOMS = {
         "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
     ),
     "client": "Client",
+    "reembed_models": "ReembedCancelled ReembedEvent ReembedProgress Reembedded",
     "consolidate_models": (
         "Consolidated ConsolidateEvent ConsolidateProgress MergeCandidate MergeCluster"
     ),
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
-        "Method Preset RecallMode StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
-        "UndoConflictKind Verdict WhyNotOutcome"
+        "Method Preset RecallMode ReembedPhase StateKind Status TidyFate TidyOp TidyPhase "
+        "Tokenizer UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

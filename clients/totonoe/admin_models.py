@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from totonoe.enums import Action, Method, Preset, Tokenizer
+from totonoe.enums import Action, Method, Preset, ReembedPhase, Tokenizer
 from totonoe.models import Judgement
 
 
@@ -292,6 +292,19 @@ class VerifyStats:
 
 
 @dataclass(frozen=True, slots=True)
+class ReembedStats:
+    """A re-embedding that is under way; `failure` says why it does not go on, if it does not."""
+
+    model: str
+    phase: ReembedPhase
+    done_count: int
+    total_count: int
+    per_second: float
+    left_s: float
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -314,6 +327,7 @@ class CollectionStats:
     kind_counts: Mapping[str, int]
     tidy: TidyStats
     verify: VerifyStats
+    reembed: ReembedStats | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.aio_reembed import AsyncReembedCalls
 from totonoe.aio_transfer import AsyncTransferCalls
 
 
-class AsyncAdminCalls(AsyncTransferCalls):
+class AsyncAdminCalls(AsyncReembedCalls, AsyncTransferCalls):
     """What an asyncio client offers beside memories; `AsyncClient` adds these to its own calls."""
 
     async def create_collection(

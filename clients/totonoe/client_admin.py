@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.client_reembed import ReembedCalls
 from totonoe.client_transfer import TransferCalls
 
 
-class AdminCalls(TransferCalls):
+class AdminCalls(ReembedCalls, TransferCalls):
     """What a blocking client offers beside memories; `Client` adds these to its own calls."""
 
     def create_collection(

@@ -242,6 +242,17 @@ class TidyFate(StrEnum):
     UNKNOWN = "unknown"
 
 
+class ReembedPhase(StrEnum):
+    """What a re-embedding does now."""
+
+    WAITING = "waiting"
+    EMBEDDING = "embedding"
+    INDEXING = "indexing"
+    SETTLING = "settling"
+    CANCELLING = "cancelling"
+    UNKNOWN = "unknown"
+
+
 class KeepReason(StrEnum):
     """Why one of two memories is the one to keep: the first in which they differ."""
 

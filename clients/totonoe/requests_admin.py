@@ -9,12 +9,13 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from totonoe import admin_models, convert_admin, convert_history, history_models, scalars
 from totonoe.prepared import ADMIN_SERVICE as _ADMIN
 from totonoe.prepared import Prepared, new_operation_id
+from totonoe.requests_reembed import ReembedRequests
 from totonoe.requests_transfer import TransferRequests
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
 
 
-class AdminRequests(TransferRequests):
+class AdminRequests(ReembedRequests, TransferRequests):
     """What the admin service is asked."""
 
     def create_collection(

@@ -25,6 +25,7 @@ from totonoe_core.records import (
     TimeRange,
     Verdict,
 )
+from totonoe_core.reembed import ReembedState
 from totonoe_core.tidy import NEVER_TIDIED, TidyState, TurnCounted
 from totonoe_core.undo import OperationInfo
 from totonoe_core.verified import NOT_VERIFIED, Verified
@@ -444,6 +445,7 @@ class CollectionStats:
     kind_counts: dict[str, int]
     tidy: TidyState = NEVER_TIDIED
     verified: Verified = NOT_VERIFIED
+    reembed: ReembedState | None = None
 
 
 @dataclass(frozen=True, slots=True)

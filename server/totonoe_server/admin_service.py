@@ -34,17 +34,17 @@ from totonoe_server.codec_policy import (
 )
 from totonoe_server.pending import answer_of
 from totonoe_server.process import Process
+from totonoe_server.reembed_service import ReembedCalls
 from totonoe_server.transfer_service import TransferCalls
 
 Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
 
 
-class AdminService(TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
+class AdminService(ReembedCalls, TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
     """AdminService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine, process: Process) -> None:
-        super().__init__()
-        self._engine = engine
+        super().__init__(engine)
         self._process = process
 
     async def CreateCollection(

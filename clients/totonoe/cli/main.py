@@ -17,6 +17,7 @@ from totonoe.cli import (
     history_commands,
     importing,
     memory_commands,
+    reembed_commands,
     tidy_commands,
     transfer_commands,
     watch_commands,
@@ -59,6 +60,7 @@ def make_app() -> typer.Typer:
     admin_commands.register(app)
     audit_commands.register(app)
     importing.register(app)
+    reembed_commands.register(app)
     transfer_commands.register(app)
     tidy_commands.register(app)
     watch_commands.register(app)

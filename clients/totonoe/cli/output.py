@@ -440,7 +440,7 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         figures = (item.active_count, item.forgotten_count, item.link_count, item.revision)
         saved = str(item.saved_count)
         rows.append(
-            (item.name, *map(str, figures), saved, refused or "0", _search(item), item.state)
+            (item.name, *map(str, figures), saved, refused or "0", _search(item), _state(item))
         )
     columns = (
         "collection",
@@ -463,6 +463,14 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
                 item.verify.damage_count
             )
             line(f"{item.name}: {', '.join(bad + found)}; see docs/operations.md")
+
+
+def _state(item: CollectionStats) -> str:
+    """What a collection does, and how far a re-embedding is."""
+    under_way = item.reembed
+    if under_way is None:
+        return item.state
+    return f"{item.state}, reembed {under_way.phase} {under_way.done_count}/{under_way.total_count}"
 
 
 def _search(item: CollectionStats) -> str:

@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import reembed_pb2 as totonoe_dot_v1_dot_reembed__pb2
 from totonoe.v1 import tidy_pb2 as totonoe_dot_v1_dot_tidy__pb2
 from totonoe.v1 import transfer_pb2 as totonoe_dot_v1_dot_transfer__pb2
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 from totonoe.v1 import verify_pb2 as totonoe_dot_v1_dot_verify__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etotonoe/v1/admin_service.proto\x12\ntotonoe.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/audit.proto\x1a\x15totonoe/v1/tidy.proto\x1a\x19totonoe/v1/transfer.proto\x1a\x16totonoe/v1/types.proto\x1a\x17totonoe/v1/verify.proto\"\x83\x03\n\x17\x43reateCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12&\n\x05guard\x18\x05 \x01(\x0b\x32\x17.totonoe.v1.GuardPolicy\x12.\n\tdiversity\x18\x06 \x01(\x0b\x32\x1b.totonoe.v1.DiversityPolicy\x12&\n\x05\x64\x65\x63\x61y\x18\x07 \x01(\x0b\x32\x17.totonoe.v1.DecayPolicy\x12\x1f\n\x17\x63lient_vector_dimension\x18\x08 \x01(\x05\x12.\n\tretention\x18\t \x01(\x0b\x32\x1b.totonoe.v1.RetentionPolicy\x12&\n\x05\x62last\x18\n \x01(\x0b\x32\x17.totonoe.v1.BlastPolicy\x12$\n\x04tidy\x18\x0b \x01(\x0b\x32\x16.totonoe.v1.TidyPolicy\"\x80\x01\n\x18\x43reateCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"$\n\x14GetCollectionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"U\n\x15GetCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08revision\x18\x02 \x01(\x03\"?\n\x16ListCollectionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"q\n\x17ListCollectionsResponse\x12+\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x16.totonoe.v1.Collection\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\"\xd7\x01\n\x17UpdateCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12*\n\ncollection\x18\x04 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12/\n\x0bupdate_mask\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x19\n\x11\x65xpected_revision\x18\x06 \x01(\x03\x12\x0e\n\x06reason\x18\x07 \x01(\t\"\x80\x01\n\x18UpdateCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"O\n\x17\x44\x65leteCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"j\n\x18\x44\x65leteCollectionResponse\x12\x14\n\x0c\x61\x63tive_count\x18\x01 \x01(\x03\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"0\n\x0e\x43ompareRequest\x12\x0e\n\x06text_a\x18\x01 \x01(\t\x12\x0e\n\x06text_b\x18\x02 \x01(\t\"h\n\rPresetOutcome\x12\"\n\x06preset\x18\x01 \x01(\x0e\x32\x12.totonoe.v1.Preset\x12\x0f\n\x07refuses\x18\x02 \x01(\x08\x12\"\n\x06method\x18\x03 \x01(\x0e\x32\x12.totonoe.v1.Method\"\x8b\x02\n\x0f\x43ompareResponse\x12\x11\n\tsame_text\x18\x01 \x01(\x08\x12\x12\n\nsame_words\x18\x02 \x01(\x08\x12\x1e\n\x11\x63osine_similarity\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x1a\n\x12jaccard_similarity\x18\x04 \x01(\x01\x12*\n\x07presets\x18\x05 \x03(\x0b\x32\x19.totonoe.v1.PresetOutcome\x12)\n\x05model\x18\x06 \x01(\x0b\x32\x1a.totonoe.v1.EmbeddingModel\x12(\n\tjudgement\x18\x07 \x01(\x0b\x32\x15.totonoe.v1.JudgementB\x14\n\x12_cosine_similarity\"\x97\x01\n\x10\x43\x61librateRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\ncollection\x18\x03 \x01(\t\x12\x1f\n\x12\x66\x61lse_merge_budget\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x15\n\x13_false_merge_budget\"R\n\nCurvePoint\x12\x10\n\x08\x61t_least\x18\x01 \x01(\x01\x12\x18\n\x10\x66\x61lse_merge_rate\x18\x02 \x01(\x01\x12\x18\n\x10\x64uplicate_recall\x18\x03 \x01(\x01\"\x86\x01\n\x0c\x43lassFigures\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x12\n\nsame_count\x18\x03 \x01(\x05\x12\x13\n\x0b\x66ound_count\x18\x04 \x01(\x05\x12\x17\n\x0f\x64ifferent_count\x18\x05 \x01(\x05\x12\x14\n\x0cmerged_count\x18\x06 \x01(\x05\"\xfc\x01\n\x11\x43\x61librateResponse\x12,\n\x0b\x63\x61libration\x18\x01 \x01(\x0b\x32\x17.totonoe.v1.Calibration\x12%\n\x05\x63urve\x18\x02 \x03(\x0b\x32\x16.totonoe.v1.CurvePoint\x12)\n\x07\x63lasses\x18\x03 \x03(\x0b\x32\x18.totonoe.v1.ClassFigures\x12\x10\n\x08replayed\x18\x04 \x01(\x08\x12\x14\n\x0coperation_id\x18\x05 \x01(\t\x12\x10\n\x08revision\x18\x06 \x01(\x03\x12\x17\n\x0f\x64ismissed_count\x18\x07 \x01(\x05\x12\x14\n\x0cmerged_count\x18\x08 \x01(\x05\"\"\n\x0cStatsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\"\x88\x05\n\x0f\x43ollectionStats\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x63tive_count\x18\x02 \x01(\x03\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x13\n\x0btotal_count\x18\x04 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x05 \x01(\x03\x12\x12\n\nlink_count\x18\x06 \x01(\x03\x12\x13\n\x0bsaved_count\x18\x07 \x01(\x03\x12\x46\n\x0erefused_counts\x18\x08 \x03(\x0b\x32..totonoe.v1.CollectionStats.RefusedCountsEntry\x12\x14\n\x0crecall_count\x18\t \x01(\x03\x12\x12\n\nhnsw_count\x18\n \x01(\x03\x12\x12\n\nfile_bytes\x18\x0b \x01(\x03\x12\x13\n\x0b\x61rray_bytes\x18\x0c \x01(\x03\x12\r\n\x05state\x18\r \x01(\t\x12\x14\n\x0cqueue_length\x18\x0e \x01(\x05\x12@\n\x0bkind_counts\x18\x0f \x03(\x0b\x32+.totonoe.v1.CollectionStats.KindCountsEntry\x12\x13\n\x0brecall_at_k\x18\x10 \x01(\x01\x12\x1a\n\x12recall_rated_count\x18\x11 \x01(\x05\x12#\n\x04tidy\x18\x12 \x01(\x0b\x32\x15.totonoe.v1.TidyStats\x12\'\n\x06verify\x18\x13 \x01(\x0b\x32\x17.totonoe.v1.VerifyStats\x1a\x34\n\x12RefusedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x31\n\x0fKindCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"\xd8\x02\n\rStatsResponse\x12\x30\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x1b.totonoe.v1.CollectionStats\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x30\n\x0cstarted_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x63pu_s\x18\x04 \x01(\x01\x12\x16\n\x0e\x65mbedder_cpu_s\x18\x05 \x01(\x01\x12\x11\n\trss_bytes\x18\x06 \x01(\x03\x12)\n\x05model\x18\x07 \x01(\x0b\x32\x1a.totonoe.v1.EmbeddingModel\x12\x16\n\x0e\x65mbedder_state\x18\x08 \x01(\t\x12\x18\n\x10\x63ollection_count\x18\t \x01(\x03\x12\x10\n\x08revision\x18\n \x01(\x03\x12)\n\x04open\x18\x14 \x01(\x0b\x32\x1b.totonoe.v1.OpenCollections\"n\n\x0fOpenCollections\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x19\n\x11idle_closed_count\x18\x02 \x01(\x03\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x03\x12\x1b\n\x13memory_budget_bytes\x18\x04 \x01(\x03\"x\n\x0cPurgeRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\ncollection\x18\x03 \x01(\t\x12\x0b\n\x03ids\x18\x04 \x03(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\xc6\x01\n\rPurgeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x12\n\npurged_ids\x18\x02 \x03(\t\x12\x13\n\x0bmissing_ids\x18\x03 \x03(\t\x12\x15\n\rversion_count\x18\x04 \x01(\x03\x12\x13\n\x0breply_count\x18\x05 \x01(\x03\x12\x15\n\repisode_count\x18\x06 \x01(\x03\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x10\n\x08replayed\x18\x08 \x01(\x08\x12\x14\n\x0coperation_id\x18\t \x01(\t2\xad\x07\n\x0c\x41\x64minService\x12]\n\x10\x43reateCollection\x12#.totonoe.v1.CreateCollectionRequest\x1a$.totonoe.v1.CreateCollectionResponse\x12T\n\rGetCollection\x12 .totonoe.v1.GetCollectionRequest\x1a!.totonoe.v1.GetCollectionResponse\x12Z\n\x0fListCollections\x12\".totonoe.v1.ListCollectionsRequest\x1a#.totonoe.v1.ListCollectionsResponse\x12]\n\x10UpdateCollection\x12#.totonoe.v1.UpdateCollectionRequest\x1a$.totonoe.v1.UpdateCollectionResponse\x12]\n\x10\x44\x65leteCollection\x12#.totonoe.v1.DeleteCollectionRequest\x1a$.totonoe.v1.DeleteCollectionResponse\x12\x42\n\x07\x43ompare\x12\x1a.totonoe.v1.CompareRequest\x1a\x1b.totonoe.v1.CompareResponse\x12H\n\tCalibrate\x12\x1c.totonoe.v1.CalibrateRequest\x1a\x1d.totonoe.v1.CalibrateResponse\x12<\n\x05Purge\x12\x18.totonoe.v1.PurgeRequest\x1a\x19.totonoe.v1.PurgeResponse\x12<\n\x05\x41udit\x12\x18.totonoe.v1.AuditRequest\x1a\x19.totonoe.v1.AuditResponse\x12\x41\n\x06\x45xport\x12\x19.totonoe.v1.ExportRequest\x1a\x1a.totonoe.v1.ExportResponse0\x01\x12\x43\n\x06Import\x12\x19.totonoe.v1.ImportRequest\x1a\x1a.totonoe.v1.ImportResponse(\x01\x30\x01\x12<\n\x05Stats\x12\x18.totonoe.v1.StatsRequest\x1a\x19.totonoe.v1.StatsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etotonoe/v1/admin_service.proto\x12\ntotonoe.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/audit.proto\x1a\x18totonoe/v1/reembed.proto\x1a\x15totonoe/v1/tidy.proto\x1a\x19totonoe/v1/transfer.proto\x1a\x16totonoe/v1/types.proto\x1a\x17totonoe/v1/verify.proto\"\x83\x03\n\x17\x43reateCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12&\n\x05guard\x18\x05 \x01(\x0b\x32\x17.totonoe.v1.GuardPolicy\x12.\n\tdiversity\x18\x06 \x01(\x0b\x32\x1b.totonoe.v1.DiversityPolicy\x12&\n\x05\x64\x65\x63\x61y\x18\x07 \x01(\x0b\x32\x17.totonoe.v1.DecayPolicy\x12\x1f\n\x17\x63lient_vector_dimension\x18\x08 \x01(\x05\x12.\n\tretention\x18\t \x01(\x0b\x32\x1b.totonoe.v1.RetentionPolicy\x12&\n\x05\x62last\x18\n \x01(\x0b\x32\x17.totonoe.v1.BlastPolicy\x12$\n\x04tidy\x18\x0b \x01(\x0b\x32\x16.totonoe.v1.TidyPolicy\"\x80\x01\n\x18\x43reateCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"$\n\x14GetCollectionRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"U\n\x15GetCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08revision\x18\x02 \x01(\x03\"?\n\x16ListCollectionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"q\n\x17ListCollectionsResponse\x12+\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x16.totonoe.v1.Collection\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12\x10\n\x08revision\x18\x03 \x01(\x03\"\xd7\x01\n\x17UpdateCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12*\n\ncollection\x18\x04 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12/\n\x0bupdate_mask\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12\x19\n\x11\x65xpected_revision\x18\x06 \x01(\x03\x12\x0e\n\x06reason\x18\x07 \x01(\t\"\x80\x01\n\x18UpdateCollectionResponse\x12*\n\ncollection\x18\x01 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"O\n\x17\x44\x65leteCollectionRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\"j\n\x18\x44\x65leteCollectionResponse\x12\x14\n\x0c\x61\x63tive_count\x18\x01 \x01(\x03\x12\x10\n\x08replayed\x18\x02 \x01(\x08\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\"0\n\x0e\x43ompareRequest\x12\x0e\n\x06text_a\x18\x01 \x01(\t\x12\x0e\n\x06text_b\x18\x02 \x01(\t\"h\n\rPresetOutcome\x12\"\n\x06preset\x18\x01 \x01(\x0e\x32\x12.totonoe.v1.Preset\x12\x0f\n\x07refuses\x18\x02 \x01(\x08\x12\"\n\x06method\x18\x03 \x01(\x0e\x32\x12.totonoe.v1.Method\"\x8b\x02\n\x0f\x43ompareResponse\x12\x11\n\tsame_text\x18\x01 \x01(\x08\x12\x12\n\nsame_words\x18\x02 \x01(\x08\x12\x1e\n\x11\x63osine_similarity\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x1a\n\x12jaccard_similarity\x18\x04 \x01(\x01\x12*\n\x07presets\x18\x05 \x03(\x0b\x32\x19.totonoe.v1.PresetOutcome\x12)\n\x05model\x18\x06 \x01(\x0b\x32\x1a.totonoe.v1.EmbeddingModel\x12(\n\tjudgement\x18\x07 \x01(\x0b\x32\x15.totonoe.v1.JudgementB\x14\n\x12_cosine_similarity\"\x97\x01\n\x10\x43\x61librateRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\ncollection\x18\x03 \x01(\t\x12\x1f\n\x12\x66\x61lse_merge_budget\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x0f\n\x07\x64ry_run\x18\x05 \x01(\x08\x42\x15\n\x13_false_merge_budget\"R\n\nCurvePoint\x12\x10\n\x08\x61t_least\x18\x01 \x01(\x01\x12\x18\n\x10\x66\x61lse_merge_rate\x18\x02 \x01(\x01\x12\x18\n\x10\x64uplicate_recall\x18\x03 \x01(\x01\"\x86\x01\n\x0c\x43lassFigures\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x12\n\nsame_count\x18\x03 \x01(\x05\x12\x13\n\x0b\x66ound_count\x18\x04 \x01(\x05\x12\x17\n\x0f\x64ifferent_count\x18\x05 \x01(\x05\x12\x14\n\x0cmerged_count\x18\x06 \x01(\x05\"\xfc\x01\n\x11\x43\x61librateResponse\x12,\n\x0b\x63\x61libration\x18\x01 \x01(\x0b\x32\x17.totonoe.v1.Calibration\x12%\n\x05\x63urve\x18\x02 \x03(\x0b\x32\x16.totonoe.v1.CurvePoint\x12)\n\x07\x63lasses\x18\x03 \x03(\x0b\x32\x18.totonoe.v1.ClassFigures\x12\x10\n\x08replayed\x18\x04 \x01(\x08\x12\x14\n\x0coperation_id\x18\x05 \x01(\t\x12\x10\n\x08revision\x18\x06 \x01(\x03\x12\x17\n\x0f\x64ismissed_count\x18\x07 \x01(\x05\x12\x14\n\x0cmerged_count\x18\x08 \x01(\x05\"\"\n\x0cStatsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\"\xb3\x05\n\x0f\x43ollectionStats\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x14\n\x0c\x61\x63tive_count\x18\x02 \x01(\x03\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x13\n\x0btotal_count\x18\x04 \x01(\x03\x12\x17\n\x0f\x66orgotten_count\x18\x05 \x01(\x03\x12\x12\n\nlink_count\x18\x06 \x01(\x03\x12\x13\n\x0bsaved_count\x18\x07 \x01(\x03\x12\x46\n\x0erefused_counts\x18\x08 \x03(\x0b\x32..totonoe.v1.CollectionStats.RefusedCountsEntry\x12\x14\n\x0crecall_count\x18\t \x01(\x03\x12\x12\n\nhnsw_count\x18\n \x01(\x03\x12\x12\n\nfile_bytes\x18\x0b \x01(\x03\x12\x13\n\x0b\x61rray_bytes\x18\x0c \x01(\x03\x12\r\n\x05state\x18\r \x01(\t\x12\x14\n\x0cqueue_length\x18\x0e \x01(\x05\x12@\n\x0bkind_counts\x18\x0f \x03(\x0b\x32+.totonoe.v1.CollectionStats.KindCountsEntry\x12\x13\n\x0brecall_at_k\x18\x10 \x01(\x01\x12\x1a\n\x12recall_rated_count\x18\x11 \x01(\x05\x12#\n\x04tidy\x18\x12 \x01(\x0b\x32\x15.totonoe.v1.TidyStats\x12\'\n\x06verify\x18\x13 \x01(\x0b\x32\x17.totonoe.v1.VerifyStats\x12)\n\x07reembed\x18\x1e \x01(\x0b\x32\x18.totonoe.v1.ReembedStats\x1a\x34\n\x12RefusedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x31\n\x0fKindCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"\xd8\x02\n\rStatsResponse\x12\x30\n\x0b\x63ollections\x18\x01 \x03(\x0b\x32\x1b.totonoe.v1.CollectionStats\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\x30\n\x0cstarted_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x63pu_s\x18\x04 \x01(\x01\x12\x16\n\x0e\x65mbedder_cpu_s\x18\x05 \x01(\x01\x12\x11\n\trss_bytes\x18\x06 \x01(\x03\x12)\n\x05model\x18\x07 \x01(\x0b\x32\x1a.totonoe.v1.EmbeddingModel\x12\x16\n\x0e\x65mbedder_state\x18\x08 \x01(\t\x12\x18\n\x10\x63ollection_count\x18\t \x01(\x03\x12\x10\n\x08revision\x18\n \x01(\x03\x12)\n\x04open\x18\x14 \x01(\x0b\x32\x1b.totonoe.v1.OpenCollections\"n\n\x0fOpenCollections\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x19\n\x11idle_closed_count\x18\x02 \x01(\x03\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x03\x12\x1b\n\x13memory_budget_bytes\x18\x04 \x01(\x03\"x\n\x0cPurgeRequest\x12\x14\n\x0coperation_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\ncollection\x18\x03 \x01(\t\x12\x0b\n\x03ids\x18\x04 \x03(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x06 \x01(\x08\"\xc6\x01\n\rPurgeResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x12\n\npurged_ids\x18\x02 \x03(\t\x12\x13\n\x0bmissing_ids\x18\x03 \x03(\t\x12\x15\n\rversion_count\x18\x04 \x01(\x03\x12\x13\n\x0breply_count\x18\x05 \x01(\x03\x12\x15\n\repisode_count\x18\x06 \x01(\x03\x12\x0f\n\x07\x64ry_run\x18\x07 \x01(\x08\x12\x10\n\x08replayed\x18\x08 \x01(\x08\x12\x14\n\x0coperation_id\x18\t \x01(\t2\xc9\x08\n\x0c\x41\x64minService\x12]\n\x10\x43reateCollection\x12#.totonoe.v1.CreateCollectionRequest\x1a$.totonoe.v1.CreateCollectionResponse\x12T\n\rGetCollection\x12 .totonoe.v1.GetCollectionRequest\x1a!.totonoe.v1.GetCollectionResponse\x12Z\n\x0fListCollections\x12\".totonoe.v1.ListCollectionsRequest\x1a#.totonoe.v1.ListCollectionsResponse\x12]\n\x10UpdateCollection\x12#.totonoe.v1.UpdateCollectionRequest\x1a$.totonoe.v1.UpdateCollectionResponse\x12]\n\x10\x44\x65leteCollection\x12#.totonoe.v1.DeleteCollectionRequest\x1a$.totonoe.v1.DeleteCollectionResponse\x12\x42\n\x07\x43ompare\x12\x1a.totonoe.v1.CompareRequest\x1a\x1b.totonoe.v1.CompareResponse\x12H\n\tCalibrate\x12\x1c.totonoe.v1.CalibrateRequest\x1a\x1d.totonoe.v1.CalibrateResponse\x12<\n\x05Purge\x12\x18.totonoe.v1.PurgeRequest\x1a\x19.totonoe.v1.PurgeResponse\x12<\n\x05\x41udit\x12\x18.totonoe.v1.AuditRequest\x1a\x19.totonoe.v1.AuditResponse\x12\x41\n\x06\x45xport\x12\x19.totonoe.v1.ExportRequest\x1a\x1a.totonoe.v1.ExportResponse0\x01\x12\x43\n\x06Import\x12\x19.totonoe.v1.ImportRequest\x1a\x1a.totonoe.v1.ImportResponse(\x01\x30\x01\x12\x44\n\x07Reembed\x12\x1a.totonoe.v1.ReembedRequest\x1a\x1b.totonoe.v1.ReembedResponse0\x01\x12T\n\rCancelReembed\x12 .totonoe.v1.CancelReembedRequest\x1a!.totonoe.v1.CancelReembedResponse\x12<\n\x05Stats\x12\x18.totonoe.v1.StatsRequest\x1a\x19.totonoe.v1.StatsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,56 +43,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COLLECTIONSTATS_REFUSEDCOUNTSENTRY']._serialized_options = b'8\001'
   _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._loaded_options = None
   _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._serialized_options = b'8\001'
-  _globals['_CREATECOLLECTIONREQUEST']._serialized_start=237
-  _globals['_CREATECOLLECTIONREQUEST']._serialized_end=624
-  _globals['_CREATECOLLECTIONRESPONSE']._serialized_start=627
-  _globals['_CREATECOLLECTIONRESPONSE']._serialized_end=755
-  _globals['_GETCOLLECTIONREQUEST']._serialized_start=757
-  _globals['_GETCOLLECTIONREQUEST']._serialized_end=793
-  _globals['_GETCOLLECTIONRESPONSE']._serialized_start=795
-  _globals['_GETCOLLECTIONRESPONSE']._serialized_end=880
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=882
-  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=945
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=947
-  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=1060
-  _globals['_UPDATECOLLECTIONREQUEST']._serialized_start=1063
-  _globals['_UPDATECOLLECTIONREQUEST']._serialized_end=1278
-  _globals['_UPDATECOLLECTIONRESPONSE']._serialized_start=1281
-  _globals['_UPDATECOLLECTIONRESPONSE']._serialized_end=1409
-  _globals['_DELETECOLLECTIONREQUEST']._serialized_start=1411
-  _globals['_DELETECOLLECTIONREQUEST']._serialized_end=1490
-  _globals['_DELETECOLLECTIONRESPONSE']._serialized_start=1492
-  _globals['_DELETECOLLECTIONRESPONSE']._serialized_end=1598
-  _globals['_COMPAREREQUEST']._serialized_start=1600
-  _globals['_COMPAREREQUEST']._serialized_end=1648
-  _globals['_PRESETOUTCOME']._serialized_start=1650
-  _globals['_PRESETOUTCOME']._serialized_end=1754
-  _globals['_COMPARERESPONSE']._serialized_start=1757
-  _globals['_COMPARERESPONSE']._serialized_end=2024
-  _globals['_CALIBRATEREQUEST']._serialized_start=2027
-  _globals['_CALIBRATEREQUEST']._serialized_end=2178
-  _globals['_CURVEPOINT']._serialized_start=2180
-  _globals['_CURVEPOINT']._serialized_end=2262
-  _globals['_CLASSFIGURES']._serialized_start=2265
-  _globals['_CLASSFIGURES']._serialized_end=2399
-  _globals['_CALIBRATERESPONSE']._serialized_start=2402
-  _globals['_CALIBRATERESPONSE']._serialized_end=2654
-  _globals['_STATSREQUEST']._serialized_start=2656
-  _globals['_STATSREQUEST']._serialized_end=2690
-  _globals['_COLLECTIONSTATS']._serialized_start=2693
-  _globals['_COLLECTIONSTATS']._serialized_end=3341
-  _globals['_COLLECTIONSTATS_REFUSEDCOUNTSENTRY']._serialized_start=3238
-  _globals['_COLLECTIONSTATS_REFUSEDCOUNTSENTRY']._serialized_end=3290
-  _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._serialized_start=3292
-  _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._serialized_end=3341
-  _globals['_STATSRESPONSE']._serialized_start=3344
-  _globals['_STATSRESPONSE']._serialized_end=3688
-  _globals['_OPENCOLLECTIONS']._serialized_start=3690
-  _globals['_OPENCOLLECTIONS']._serialized_end=3800
-  _globals['_PURGEREQUEST']._serialized_start=3802
-  _globals['_PURGEREQUEST']._serialized_end=3922
-  _globals['_PURGERESPONSE']._serialized_start=3925
-  _globals['_PURGERESPONSE']._serialized_end=4123
-  _globals['_ADMINSERVICE']._serialized_start=4126
-  _globals['_ADMINSERVICE']._serialized_end=5067
+  _globals['_CREATECOLLECTIONREQUEST']._serialized_start=263
+  _globals['_CREATECOLLECTIONREQUEST']._serialized_end=650
+  _globals['_CREATECOLLECTIONRESPONSE']._serialized_start=653
+  _globals['_CREATECOLLECTIONRESPONSE']._serialized_end=781
+  _globals['_GETCOLLECTIONREQUEST']._serialized_start=783
+  _globals['_GETCOLLECTIONREQUEST']._serialized_end=819
+  _globals['_GETCOLLECTIONRESPONSE']._serialized_start=821
+  _globals['_GETCOLLECTIONRESPONSE']._serialized_end=906
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_start=908
+  _globals['_LISTCOLLECTIONSREQUEST']._serialized_end=971
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_start=973
+  _globals['_LISTCOLLECTIONSRESPONSE']._serialized_end=1086
+  _globals['_UPDATECOLLECTIONREQUEST']._serialized_start=1089
+  _globals['_UPDATECOLLECTIONREQUEST']._serialized_end=1304
+  _globals['_UPDATECOLLECTIONRESPONSE']._serialized_start=1307
+  _globals['_UPDATECOLLECTIONRESPONSE']._serialized_end=1435
+  _globals['_DELETECOLLECTIONREQUEST']._serialized_start=1437
+  _globals['_DELETECOLLECTIONREQUEST']._serialized_end=1516
+  _globals['_DELETECOLLECTIONRESPONSE']._serialized_start=1518
+  _globals['_DELETECOLLECTIONRESPONSE']._serialized_end=1624
+  _globals['_COMPAREREQUEST']._serialized_start=1626
+  _globals['_COMPAREREQUEST']._serialized_end=1674
+  _globals['_PRESETOUTCOME']._serialized_start=1676
+  _globals['_PRESETOUTCOME']._serialized_end=1780
+  _globals['_COMPARERESPONSE']._serialized_start=1783
+  _globals['_COMPARERESPONSE']._serialized_end=2050
+  _globals['_CALIBRATEREQUEST']._serialized_start=2053
+  _globals['_CALIBRATEREQUEST']._serialized_end=2204
+  _globals['_CURVEPOINT']._serialized_start=2206
+  _globals['_CURVEPOINT']._serialized_end=2288
+  _globals['_CLASSFIGURES']._serialized_start=2291
+  _globals['_CLASSFIGURES']._serialized_end=2425
+  _globals['_CALIBRATERESPONSE']._serialized_start=2428
+  _globals['_CALIBRATERESPONSE']._serialized_end=2680
+  _globals['_STATSREQUEST']._serialized_start=2682
+  _globals['_STATSREQUEST']._serialized_end=2716
+  _globals['_COLLECTIONSTATS']._serialized_start=2719
+  _globals['_COLLECTIONSTATS']._serialized_end=3410
+  _globals['_COLLECTIONSTATS_REFUSEDCOUNTSENTRY']._serialized_start=3307
+  _globals['_COLLECTIONSTATS_REFUSEDCOUNTSENTRY']._serialized_end=3359
+  _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._serialized_start=3361
+  _globals['_COLLECTIONSTATS_KINDCOUNTSENTRY']._serialized_end=3410
+  _globals['_STATSRESPONSE']._serialized_start=3413
+  _globals['_STATSRESPONSE']._serialized_end=3757
+  _globals['_OPENCOLLECTIONS']._serialized_start=3759
+  _globals['_OPENCOLLECTIONS']._serialized_end=3869
+  _globals['_PURGEREQUEST']._serialized_start=3871
+  _globals['_PURGEREQUEST']._serialized_end=3991
+  _globals['_PURGERESPONSE']._serialized_start=3994
+  _globals['_PURGERESPONSE']._serialized_end=4192
+  _globals['_ADMINSERVICE']._serialized_start=4195
+  _globals['_ADMINSERVICE']._serialized_end=5292
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ import warnings
 
 from totonoe.v1 import admin_service_pb2 as totonoe_dot_v1_dot_admin__service__pb2
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import reembed_pb2 as totonoe_dot_v1_dot_reembed__pb2
 from totonoe.v1 import transfer_pb2 as totonoe_dot_v1_dot_transfer__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -91,6 +92,16 @@ class AdminServiceStub:
                 '/totonoe.v1.AdminService/Import',
                 request_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
+                _registered_method=True)
+        self.Reembed = channel.unary_stream(
+                '/totonoe.v1.AdminService/Reembed',
+                request_serializer=totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.FromString,
+                _registered_method=True)
+        self.CancelReembed = channel.unary_unary(
+                '/totonoe.v1.AdminService/CancelReembed',
+                request_serializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.FromString,
                 _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
@@ -186,6 +197,23 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Reembed(self, request, context):
+        """Gives a collection the vectors of the daemon's model, which is another one than it has, while it
+        is written and read. The stream tells how far it is; the work goes on without it, also after a
+        restart, and a second call joins it. In the end one operation makes the model the collection's.
+        FAILED_PRECONDITION (NOTHING_TO_REEMBED, REEMBEDDING).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelReembed(self, request, context):
+        """Ends a re-embedding that is under way; the collection keeps its model.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -250,6 +278,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.Import,
                     request_deserializer=totonoe_dot_v1_dot_transfer__pb2.ImportRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_transfer__pb2.ImportResponse.SerializeToString,
+            ),
+            'Reembed': grpc.unary_stream_rpc_method_handler(
+                    servicer.Reembed,
+                    request_deserializer=totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.SerializeToString,
+            ),
+            'CancelReembed': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelReembed,
+                    request_deserializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -555,6 +593,60 @@ class AdminService:
             '/totonoe.v1.AdminService/Import',
             totonoe_dot_v1_dot_transfer__pb2.ImportRequest.SerializeToString,
             totonoe_dot_v1_dot_transfer__pb2.ImportResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Reembed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Reembed',
+            totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.SerializeToString,
+            totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelReembed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/CancelReembed',
+            totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.SerializeToString,
+            totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -57,6 +57,8 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_BAD_PLAN: _ClassVar[ErrorReason]
     ERROR_REASON_PROTECTED: _ClassVar[ErrorReason]
     ERROR_REASON_BAD_IMPORT: _ClassVar[ErrorReason]
+    ERROR_REASON_REEMBEDDING: _ClassVar[ErrorReason]
+    ERROR_REASON_NOTHING_TO_REEMBED: _ClassVar[ErrorReason]
 ERROR_REASON_UNSPECIFIED: ErrorReason
 ERROR_REASON_EMPTY_TEXT: ErrorReason
 ERROR_REASON_NUL_IN_TEXT: ErrorReason
@@ -108,3 +110,5 @@ ERROR_REASON_BLAST_RADIUS: ErrorReason
 ERROR_REASON_BAD_PLAN: ErrorReason
 ERROR_REASON_PROTECTED: ErrorReason
 ERROR_REASON_BAD_IMPORT: ErrorReason
+ERROR_REASON_REEMBEDDING: ErrorReason
+ERROR_REASON_NOTHING_TO_REEMBED: ErrorReason
