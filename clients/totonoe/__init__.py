@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         GuardPolicy,
         OpenCollections,
         PresetOutcome,
+        ReembedStats,
         RetentionPolicy,
         SnapshotStats,
         Stats,
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
         Method,
         Preset,
         RecallMode,
+        ReembedPhase,
         SnapshotUse,
         StateKind,
         Status,
@@ -138,6 +140,12 @@ if TYPE_CHECKING:
         TypedKey,
         Unlinked,
         Updated,
+    )
+    from totonoe.reembed_models import (
+        ReembedCancelled,
+        Reembedded,
+        ReembedEvent,
+        ReembedProgress,
     )
     from totonoe.retry import RetryPolicy
     from totonoe.snapshot_models import (
@@ -254,6 +262,12 @@ __all__ = [
     "Purged",
     "RecallMode",
     "Recalled",
+    "ReembedCancelled",
+    "ReembedEvent",
+    "ReembedPhase",
+    "ReembedProgress",
+    "ReembedStats",
+    "Reembedded",
     "Remembered",
     "ReplacedCollection",
     "ReplacedMemory",
@@ -312,7 +326,7 @@ _ROOMS = {
         "BlastPolicy Calibrated Calibration CheckpointStats ClassFigures CollectionChange "
         "CollectionDeleted CollectionInfo CollectionPage CollectionStats Comparison CurvePoint "
         "DecayPolicy DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
-        "RetentionPolicy SnapshotStats Stats TidyPolicy TidyStats VerifyStats"
+        "ReembedStats RetentionPolicy SnapshotStats Stats TidyPolicy TidyStats VerifyStats"
     ),
     "aio": "AsyncClient",
     "cleanup_models": (
@@ -323,14 +337,15 @@ _ROOMS = {
         "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
     ),
     "client": "Client",
+    "reembed_models": "ReembedCancelled ReembedEvent ReembedProgress Reembedded",
     "consolidate_models": (
         "Consolidated ConsolidateEvent ConsolidateProgress MergeCandidate MergeCluster"
     ),
     "drafts": "Draft",
     "enums": (
         "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
-        "Method Preset RecallMode SnapshotUse StateKind Status TidyFate TidyOp TidyPhase Tokenizer "
-        "UndoConflictKind Verdict WhyNotOutcome"
+        "Method Preset RecallMode ReembedPhase SnapshotUse StateKind Status TidyFate TidyOp "
+        "TidyPhase Tokenizer UndoConflictKind Verdict WhyNotOutcome"
     ),
     "errors": "TotonoeError",
     "graph_models": (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from totonoe.enums import Action, Method, Preset, Tokenizer
+from totonoe.enums import Action, Method, Preset, ReembedPhase, Tokenizer
 from totonoe.models import Judgement
 
 
@@ -309,6 +309,19 @@ class CheckpointStats:
 
 
 @dataclass(frozen=True, slots=True)
+class ReembedStats:
+    """A re-embedding that is under way; `failure` says why it does not go on, if it does not."""
+
+    model: str
+    phase: ReembedPhase
+    done_count: int
+    total_count: int
+    per_second: float
+    left_s: float
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start."""
 
@@ -332,6 +345,7 @@ class CollectionStats:
     tidy: TidyStats
     verify: VerifyStats
     checkpoint: CheckpointStats
+    reembed: ReembedStats | None
 
 
 @dataclass(frozen=True, slots=True)

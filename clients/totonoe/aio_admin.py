@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.aio_reembed import AsyncReembedCalls
 from totonoe.aio_snapshot import AsyncSnapshotCalls
 from totonoe.aio_transfer import AsyncTransferCalls
 from totonoe.enums import SnapshotUse
 
 
-class AsyncAdminCalls(AsyncTransferCalls, AsyncSnapshotCalls):
+class AsyncAdminCalls(AsyncReembedCalls, AsyncTransferCalls, AsyncSnapshotCalls):
     """What an asyncio client offers beside memories; `AsyncClient` adds these to its own calls."""
 
     async def create_collection(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from totonoe import admin_models, history_models
+from totonoe.client_reembed import ReembedCalls
 from totonoe.client_snapshot import SnapshotCalls
 from totonoe.client_transfer import TransferCalls
 from totonoe.enums import SnapshotUse
 
 
-class AdminCalls(TransferCalls, SnapshotCalls):
+class AdminCalls(ReembedCalls, TransferCalls, SnapshotCalls):
     """What a blocking client offers beside memories; `Client` adds these to its own calls."""
 
     def create_collection(

@@ -15,15 +15,17 @@ from google.protobuf.message import Message
 from totonoe import admin_models as models
 from totonoe import scalars
 from totonoe.convert import ACTION, METHOD, decode_judgement, decode_optional_time
-from totonoe.enums import Preset, Tokenizer
+from totonoe.enums import Preset, ReembedPhase, Tokenizer
 from totonoe.scalars import EnumCodec
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import checkpoint_pb2 as checkpoint_pb
-from totonoe.v1 import types_pb2
+from totonoe.v1 import reembed_pb2, types_pb2
 from totonoe.v1 import verify_pb2 as verify_pb
 
 PRESET = EnumCodec(Preset, types_pb2.Preset, "PRESET_")
 TOKENIZER = EnumCodec(Tokenizer, types_pb2.Tokenizer, "TOKENIZER_")
+
+REEMBED_PHASE = EnumCodec(ReembedPhase, reembed_pb2.ReembedPhase, "REEMBED_PHASE_")
 
 _POLICY_ENUMS: dict[str, EnumCodec[Any]] = {
     "preset": PRESET,
@@ -256,6 +258,21 @@ def decode_comparison(answer: admin_pb.CompareResponse) -> models.Comparison:
     )
 
 
+def _decode_reembed_stats(message: reembed_pb2.ReembedStats) -> models.ReembedStats | None:
+    if not message.model:
+        return None
+    progress = message.progress
+    return models.ReembedStats(
+        model=message.model,
+        phase=REEMBED_PHASE.decode(progress.phase),
+        done_count=progress.done_count,
+        total_count=progress.total_count,
+        per_second=progress.per_second,
+        left_s=progress.left_s,
+        failure=message.failure,
+    )
+
+
 def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats:
     last = message.tidy.last_time
     return models.CollectionStats(
@@ -276,6 +293,7 @@ def _decode_figures(message: admin_pb.CollectionStats) -> models.CollectionStats
         state=message.state,
         queue_length=message.queue_length,
         kind_counts=dict(message.kind_counts),
+        reembed=_decode_reembed_stats(message.reembed),
         tidy=models.TidyStats(
             turn_count=message.tidy.turn_count,
             run_count=message.tidy.run_count,

@@ -248,6 +248,16 @@ class SnapshotUse(StrEnum):
     LIST = "list"
     REWRITE = "rewrite"
     DELETE = "delete"
+
+
+class ReembedPhase(StrEnum):
+    """What a re-embedding does now."""
+
+    WAITING = "waiting"
+    EMBEDDING = "embedding"
+    INDEXING = "indexing"
+    SETTLING = "settling"
+    CANCELLING = "cancelling"
     UNKNOWN = "unknown"
 
 

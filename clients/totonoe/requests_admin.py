@@ -17,13 +17,14 @@ from totonoe import (
 from totonoe.enums import SnapshotUse
 from totonoe.prepared import ADMIN_SERVICE as _ADMIN
 from totonoe.prepared import Prepared, new_operation_id
+from totonoe.requests_reembed import ReembedRequests
 from totonoe.requests_snapshot import SnapshotRequests
 from totonoe.requests_transfer import TransferRequests
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import types_pb2
 
 
-class AdminRequests(TransferRequests, SnapshotRequests):
+class AdminRequests(ReembedRequests, TransferRequests, SnapshotRequests):
     """What the admin service is asked."""
 
     def create_collection(

@@ -41,6 +41,7 @@ from totonoe_core.records import (
     ModelIdentity,
     Verdict,
 )
+from totonoe_core.reembed import Reembed, Reembedded
 from totonoe_core.tidy import ApplyTidyPlan, PlanApplied, Tidied, Tidy, TidyUpsert, TurnCounted
 from totonoe_core.transfer import ImportRows, RowsImported
 from totonoe_core.undo import OperationInfo, UndoConflict
@@ -254,6 +255,7 @@ Command = (
     | TidyUpsert
     | ReplayEvents
     | ImportRows
+    | Reembed
 )
 
 _KINDS = {
@@ -273,13 +275,10 @@ def kind_of(command: Command) -> str:
 
 def asked(command: Command) -> Command:
     """A command as it was asked: without what the engine worked out for it."""
-    if isinstance(command, Calibrate):
-        return replace(command, fitted=None)
-    if isinstance(command, Planned):
-        return replace(command, plan=None)
     if isinstance(command, ImportRows):
         return replace(command, settings=(), records=())
-    return command
+    names = [name for name in ("fitted", "plan", "prepared") if hasattr(command, name)]
+    return replace(command, **dict.fromkeys(names)) if names else command  # type: ignore[arg-type]
 
 
 def reason_of(commands: Sequence[Command]) -> str:
@@ -441,7 +440,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """Settings of one collection."""
+    """Settings of one collection. It has its model since the revision `model_since`."""
 
     name: str
     description: str
@@ -456,6 +455,8 @@ class CollectionInfo:
     retention: RetentionPolicy = NO_RETENTION
     blast: BlastPolicy = STANDARD_BLAST
     tidy: TidyPolicy = STANDARD_TIDY
+    model_number: int = 0
+    model_since: int = 0
 
 
 Result = (
@@ -481,6 +482,7 @@ Result = (
     | TurnCounted
     | EventsReplayed
     | RowsImported
+    | Reembedded
 )
 
 

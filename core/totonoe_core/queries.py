@@ -25,6 +25,7 @@ from totonoe_core.records import (
     TimeRange,
     Verdict,
 )
+from totonoe_core.reembed import ReembedState
 from totonoe_core.snapshots import SnapshotStats
 from totonoe_core.tidy import NEVER_TIDIED, TidyState, TurnCounted
 from totonoe_core.undo import OperationInfo
@@ -463,6 +464,7 @@ class CollectionStats:
     tidy: TidyState = NEVER_TIDIED
     verified: Verified = NOT_VERIFIED
     checkpoint: CheckpointFigures = CheckpointFigures()
+    reembed: ReembedState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,8 +252,9 @@ class Fields:
 class Memory:
     """One stored memory.
 
-    `vector` is little-endian float32 bytes of unit norm, as they lie in the row; `row`
-    is its number in the database, never reused and never shown to clients.
+    `vector` is little-endian float32 bytes of unit norm, empty where the text has none yet, and
+    `model_number` says which of the collection's models made it. `row` is its number in the
+    database, never reused and never shown to clients.
     `links`, `access_count` and `last_access_us` are filled when it is read for an answer.
     """
 
@@ -272,6 +273,7 @@ class Memory:
     last_access_us: int | None = None
     access_count: int = 0
     links: tuple[Link, ...] = ()
+    model_number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,16 +29,18 @@ from totonoe_server.codec_policy import (
 from totonoe_server.codec_snapshot import snapshot_stats_to_wire
 from totonoe_server.pending import answer_of
 from totonoe_server.process import Process
+from totonoe_server.reembed_service import ReembedCalls
 from totonoe_server.snapshot_service import SnapshotCalls
 from totonoe_server.transfer_service import TransferCalls
 
 
-class AdminService(SnapshotCalls, TransferCalls, admin_service_pb2_grpc.AdminServiceServicer):
+class AdminService(
+    ReembedCalls, SnapshotCalls, TransferCalls, admin_service_pb2_grpc.AdminServiceServicer
+):
     """AdminService over an engine. Errors leave it as `TotonoeError`."""
 
     def __init__(self, engine: Engine, process: Process) -> None:
-        SnapshotCalls.__init__(self, engine)
-        TransferCalls.__init__(self)
+        super().__init__(engine)
         self._process = process
 
     async def CreateCollection(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Protocol
 
 from google.protobuf.message import Message
@@ -42,6 +43,18 @@ class Calls:
     async def _apply(self, request: Write, command: Command) -> Applied:
         collection = collection_name(request.collection)
         return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))
+
+
+class StreamingCalls(Calls):
+    """Calls whose streams may last for hours, and end with SHUTTING_DOWN when the daemon does."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._ending = asyncio.Event()
+
+    def end_streams(self) -> None:
+        """Ends all of them soon. Event loop only."""
+        self._ending.set()
 
 
 def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0) -> None:

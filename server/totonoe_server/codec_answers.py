@@ -60,6 +60,7 @@ from totonoe_server.codec import (
 )
 from totonoe_server.codec_memory import filter_from_wire, link_to_wire, memory_to_wire
 from totonoe_server.codec_policy import calibration_to_wire, model_to_wire, overlaid
+from totonoe_server.codec_reembed import reembed_stats_to_wire
 
 
 class GuardParts(TypedDict):
@@ -399,6 +400,7 @@ def collection_stats_to_wire(value: CollectionStats) -> admin_service_pb2.Collec
         queue_length=value.queue_length,
         kind_counts=value.kind_counts,
         tidy=tidy_stats_to_wire(value.tidy),
+        reembed=reembed_stats_to_wire(value.reembed),
         verify=verified_to_wire(value.verified),
         checkpoint=checkpoint_to_wire(value.checkpoint),
     )

@@ -172,7 +172,7 @@ class Daemon:
             self.memory_service.watching.stop()
             self.memory_service.end_consolidations()
         if self.admin_service is not None:
-            self.admin_service.end_transfers()
+            self.admin_service.end_streams()
         idle = self.guard.figures.idle
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):

@@ -11,26 +11,16 @@ from collections.abc import AsyncIterator, Awaitable
 from typing import TypeVar
 
 from totonoe.v1 import transfer_pb2 as pb
-from totonoe_core.engine.seam import Engine
 from totonoe_server import codec_transfer as codec
-from totonoe_server.calls import Context
+from totonoe_server.calls import Context, StreamingCalls
 from totonoe_server.codec import collection_name
 from totonoe_server.pending import answer_of, shutting_down
 
 T = TypeVar("T")
 
 
-class TransferCalls:
+class TransferCalls(StreamingCalls):
     """Export and Import over an engine. Errors leave them as `TotonoeError`."""
-
-    _engine: Engine
-
-    def __init__(self) -> None:
-        self._ending = asyncio.Event()
-
-    def end_transfers(self) -> None:
-        """Ends all streams soon. Event loop only."""
-        self._ending.set()
 
     async def Export(
         self, request: pb.ExportRequest, _: Context

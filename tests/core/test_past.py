@@ -322,9 +322,9 @@ def test_index_of_the_past_is_made_once_and_learns_who_may_see_what(
     made: list[int] = []
 
     class Counted(PastIndex):
-        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
+        def __init__(self, rows: Any, revision: int, *more: Any) -> None:
             made.append(revision)
-            super().__init__(rows, revision, stopping)
+            super().__init__(rows, revision, *more)
 
     monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Counted)
     with opened(tmp_path) as store:
@@ -358,9 +358,9 @@ def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
     made: list[int] = []
 
     class Slow(PastIndex):
-        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
+        def __init__(self, rows: Any, revision: int, *more: Any) -> None:
             made.append(revision)
-            super().__init__(rows, revision, stopping)
+            super().__init__(rows, revision, *more)
             begun.set()
             assert go_on.wait(WAIT_S)
 
@@ -369,14 +369,14 @@ def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
         store.save("red pump")
         rows = store.engine._collections.opened("default").result()._state.file.rows
         past = PastIndexes()
-        thread = threading.Thread(target=lambda: past.at(rows, 1))
+        thread = threading.Thread(target=lambda: past.at(rows, 1, 0, 8))
         thread.start()
         assert begun.wait(WAIT_S)
         past.clear()
         go_on.set()
         thread.join(WAIT_S)
-        past.at(rows, 1)
-        past.at(rows, 1)
+        past.at(rows, 1, 0, 8)
+        past.at(rows, 1, 0, 8)
         assert made == [1, 1]
 
 
@@ -386,10 +386,10 @@ def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow(PastIndex):
-        def __init__(self, rows: Any, revision: int, stopping: threading.Event) -> None:
+        def __init__(self, rows: Any, revision: int, *more: Any) -> None:
             begun.set()
             assert go_on.wait(WAIT_S)
-            super().__init__(rows, revision, stopping)
+            super().__init__(rows, revision, *more)
 
     with opened(tmp_path) as store:
         store.save("red pump")

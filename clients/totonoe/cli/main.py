@@ -17,6 +17,7 @@ from totonoe.cli import (
     history_commands,
     importing,
     memory_commands,
+    reembed_commands,
     snapshot_commands,
     tidy_commands,
     transfer_commands,
@@ -60,6 +61,7 @@ def make_app() -> typer.Typer:
     admin_commands.register(app)
     audit_commands.register(app)
     importing.register(app)
+    reembed_commands.register(app)
     transfer_commands.register(app)
     snapshot_commands.register(app)
     tidy_commands.register(app)

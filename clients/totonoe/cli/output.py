@@ -447,7 +447,7 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
                 refused or "0",
                 _search(item),
                 _checkpoint(item),
-                item.state,
+                _state(item),
             )
         )
     columns = (
@@ -479,6 +479,14 @@ def _checkpoint(item: CollectionStats) -> str:
     found = item.checkpoint
     said = str(found.revision) if found.revision else "none"
     return f"{said}, {found.bad_count} bad" if found.bad_count else said
+
+
+def _state(item: CollectionStats) -> str:
+    """What a collection does, and how far a re-embedding is."""
+    under_way = item.reembed
+    if under_way is None:
+        return item.state
+    return f"{item.state}, reembed {under_way.phase} {under_way.done_count}/{under_way.total_count}"
 
 
 def _search(item: CollectionStats) -> str:

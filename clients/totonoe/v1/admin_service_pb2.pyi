@@ -4,6 +4,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import checkpoint_pb2 as _checkpoint_pb2
+from totonoe.v1 import reembed_pb2 as _reembed_pb2
 from totonoe.v1 import snapshot_pb2 as _snapshot_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2
 from totonoe.v1 import transfer_pb2 as _transfer_pb2
@@ -242,7 +243,7 @@ class StatsRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ...) -> None: ...
 
 class CollectionStats(_message.Message):
-    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint")
+    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint", "reembed")
     class RefusedCountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -277,6 +278,7 @@ class CollectionStats(_message.Message):
     TIDY_FIELD_NUMBER: _ClassVar[int]
     VERIFY_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    REEMBED_FIELD_NUMBER: _ClassVar[int]
     name: str
     active_count: int
     revision: int
@@ -297,7 +299,8 @@ class CollectionStats(_message.Message):
     tidy: _tidy_pb2.TidyStats
     verify: _verify_pb2.VerifyStats
     checkpoint: _checkpoint_pb2.CheckpointStats
-    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ...) -> None: ...
+    reembed: _reembed_pb2.ReembedStats
+    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
     __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open")

@@ -5,6 +5,7 @@ import warnings
 
 from totonoe.v1 import admin_service_pb2 as totonoe_dot_v1_dot_admin__service__pb2
 from totonoe.v1 import audit_pb2 as totonoe_dot_v1_dot_audit__pb2
+from totonoe.v1 import reembed_pb2 as totonoe_dot_v1_dot_reembed__pb2
 from totonoe.v1 import snapshot_pb2 as totonoe_dot_v1_dot_snapshot__pb2
 from totonoe.v1 import transfer_pb2 as totonoe_dot_v1_dot_transfer__pb2
 
@@ -112,6 +113,16 @@ class AdminServiceStub:
                 '/totonoe.v1.AdminService/RestoreSnapshot',
                 request_serializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.FromString,
+                _registered_method=True)
+        self.Reembed = channel.unary_stream(
+                '/totonoe.v1.AdminService/Reembed',
+                request_serializer=totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.FromString,
+                _registered_method=True)
+        self.CancelReembed = channel.unary_unary(
+                '/totonoe.v1.AdminService/CancelReembed',
+                request_serializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.FromString,
                 _registered_method=True)
         self.Stats = channel.unary_unary(
                 '/totonoe.v1.AdminService/Stats',
@@ -236,6 +247,23 @@ class AdminServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Reembed(self, request, context):
+        """Gives a collection the vectors of the daemon's model, which is another one than it has, while it
+        is written and read. The stream tells how far it is; the work goes on without it, also after a
+        restart, and a second call joins it. In the end one operation makes the model the collection's.
+        FAILED_PRECONDITION (NOTHING_TO_REEMBED, REEMBEDDING).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelReembed(self, request, context):
+        """Ends a re-embedding that is under way; the collection keeps its model.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Stats(self, request, context):
         """Figures of the daemon and of its collections.
         """
@@ -320,6 +348,16 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.RestoreSnapshot,
                     request_deserializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.SerializeToString,
+            ),
+            'Reembed': grpc.unary_stream_rpc_method_handler(
+                    servicer.Reembed,
+                    request_deserializer=totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.SerializeToString,
+            ),
+            'CancelReembed': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelReembed,
+                    request_deserializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.SerializeToString,
             ),
             'Stats': grpc.unary_unary_rpc_method_handler(
                     servicer.Stats,
@@ -733,6 +771,60 @@ class AdminService:
             '/totonoe.v1.AdminService/RestoreSnapshot',
             totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotRequest.SerializeToString,
             totonoe_dot_v1_dot_snapshot__pb2.RestoreSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Reembed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/totonoe.v1.AdminService/Reembed',
+            totonoe_dot_v1_dot_reembed__pb2.ReembedRequest.SerializeToString,
+            totonoe_dot_v1_dot_reembed__pb2.ReembedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelReembed(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.AdminService/CancelReembed',
+            totonoe_dot_v1_dot_reembed__pb2.CancelReembedRequest.SerializeToString,
+            totonoe_dot_v1_dot_reembed__pb2.CancelReembedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,56 +10,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits, tidy_plan, validate
-from totonoe_core.cleanup import Planned
+from totonoe_core import limits, validate
 from totonoe_core.clock import Clock
 from totonoe_core.commands import (
     Applied,
-    Calibrate,
     CollectionInfo,
     Command,
-    Merge,
     Remember,
-    Update,
-    asked,
 )
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import calibrating, past, reading, tidying
+from totonoe_core.engine import past, reading, tidying
 from totonoe_core.engine.caches import forget_cached
 from totonoe_core.engine.checking import Checking
 from totonoe_core.engine.checkpointing import Checkpointing
 from totonoe_core.engine.consolidating import Consolidating
 from totonoe_core.engine.copying import Copying
-from totonoe_core.engine.futures import (
-    Why,
-    attempt,
-    fail,
-    ready,
-    settled,
-    shutting_down,
-    submit,
-    then,
-)
+from totonoe_core.engine.futures import Why, settled, shutting_down, submit, then
 from totonoe_core.engine.indexing import Indexing
 from totonoe_core.engine.previewing import Previewing
 from totonoe_core.engine.reads import Reads
+from totonoe_core.engine.reembedding import Reembedding
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.transfers import Transfers
 from totonoe_core.engine.turns import Turns
+from totonoe_core.engine.vectors import Vectors
 from totonoe_core.engine.verifying import Verifier
 from totonoe_core.engine.waiting import Waiters
 from totonoe_core.engine.writer import Group, Job, Vector, Writer
-from totonoe_core.errors import InvalidArgument, ModelMismatch, Unavailable
-from totonoe_core.guard.calibration import Fitted
+from totonoe_core.errors import Unavailable
 from totonoe_core.judging import JudgingService
 from totonoe_core.queries import (
     Checked,
@@ -70,11 +56,11 @@ from totonoe_core.queries import (
 )
 from totonoe_core.records import RecallEvent
 from totonoe_core.store.reader import ReaderPool
-from totonoe_core.tidy import ApplyTidyPlan, TidyUpsert
 from totonoe_core.why_not import WhyNot
 
 T = TypeVar("T")
-Ask = Callable[[Vector | None, str], Future[T]]
+Ask = Callable[[Vector | None, int, str], Future[T]]
+"""With a vector and the number of the model that made it, or why there is none."""
 
 READERS = 4
 _WRITER_CLOSE_S = 10.0
@@ -104,7 +90,7 @@ class Collection:
         self._writer = Writer(
             lambda: CollectionState.load(path),
             clock,
-            self._embed,
+            lambda group: self.vectors.embed(group),
             self._consider_indexing,
             self._tell,
             self._at_end,
@@ -121,23 +107,33 @@ class Collection:
             # One writer for each file, also if this collection is opened again.
             self._writer.close(_WRITER_CLOSE_S)
             raise
-        self._checking = Checking(self._state, judging, clock, self._embedder, self._on_writer)
-        self.previewing = Previewing(self._state, clock, self._on_writer, self._fitted)
         self.waiters = Waiters(searchers, self._state.revision)
         self.copying = Copying(self._writer, self._state.file)
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
+        self.vectors = Vectors(
+            self._state, embedding, clock, searchers, self._writer.submit, self.reads
+        )
+        self._checking = Checking(
+            self._state, judging, clock, self.vectors.embedded, self._on_writer
+        )
+        self.previewing = Previewing(self._state, clock, self._on_writer, self.vectors)
         self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
         self.transfers = Transfers(
             self._state,
             self._readers,
             apply=self.apply,
             get=lambda agent_id, ids: self.reads.get(agent_id, ids, None, False),
-            embedder=self._embedder,
+            embedder=self.vectors.embedder,
         )
         self.verifier = Verifier(
             path, self._state, self._readers, clock, self._on_writer, self._stop
         )
+        self.reembedding = Reembedding(
+            self._state, self._writer, self._readers, embedding, self._stop
+        )
+        if self._state.pending is not None or self._state.settling_at_start:
+            self.reembedding.go_on()
         self._consider_indexing(self._state)
 
     @property
@@ -160,6 +156,7 @@ class Collection:
             or self._state.file.to_clean
             or self.consolidating.busy()
             or self.transfers.busy()
+            or self.reembedding.busy()
         )
 
     def end(self, gone: Why) -> None:
@@ -178,6 +175,7 @@ class Collection:
         """Finishes queued writes within the time and closes the file. Who comes later hears why."""
         self.stop()
         self.consolidating.stop(timeout_s, why)
+        self.reembedding.stop(timeout_s)
         self.waiters.close(why)
         self.transfers.close(why)
         self.verifier.close()
@@ -206,159 +204,26 @@ class Collection:
             future: Future[Applied] = Future()
             futures.append(future)
             try:
-                vectors = self._checked(operation_id, commands)
+                number = self._state.published.model_number
+                vectors = self.vectors.checked(operation_id, commands)
             except Exception as error:
                 future.set_exception(error)
                 continue
-            jobs.append(Job(operation_id, tuple(commands), vectors, future))
-        if jobs:
+            job = Job(operation_id, tuple(commands), vectors, future, model_number=number)
+            jobs.append(job)
+        if jobs and self.vectors.preparing() is not None:
+            self.vectors.embed(Group(jobs))
+        elif jobs:
             self._writer.submit(Group(jobs))
         return futures
-
-    def _checked(self, operation_id: str, commands: Sequence[Command]) -> list[Vector | None]:
-        """Checks commands; returns the vectors that were given with them."""
-        validate.operation_id(operation_id)
-        vectors: list[Vector | None] = []
-        now_us = self._clock()
-        for command in commands:
-            validate.command(command, now_us)
-            if isinstance(command, ApplyTidyPlan):
-                tidy_plan.check(command.updates, now_us)
-            vector = None
-            if isinstance(command, Remember | Update | Merge) and command.vector:
-                dimension = self._dimension(command.vector)
-                field = "vector" if isinstance(command, Merge) else "memory.vector"
-                vector = validate.vector(command.vector, field, dimension)
-            elif isinstance(command, TidyUpsert) and command.update.vector:
-                given = command.update.vector
-                vector = validate.vector(given, "state_updates.vector", self._dimension(given))
-            elif isinstance(command, Update) and "vector" in command.mask:
-                raise InvalidArgument(
-                    "MISSING_FIELD", field="memory.vector", got="nothing", allowed="a vector"
-                )
-            vectors.append(vector)
-        return vectors
-
-    def _dimension(self, given: bytes) -> int:
-        """The collection's dimension; while it has none yet, that of the vector given."""
-        own = self._state.published.model.dimension
-        return own or min(len(given) // 4, limits.VECTOR_DIMENSION_MAX)
-
-    def _embed(self, group: Group) -> None:
-        """Gets the missing vectors and gives the group back to the writer.
-
-        Jobs whose texts cannot be embedded fail; the others go on, in their order.
-        """
-        wanting: list[tuple[Job, Future[None]]] = []
-        for job in group.jobs:
-            wanting += [
-                (job, self._work_out(job, position, command))
-                for position, command in enumerate(job.commands)
-                if isinstance(command, Calibrate | Planned) and asked(command) == command
-            ]
-            texts = {
-                position: text
-                for position, command in enumerate(job.commands)
-                if job.vectors[position] is None and (text := _text_of(command))
-            }
-            if not texts:
-                continue
-            # A request for each job, for each to fail alone; they share batches all the same.
-            wanting.append((job, self._vectors(job, texts)))
-        # Counted under a lock: the embedder answers from a thread for each of its processes.
-        lock, left = threading.Lock(), len(wanting)
-
-        def done(_: Future[None]) -> None:
-            nonlocal left
-            with lock:
-                left -= 1
-                last = left == 0
-            if last:
-                self._embedded_group(group, wanting)
-
-        for _, future in wanting:
-            future.add_done_callback(done)
-
-    def _vectors(self, job: Job, texts: Mapping[int, str]) -> Future[None]:
-        """Gives a job the vectors of the texts, which are by the place of their command."""
-
-        def keep(found: NDArray[np.float32]) -> Future[None]:
-            for position, vector in zip(texts, found, strict=True):
-                job.vectors[position] = vector
-            return ready(None)
-
-        return then(attempt(lambda: self._embedder().submit(list(texts.values()))), keep)
-
-    def _work_out(self, job: Job, position: int, command: Calibrate | Planned) -> Future[None]:
-        """Gives a job's command what is found out before it can be decided."""
-
-        def keep(found: Command) -> Future[None]:
-            job.commands = (*job.commands[:position], found, *job.commands[position + 1 :])
-            return ready(None)
-
-        if isinstance(command, Calibrate):
-            return then(
-                attempt(lambda: self._fitted(command)),
-                lambda fitted: keep(replace(command, fitted=fitted)),
-            )
-        return then(attempt(lambda: self.reads.planned(command)), keep)
-
-    def _fitted(self, command: Calibrate) -> Future[Fitted]:
-        model = self._state.published.model
-        if model.name == "none":
-            raise InvalidArgument(
-                "VECTOR_REQUIRED",
-                field="collection",
-                got=f"{self.info.name!r}, whose clients bring the vectors",
-                allowed="one whose texts the daemon embeds",
-            )
-        service = self._embedder()
-        budget, now_us = command.false_merge_budget, self._clock()
-        return then(
-            self.reads.judged_pairs(),
-            lambda own: calibrating.fitted(service, model, budget, now_us, self._searchers, own),
-        )
-
-    def _embedded_group(self, group: Group, wanting: Sequence[tuple[Job, Future[None]]]) -> None:
-        failed = set()
-        for job, future in wanting:
-            try:
-                future.result()
-            except BaseException as error:
-                fail(job.future, error)
-                failed.add(id(job))
-        rest = [job for job in group.jobs if id(job) not in failed]
-        if rest:
-            self._writer.submit(Group(rest))
-
-    def _embedder(self) -> EmbeddingService:
-        """The embedder, if it is the one that made this collection's vectors.
-
-        Raises `InvalidArgument` (VECTOR_REQUIRED) where the clients bring vectors,
-        `ModelMismatch` for another model, `Unavailable` while it loads again.
-        """
-        model = self._state.published.model
-        if model.name == "none":
-            raise InvalidArgument(
-                "VECTOR_REQUIRED",
-                field="vector",
-                got="none",
-                allowed=f"a vector: the clients of collection {self.info.name!r} bring them",
-            )
-        service = self._embedding
-        if service is None:
-            raise ModelMismatch(collection=self.info.name, stamped=model.key, running="none")
-        identity = service.identity
-        if identity is not None and identity.key != model.key:
-            raise ModelMismatch(collection=self.info.name, stamped=model.key, running=identity.key)
-        return service
 
     # -- Reading on the writer's thread
 
     def check(self, command: Remember) -> Future[Checked]:
         """What Remember would answer now."""
-        vector = self._checked("", [command])[0]
-        return self._checking.check(command, vector)
+        number = self._state.published.model_number
+        vector = self.vectors.checked("", [command])[0]
+        return self._checking.check(command, vector, number)
 
     def _on_writer(self, work: Callable[[], T]) -> Future[T]:
         def step() -> T:
@@ -380,48 +245,50 @@ class Collection:
 
     def _asking(self, query: RecallQuery, ask: Ask[T]) -> Future[T]:
         """Asks with the vector of a query, or without one and why that is."""
-        dimension = self._dimension(query.vector)
+        info = self._state.published
+        dimension = self.vectors.dimension(query.vector)
         validate.recall(query, dimension)
         if query.vector:
-            return ask(validate.vector(query.vector, "vector", dimension), "")
+            given = validate.vector(query.vector, "vector", dimension)
+            return ask(given, info.model_number, "")
         if query.mode is RecallMode.LEXICAL:
-            return ask(None, "")
-        if query.mode is RecallMode.HYBRID and self._state.published.model.name == "none":
-            return ask(None, "the clients bring the vectors, and none was given")
+            return ask(None, 0, "")
+        if query.mode is RecallMode.HYBRID and self.vectors.preparing() is not None:
+            return ask(None, 0, "the collection is being re-embedded with the daemon's model")
+        if query.mode is RecallMode.HYBRID and info.model.name == "none":
+            return ask(None, 0, "the clients bring the vectors, and none was given")
 
         def without(error: Unavailable) -> Future[T]:
             if query.mode is RecallMode.VECTOR:
                 raise error
-            return ask(None, error.message)
+            return ask(None, 0, error.message)
 
         def embedded(vectors: Future[NDArray[np.float32]]) -> Future[T]:
             try:
                 vector = vectors.result()[0]
             except Unavailable as error:
                 return without(error)
-            return ask(vector, "")
+            return ask(vector, info.model_number, "")
 
         try:
-            vectors = self._embedder().submit([query.text])
+            vectors = self.vectors.embedder().submit([query.text])
         except Unavailable as error:
             return without(error)
         return then(settled(vectors), embedded)
 
     def _searching(
-        self, query: RecallQuery, vector: Vector | None, degraded: str
+        self, query: RecallQuery, vector: Vector | None, model_number: int, degraded: str
     ) -> Future[Recalled]:
         def work() -> Recalled:
             self.recall_count += 1
-            graph = self._state.index.graph
-            if vector is not None:
+            asked = reading.Asked(query, vector, model_number, degraded)
+            if vector is not None and model_number == self._state.index.model_number:
                 # The first vector may have been stored since the query was checked.
                 self._state.check_dimension(len(vector))
             with self._readers.rows() as rows:
                 if query.as_of is not None:
-                    return past.recall(self._state, rows, query, vector, degraded)
-                found = reading.recall(
-                    self._state, rows, graph, query, vector, degraded, self._clock()
-                )
+                    return past.recall(self._state, rows, asked)
+                found = reading.recall(self._state, rows, asked, self._clock())
             if query.touch and found.hits:
                 self._touch(query.agent_id, [hit.memory.row for hit in found.hits])
             self._consider_indexing(self._state)
@@ -451,6 +318,7 @@ class Collection:
                 tidy=tidying.state_of(self._state.file.rows),
                 verified=self.verifier.figures(),
                 checkpoint=self._checkpointing.figures(),
+                reembed=self.reembedding.state(),
                 **reading.figures(self._state),
             )
 
@@ -469,18 +337,6 @@ class Collection:
     def _consider_indexing(self, _: CollectionState) -> None:
         self.consolidating.drop_old()
         self._indexing.consider()
-
-
-def _text_of(command: Command) -> str:
-    """The text that a command needs a vector of, unless one was given with it."""
-    match command:
-        case Remember(content=text) | Merge(content=text):
-            return text
-        case Update(mask=mask, content=text) if "content" in mask:
-            return text
-        case TidyUpsert(update=update):
-            return update.body_text
-    return ""
 
 
 def _size(path: Path) -> int:

@@ -34,8 +34,8 @@ from totonoe_core.commands import (
 from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import Collections
-from totonoe_core.engine.futures import fail, ready, settle
-from totonoe_core.engine.seam import Consolidation, Export, Import
+from totonoe_core.engine.futures import fail, ready, settle, then
+from totonoe_core.engine.seam import Consolidation, Export, Import, Reembedding
 from totonoe_core.errors import (
     InvalidArgument,
 )
@@ -61,6 +61,7 @@ from totonoe_core.queries import (
     TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.reembed import Reembed
 from totonoe_core.tidy import Tidied, Tidy
 from totonoe_core.transfer import ExportQuery, ImportQuery
 from totonoe_core.why_not import WhyNot
@@ -308,6 +309,18 @@ class CollectionCalls:
     ) -> Future[Consolidation]:
         """See `Engine.consolidate`."""
         return self._with(collection, lambda found: found.consolidating.start(operation_id, query))
+
+    def reembed(self, collection: str, operation_id: str, command: Reembed) -> Future[Reembedding]:
+        """See `Engine.reembed`."""
+
+        def start(found: Collection) -> Future[Reembedding]:
+            return then(found.reembedding.start(operation_id, command), ready)
+
+        return self._with(collection, start)
+
+    def cancel_reembed(self, collection: str) -> Future[int]:
+        """See `Engine.cancel_reembed`."""
+        return self._with(collection, lambda found: found.reembedding.cancel())
 
     def get_collection(self, name: str) -> Future[CollectionInfo]:
         """See `Engine.get_collection`."""

@@ -34,7 +34,16 @@ from totonoe_core.commands import (
     Update,
 )
 from totonoe_core.consolidate import ReplayEvents
-from totonoe_core.engine import dismissing, doubles, ending, episodes, fading, linking, replaying
+from totonoe_core.engine import (
+    dismissing,
+    doubles,
+    ending,
+    episodes,
+    fading,
+    linking,
+    model_swap,
+    replaying,
+)
 from totonoe_core.engine.forgetting import Forgetting
 from totonoe_core.engine.guarding import Guarding
 from totonoe_core.engine.import_rows import import_rows
@@ -49,6 +58,7 @@ from totonoe_core.engine.tidying import Tidying
 from totonoe_core.engine.undoing import Undoing
 from totonoe_core.errors import StaleRevision
 from totonoe_core.judging import JudgingService
+from totonoe_core.reembed import Reembed
 from totonoe_core.tidy import ApplyTidyPlan, Tidy, TidyUpsert
 from totonoe_core.transfer import ImportRows
 
@@ -130,6 +140,8 @@ class Decider:
                 return self._tidy_plans.apply(operation, command)
             case TidyUpsert():
                 return self._tidy_plans.upsert(operation, command, vector)
+            case Reembed():
+                return model_swap.swap(self._ledger, operation, command)
 
     def _clean_up(self, operation: Operation, command: Planned) -> Result:
         if command.plan is None:

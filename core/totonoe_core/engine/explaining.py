@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from totonoe_core import why_not
+from totonoe_core.engine.reading import Asked
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.filters import confidence_now, unmet
 from totonoe_core.index import masks
-from totonoe_core.queries import RecallQuery
 from totonoe_core.store.reader import Rows
 from totonoe_core.why_not import Outcome, WhyNot
 
@@ -20,13 +17,13 @@ def explain(
     state: CollectionState,
     rows: Rows,
     memory_id: str,
-    query: RecallQuery,
-    vector: NDArray[np.float32] | None,
-    degraded: str,
+    asked: Asked,
     now_us: int,
 ) -> WhyNot:
     """Why a memory did not come in a Recall that is made now, or at which place it came."""
     info, index = state.published, state.index
+    asked = asked.of(index.model_number)
+    query = asked.query
     graph, view = index.graph, index.view()
     memory = state.find(rows, memory_id, query.agent_id)
     slot = -1
@@ -44,7 +41,7 @@ def explain(
         view,
         graph,
         query,
-        vector,
+        asked.vector,
         query.diversity or info.diversity,
         passing,
         slot,
@@ -63,5 +60,5 @@ def explain(
         near_id="" if near is None else near.id,
         confidence=memory.fields.confidence,
         effective_confidence=confidence_now(memory, info.decay, now_us),
-        degraded_because=degraded,
+        degraded_because=asked.degraded,
     )

@@ -24,7 +24,7 @@ from totonoe_core.engine.transfer_turns import Turn
 from totonoe_core.errors import Corruption, StaleRevision
 from totonoe_core.index import masks
 from totonoe_core.lines import KINDS, writing
-from totonoe_core.records import Status
+from totonoe_core.records import Memory, Status
 from totonoe_core.store.reader import ReaderPool, Rows
 from totonoe_core.transfer import DismissalLine, ExportChunk, ExportQuery, LinkLine, Record
 
@@ -177,9 +177,26 @@ class Exporting:
         vectors = self._query.include_vectors
         return [writing.record(one, vectors=vectors) for one in records]
 
+    def _with_vectors(self, rows: Rows, found: dict[int, Memory]) -> dict[int, Memory]:
+        """Memories with their vectors of the collection's model, where their text has one."""
+        number = self._state.published.model_number
+        others = [row for row, one in found.items() if one.model_number != number]
+        if not (others and self._query.include_vectors):
+            return found
+        now = rows.memories(others).values()
+        held = {one.row: one for one in rows.beside.of_model(number, now)}
+        return found | {
+            row: replace(
+                found[row],
+                vector=held[row].vector if held[row].content == found[row].content else b"",
+                model_number=number,
+            )
+            for row in others
+        }
+
     def _memories(self, rows: Rows, wanted: list[int]) -> list[Record]:
         past = self._past(rows)
-        found = past.memories(wanted)
+        found = self._with_vectors(rows, past.memories(wanted))
         aside = (rows.aside.get(row) for row in wanted)
         own = self._query.agent_id
         self._damaged_count += sum(one is not None and one.may_be_known_to(own) for one in aside)

@@ -17,11 +17,13 @@ from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.calibration import CAREFUL, weights_for
 from totonoe_core.guard.candidates import Candidate, Probe
 from totonoe_core.guard.policy import GuardPolicy
+from totonoe_core.guard.weights import Weights
 from totonoe_core.index.arrays import RETIRED, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.judging import Hearing, JudgingService, Pair
+from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.records import (
     Duplicate,
     Fields,
@@ -40,7 +42,8 @@ from totonoe_core.text.normalize import refusing_hash, snippet
 class GuardedText:
     """A text that wants in. `replaced` are the slots whose place it takes; they refuse nothing.
 
-    `policy` is the collection's, with the actions that the call asked for.
+    `policy` is the collection's, with the actions that the call asked for. `ahead` is its vector of
+    the model that the collection is being re-embedded with, if it is.
     """
 
     policy: GuardPolicy
@@ -50,9 +53,16 @@ class GuardedText:
     fields: Fields
     force: bool
     replaced: tuple[int, ...] = ()
+    ahead: Vector | None = None
 
     @classmethod
-    def of(cls, command: Remember, policy: GuardPolicy, replaced: tuple[int, ...]) -> GuardedText:
+    def of(
+        cls,
+        command: Remember,
+        policy: GuardPolicy,
+        replaced: tuple[int, ...],
+        ahead: Vector | None = None,
+    ) -> GuardedText:
         """The text of a Remember."""
         return cls(
             policy=policy,
@@ -62,6 +72,7 @@ class GuardedText:
             fields=command.fields,
             force=command.force,
             replaced=replaced,
+            ahead=ahead,
         )
 
 
@@ -194,7 +205,7 @@ class Guarding:
             Hearing(None) if from_cosine is None else Hearing(self._judging, from_cosine, may_ask)
         )
         probe = self._probe(texts, text, features, judged, hearing)
-        found_ahead = None if why_not else self._found_ahead(features.vector)
+        found_ahead = None if why_not or probe.blind else self._found_ahead(features.vector)
         found = candidates.search(
             view,
             probe,
@@ -202,7 +213,7 @@ class Guarding:
             comparable,
             visible,
             refuse=not why_not,
-            token_index=self._token_index(policy),
+            token_index=self._token_index(policy, bool(probe.blind)),
             prefix=self._state.index.prefix,
             graph=self._state.index.graph,
             scanned=found_ahead if isinstance(found_ahead, Scanned) else None,
@@ -271,6 +282,8 @@ class Guarding:
         """The verdict on one memory. Equal content with another payload or key is an update."""
         info = self._state.info
         weights = weights_for(info.calibration, info.model)
+        if text.ahead is not None:
+            similarity, weights = self._ahead_of(text.ahead, texts, slot, similarity)
         own, other = (text.content, text.content_hash), texts.of(slot)
         compared = verdict.compare(text.content, other.content, similarity, weights)
         other_text = other.content, other.content_hash
@@ -279,10 +292,25 @@ class Guarding:
             return replace(found, verdict=Verdict.UPDATE)
         return found
 
-    def _token_index(self, policy: GuardPolicy) -> TokenIndex:
+    def _ahead_of(
+        self, vector: Vector, texts: Texts, slot: int, similarity: float
+    ) -> tuple[float, Weights]:
+        """How near a memory is by the model that is being prepared, and the weights for that.
+
+        Where its vector of that model is not there yet: the similarity of the words, and weights
+        for a model that nothing is known of.
+        """
+        pending, row = self._state.pending, texts.of(slot).row
+        beside = self._state.file.rows.beside.embeddings([row]).get(row)
+        if pending is None or beside is None or beside.model_number != pending.model_number:
+            return similarity, CAREFUL
+        other = np.frombuffer(beside.vector, np.float32)
+        return float(similarity64(vector, other)), weights_for(None, pending.model)
+
+    def _token_index(self, policy: GuardPolicy, blind: bool) -> TokenIndex:
         """The index of tokens, brought up to date only where a layer asks it."""
         index = self._state.index
-        if policy.jaccard_above is not None:
+        if policy.jaccard_above is not None or blind:
             index.token_index.catch_up(index.view())
         return index.token_index
 
@@ -332,6 +360,7 @@ class Guarding:
             words_nominees=index.slots_with_words(features.canonical),
             confirm_text=lambda slot: texts.of(slot).content_hash == text.content_hash,
             judge=judge,
+            blind=_BLIND if features.blind else "",
         )
 
     def _duplicate(
@@ -426,6 +455,7 @@ _GRAVEST_FIRST = (
 )
 
 
+_BLIND = "the text has no vector of the collection's model, which the daemon does not run"
 _SHARED_WORDS_MIN = 0.1
 _FEW_WORDS = 10
 _NO_FEATURES = Features(np.zeros(0, np.float32), np.zeros(0, np.uint64), 0)

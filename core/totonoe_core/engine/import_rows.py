@@ -107,7 +107,12 @@ class _Batch:
         dimension = len(given.vector) // 4
         state.check_dimension(dimension)
         state.fix_dimension(dimension)
-        memory = replace(given, row=state.take_row(), revision=self._operation.revision)
+        memory = replace(
+            given,
+            row=state.take_row(),
+            revision=self._operation.revision,
+            model_number=state.info.model_number,
+        )
         ledger.add(self._operation, memory, ledger.features_of(memory))
         if memory.last_access_us is not None:
             self._access.append((memory.row, memory.last_access_us, memory.access_count))

@@ -6,10 +6,11 @@ operation's list of what it touched belong together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from totonoe_core import ids, limits
 from totonoe_core.commands import CollectionInfo
@@ -22,16 +23,24 @@ from totonoe_core.errors import (
     Precondition,
     StaleRevision,
 )
-from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
 from totonoe_core.records import Dismissal, Fields, Kind, Link, LinkType, Memory, Status
 from totonoe_core.store.aside import corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.store.reader import Rows
+from totonoe_core.store.rows import Embedding
+
+Vector = NDArray[np.float32]
 
 
 class NeedsVector(Exception):  # noqa: N818 - not an error: the job comes back with vectors
     """A command can only be decided with the vector of its text, or of the probe set, or with a
-    plan: with what is worked out away from the writer's thread."""
+    plan: with what is worked out away from the writer's thread. `texts` are asked for beside those
+    that its commands bring."""
+
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.texts = tuple(texts)
 
 
 @dataclass(slots=True)
@@ -45,6 +54,23 @@ class Operation:
     """Whether a judge may be asked; not a second time."""
     undoes: int | None = None
     """The revision that it takes back."""
+    embedded: Mapping[str, Vector] = field(default_factory=dict)
+    """Vectors of texts by the collection's model, beside those of its commands."""
+    ahead: Mapping[str, Vector] = field(default_factory=dict)
+    """Vectors of texts by the model that the collection is being re-embedded with."""
+
+    def vector_for(self, text: str, given: Vector | None, dimension: int) -> Vector:
+        """The vector of a text; zero while a model that makes none for it is prepared.
+
+        Raises `NeedsVector`.
+        """
+        if given is not None:
+            return given
+        if (found := self.embedded.get(text)) is not None:
+            return found
+        if text in self.ahead:
+            return np.zeros(dimension, np.float32)
+        raise NeedsVector
 
 
 class Ledger:
@@ -72,8 +98,10 @@ class Ledger:
 
     def add(self, operation: Operation, memory: Memory, features: Features) -> None:
         """A new memory."""
+        memory = self._stamped(memory)
         self.file.put_memory(memory, before=None)
         self.index.add(memory, features)
+        self._put_ahead(operation, memory)
         operation.touched.memories.append(memory.row)
 
     def replace(
@@ -85,7 +113,13 @@ class Ledger:
         differ.
         """
         after = replace(after, revision=operation.revision, updated_us=operation.now_us)
+        if after.vector == before.vector and before.model_number != self.state.info.model_number:
+            before = self.state.current(before)
+            after = replace(after, vector=before.vector)
+        after = self._stamped(after)
         self.file.put_memory(after, before)
+        if after.content != before.content:
+            self._put_ahead(operation, after)
         slot = self.index.slot_by_row[after.row]
         if features is not None:
             self.index.add(after, features, replaces=slot)
@@ -94,6 +128,18 @@ class Ledger:
         if after.row not in operation.touched.memories:
             operation.touched.memories.append(after.row)
         return after
+
+    def _stamped(self, memory: Memory) -> Memory:
+        number = self.state.info.model_number
+        return memory if memory.model_number == number else replace(memory, model_number=number)
+
+    def _put_ahead(self, operation: Operation, memory: Memory) -> None:
+        """Lays the vector of the model that is being prepared beside a row, if there is one."""
+        pending, vector = self.state.pending, operation.ahead.get(memory.content)
+        if pending is not None and vector is not None:
+            number = pending.model_number
+            beside = Embedding(memory.row, memory.revision, vector.tobytes(), number)
+            self.file.beside.put([beside])
 
     def purge(self, operation: Operation, before: Memory) -> int:
         """Leaves an empty tombstone in the place of a memory; says how many before images went.
@@ -137,8 +183,8 @@ class Ledger:
         return not all(one.fields.private for one in versions)
 
     def features_of(self, memory: Memory) -> Features:
-        """Features of a memory with the vector that lies in its row."""
-        vector = np.frombuffer(memory.vector, np.float32)
+        """Features of a memory with the collection's vector of it."""
+        vector = vector_of(self.state.current(memory), self.state.info.model.dimension)
         return Features.of(memory.content, vector, self.index.tokenizer)
 
     def slot_of(self, memory: Memory) -> int:
@@ -256,7 +302,8 @@ class Ledger:
 
     def find(self, memory_id: str, agent_id: str) -> Memory | None:
         """The memory of an id or `ext:` external id, if the agent may see it."""
-        return self.state.find(self.rows, memory_id, agent_id)
+        found = self.state.find(self.rows, memory_id, agent_id)
+        return None if found is None else self.state.current(found)
 
     def visible(self, memory_id: str, agent_id: str) -> Memory:
         """The same; `NotFound` where there is none."""
@@ -275,7 +322,7 @@ class Ledger:
         """The memory of a row that is there. Raises `Corruption` if it is set aside."""
         if row in self.state.aside:
             raise corrupt_memory(row)
-        return self.rows.memories([row])[row]
+        return self.state.current(self.rows.memories([row])[row])
 
     def by_slot(self, slot: int) -> Memory:
         """The memory of a slot."""

@@ -20,7 +20,7 @@ import numpy as np
 import totonoe_core
 from totonoe_core.commands import CollectionInfo
 from totonoe_core.index import dump, hnsw
-from totonoe_core.index.collection_index import CollectionIndex, Features
+from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
 from totonoe_core.records import Memory, Status
 from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
 from totonoe_core.store.collection_file import CollectionFile
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 RETIRED_SHARE_MAX = 0.3
 """Share of slots that are no memory's newest from which on an index is compacted when opened."""
 _LOADED_AT_ONCE = 1024
-_CHANGING = ("model", "dimension", "tokenizer", "made_by")
+_CHANGING = ("model", "dimension", "model_since", "tokenizer", "made_by")
 GRAPH, GRAPH_SLOTS = "graph", "graph_slots"
 
 
@@ -80,6 +80,8 @@ def header_of(
         "operation": list(seal),
         "model": info.model.key,
         "dimension": info.model.dimension,
+        # Of a model that made the vectors twice: some may have been lacking before.
+        "model_since": [info.model_number, info.model_since],
         "tokenizer": info.guard.tokenizer.value,
         "made_by": made_by(),
         "saved_us": now_us,
@@ -106,7 +108,7 @@ def opened(
             _set_aside(checkpoints, path, error)
             continue
         held = saved.header["revision"]
-        replayed_count = replay(index, file.rows.memories_after(held))
+        replayed_count = replay(index, _of_model(file, info, file.rows.memories_after(held)))
         if len(file.aside):
             break  # there are bad rows: all are looked at
         graph_slots = 0
@@ -158,7 +160,7 @@ def _loaded(
     saved = file.checkpoints.open(path)
     try:
         _check_fits(saved.header, file, info, revision)
-        index = dump.load(saved, info.model.dimension, info.guard.tokenizer)
+        index = dump.load(saved, info.model.dimension, info.guard.tokenizer, info.model_number)
         saved.verify()
     finally:
         saved.close()
@@ -181,15 +183,21 @@ def rebuilt(
     file: CollectionFile, info: CollectionInfo, access: Mapping[int, tuple[int, int]]
 ) -> CollectionIndex:
     """The index of all rows. Raises `Corruption`."""
-    index = CollectionIndex(info.model.dimension, info.guard.tokenizer)
-    for memory in file.rows.all_memories():
-        if memory.status is Status.PURGED:
-            continue
+    index = CollectionIndex(info.model.dimension, info.guard.tokenizer, info.model_number)
+    there = (one for one in file.rows.all_memories() if one.status is not Status.PURGED)
+    for memory in _of_model(file, info, there):
         last_us, count = access.get(memory.row, (None, 0))
         memory = replace(memory, last_access_us=last_us, access_count=count)
         _add(index, memory, None)
     index.publish()
     return index
+
+
+def _of_model(
+    file: CollectionFile, info: CollectionInfo, memories: Iterable[Memory]
+) -> Iterable[Memory]:
+    """Memories of rows with their vectors of the collection's model, wherever these lie."""
+    return file.rows.beside.of_model(info.model_number, memories)
 
 
 def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
@@ -210,7 +218,7 @@ def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
 
 
 def _add(index: CollectionIndex, memory: Memory, replaces: int | None) -> None:
-    vector = np.frombuffer(memory.vector, np.float32)
+    vector = vector_of(memory, index.arrays.dimension)
     slot = index.add(memory, Features.of(memory.content, vector, index.tokenizer), replaces)
     if slot % _LOADED_AT_ONCE == 0:
         # Nobody reads it yet: this only lets go of the rows themselves.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from totonoe_core import limits, merge
 from totonoe_core.commands import Merge, Merged
 from totonoe_core.engine.guarding import GuardedText, Guarding
-from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_live, check_state
+from totonoe_core.engine.ledger import Ledger, Operation, check_live, check_state
 from totonoe_core.engine.sight import may_see
 from totonoe_core.errors import InvalidArgument
 from totonoe_core.index.collection_index import Features, same_key
@@ -116,7 +116,7 @@ class Merging:
         if vector is None:
             # The text of one of them has its vector already.
             same = (one.vector for one in removed if one.content == command.content)
-            vector = next((np.frombuffer(one, np.float32) for one in same), None)
+            vector = next((np.frombuffer(one, np.float32) for one in same if one), None)
         text = GuardedText(
             policy=self._ledger.state.info.guard,
             agent_id=command.agent_id,
@@ -125,11 +125,13 @@ class Merging:
             fields=after.fields,
             force=command.force,
             replaced=tuple(self._ledger.slot_of(one) for one in (after, *removed)),
+            ahead=operation.ahead.get(command.content),
         )
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
-            if vector is None:
-                raise NeedsVector
+            vector = operation.vector_for(
+                command.content, vector, self._ledger.state.info.model.dimension
+            )
             self._ledger.state.check_dimension(len(vector))
             features = Features.of(command.content, vector, self._ledger.index.tokenizer)
             report, _ = self._guarding.by_all(text, features, operation.now_us, operation.may_ask)
@@ -137,7 +139,7 @@ class Merging:
                 after,
                 content=command.content,
                 content_hash=text.content_hash,
-                vector=features.vector.tobytes(),
+                vector=features.stored,
             )
         return after, report
 

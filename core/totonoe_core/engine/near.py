@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from totonoe_core import limits
+from totonoe_core.commands import CollectionInfo
 from totonoe_core.engine import paging
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.tidying import tidied_now, window
@@ -112,16 +112,19 @@ def clusters(
 
     States of which one updates or contradicts the other are parted.
     """
+    info = state.published
+    with rows.snapshot():
+        read = list(rows.beside.of_model(info.model_number, rows.memories(group).values()))
     found = [
         memory
-        for memory in rows.memories(group).values()
+        for memory in read
         # It may have changed since the group was made.
         if memory.status is Status.ACTIVE
         and (not memory.fields.private or memory.agent_id == agent_id)
     ]
     members = sorted(state.shown(rows, found, agent_id), key=rank)
     pairs = {
-        (one.row, other.row): _pair(state, one, other)
+        (one.row, other.row): _pair(info, one, other)
         for one, other in itertools.combinations(members, 2)
     }
     together = [key for key, pair in pairs.items() if pair.verdict not in _APART]
@@ -142,9 +145,8 @@ def _cluster(members: Sequence[Memory], pairs: dict[tuple[int, int], NearPair]) 
     )
 
 
-def _pair(state: CollectionState, one: Memory, other: Memory) -> NearPair:
-    cosine = float(similarity64(_vector(one), _vector(other)))
-    info = state.published
+def _pair(info: CollectionInfo, one: Memory, other: Memory) -> NearPair:
+    cosine = _cosine(one, other)
     weights = weights_for(info.calibration, info.model)
     judged = verdict.judged(one.content, other.content, cosine, weights).verdict
     own, its = one.fields, other.fields
@@ -185,5 +187,9 @@ def _share_a_moment(one: TimeRange, other: TimeRange) -> bool:
     )
 
 
-def _vector(memory: Memory) -> NDArray[np.float32]:
-    return np.frombuffer(memory.vector, np.float32)
+def _cosine(one: Memory, other: Memory) -> float:
+    """Cosine of two memories; 0 where one has no vector."""
+    if not (one.vector and other.vector):
+        return 0.0
+    own, its = (np.frombuffer(memory.vector, np.float32) for memory in (one, other))
+    return float(similarity64(own, its))

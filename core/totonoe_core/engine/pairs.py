@@ -69,6 +69,7 @@ class PairSearch:
         self._query = query
         # Before the view: what is in sight later is told again next time, not left out.
         self.revision = state.published.revision
+        self._info = state.published
         self._index = state.index
         self._view = self._index.view()
         self._now_us = clock()
@@ -228,7 +229,7 @@ class PairSearch:
         return found
 
     def _candidate(self, pair: Pair, one: Memory, other: Memory) -> MergeCandidate:
-        view, info = self._view, self._state.published
+        view, info = self._view, self._info
         slot_a, slot_b = pair
         similarity = similarity64(*view.vectors(np.array(pair, np.int64)))
         a, b = sorted((one, other), key=lambda memory: (memory.created_us, memory.id))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.engine import paging, reading
@@ -23,7 +23,7 @@ from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import NotFound, OutOfRange
 from totonoe_core.filters import matches
 from totonoe_core.guard.policy import DecayPolicy
-from totonoe_core.queries import AsOf, Filter, Gotten, Page, Recalled, RecallQuery
+from totonoe_core.queries import AsOf, Filter, Gotten, Page, Recalled
 from totonoe_core.records import Memory, Status
 from totonoe_core.search.recall import rank
 from totonoe_core.store.reader import Rows
@@ -290,9 +290,7 @@ def _key(memory: Memory) -> tuple[int, str]:
 def recall(
     state: CollectionState,
     rows: Rows,
-    query: RecallQuery,
-    vector: Any,
-    degraded: str,
+    asked: reading.Asked,
 ) -> Recalled:
     """Finds what was there then, exactly as a Recall would have right after that revision.
 
@@ -303,10 +301,18 @@ def recall(
     Raises `Unavailable` while an index is being made for another caller.
     """
     info = state.published
+    asked = asked.of(info.model_number)
+    query, vector, degraded = asked.query, asked.vector, asked.degraded
     assert query.as_of is not None
     with rows.snapshot():
         past = Past(state, rows, revision_of(rows, query.as_of), query.agent_id)
-        index = state.past.at(rows, past.revision)
+        if past.revision < info.model_since:
+            # Versions from before have vectors of another model, or none: not some, but all by
+            # words, whatever is asked.
+            vector = None
+            degraded = degraded or "the collection had another model then: found by words alone"
+        number, dimension = info.model_number, info.model.dimension
+        index = state.past.at(rows, past.revision, number, dimension)
         view = index.view()
         diversity = query.diversity or info.diversity
         found = rank(index, view, index.graph, query, vector, diversity, info.decay, past.time_us)

@@ -32,18 +32,27 @@ _NO_TOKENS = np.zeros(0, np.uint64)  # nobody guards the past
 class PastIndex:
     """All memories as they were right after a revision, in slots by row number.
 
-    It knows up to a later revision what was made private since. Raises `Unavailable` once
-    `stopping`.
+    It knows up to a later revision what was made private since. What has no vector of the
+    collection's model, whose number and dimension are told, has a zero one. Raises `Unavailable`
+    once `stopping`.
     """
 
-    def __init__(self, rows: Rows, revision: int, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        revision: int,
+        stopping: threading.Event,
+        model_number: int,
+        dimension: int,
+    ) -> None:
         self.revision = revision
+        self.model = model_number, dimension
         self._lock = threading.Lock()
         self._known_until = rows.last_revision()
-        self.index = CollectionIndex(0, Tokenizer.SCRIPT_AWARE)
+        self.index = CollectionIndex(dimension, Tokenizer.SCRIPT_AWARE, model_number)
         self._private_then: NDArray[np.uint8] = np.zeros(0, np.uint8)
         private_now = []
-        for part in _parts(rows.all_memories()):
+        for part in _parts(rows.beside.of_model(model_number, rows.all_memories())):
             if stopping.is_set():
                 raise _unavailable("SHUTTING_DOWN", "the collection is being closed")
             there = [memory for memory in part if memory.status is not Status.PURGED]
@@ -63,8 +72,8 @@ class PastIndex:
 
     def _add(self, memory: Memory) -> None:
         vector = np.frombuffer(memory.vector, np.float32)
-        if self.index.arrays.end == 0:
-            self.index = CollectionIndex(len(vector), Tokenizer.SCRIPT_AWARE)
+        if memory.model_number != self.index.model_number or not len(vector):
+            vector = np.zeros(self.index.arrays.dimension, np.float32)
         self.index.add(memory, Features(vector, _NO_TOKENS, 0))
 
     def _set_private(self, slot: int, private: bool) -> None:
@@ -103,32 +112,33 @@ class PastIndexes:
         self._cleared_count = 0
         self._moved: dict[int, tuple[int, frozenset[int]]] = {}
 
-    def at(self, rows: Rows, revision: int) -> CollectionIndex:
+    def at(self, rows: Rows, revision: int, model_number: int, dimension: int) -> CollectionIndex:
         """The index of the past right after a revision, from what a snapshot of rows holds.
 
         Raises `Unavailable` while one is being made for another caller, or the collection closed.
         """
-        found = self._renewed(rows, revision)
+        model = model_number, dimension
+        found = self._renewed(rows, revision, model)
         if found is not None:
             return found
         if not self._making.acquire(blocking=False):
             raise _unavailable("OVERLOADED", "another index of the past is being made")
         try:
             # It may have been this one that was being made.
-            found = self._renewed(rows, revision)
-            return self._made(rows, revision) if found is None else found
+            found = self._renewed(rows, revision, model)
+            return self._made(rows, revision, model) if found is None else found
         finally:
             self._making.release()
 
-    def _renewed(self, rows: Rows, revision: int) -> CollectionIndex | None:
+    def _renewed(self, rows: Rows, revision: int, model: tuple[int, int]) -> CollectionIndex | None:
         with self._lock:
-            kept = [one for one in self._kept if one.revision == revision]
+            kept = [one for one in self._kept if (one.revision, one.model) == (revision, model)]
         return kept[0].index if kept and kept[0].renew(rows) else None
 
-    def _made(self, rows: Rows, revision: int) -> CollectionIndex:
+    def _made(self, rows: Rows, revision: int, model: tuple[int, int]) -> CollectionIndex:
         with self._lock:
             cleared_count = self._cleared_count
-        made = PastIndex(rows, revision, self._stopping)
+        made = PastIndex(rows, revision, self._stopping, *model)
         with self._lock:
             # What was cleared meanwhile may be in it.
             if cleared_count == self._cleared_count:

@@ -20,9 +20,11 @@ from totonoe_core.commands import (
     Undone,
 )
 from totonoe_core.engine.decide import Decider
-from totonoe_core.engine.futures import ready, then
+from totonoe_core.engine.futures import ready, settled, then
+from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
-from totonoe_core.guard.calibration import Fitted
+from totonoe_core.engine.vectors import Embedded, Vectors
+from totonoe_core.store.collection_file import Touched
 from totonoe_core.tidy import Tidied, Tidy
 
 T = TypeVar("T")
@@ -31,7 +33,8 @@ T = TypeVar("T")
 class Previewing:
     """The dry runs of one collection. Safe from any thread.
 
-    `on_writer` runs work on the writer's thread; `fitted` works out a calibration off it.
+    `on_writer` runs work on the writer's thread; `vectors` embeds texts and works out a
+    calibration off it.
     """
 
     def __init__(
@@ -39,20 +42,44 @@ class Previewing:
         state: CollectionState,
         clock: Clock,
         on_writer: Callable[[Callable[[], Any]], Future[Any]],
-        fitted: Callable[[Calibrate], Future[Fitted]],
+        vectors: Vectors,
     ) -> None:
         self._state = state
         self._clock = clock
         self._on_writer = on_writer
-        self._fitted = fitted
+        self._vectors = vectors
 
     def forget(self, command: Forget) -> Future[tuple[int, Forgotten]]:
         """What Forget would answer now."""
         return self._previewed(command, lambda decider: decider.forgetting.preview(command))
 
     def undo(self, command: Undo) -> Future[tuple[int, Undone]]:
-        """What Undo would take back now."""
-        return self._previewed(command, lambda decider: decider.undoing.preview(command))
+        """What Undo would take back now; texts that come back may have to be embedded first."""
+
+        def preview(found: Embedded) -> Future[tuple[int, Undone]]:
+            return self._previewed(
+                command, lambda decider: decider.undoing.preview(command, self._looking(found))
+            )
+
+        def again(first: Future[tuple[int, Undone]]) -> Future[tuple[int, Undone]]:
+            error = first.exception()
+            if not isinstance(error, NeedsVector):
+                return first
+            return then(self._vectors.embedded(error.texts), preview)
+
+        return then(settled(preview(Embedded({}, ""))), again)
+
+    def _looking(self, found: Embedded) -> Operation:
+        """An operation that is only looked at. On the writer's thread."""
+        state = self._state
+        own = found.key == state.info.model.key
+        return Operation(
+            state.revision + 1,
+            state.last_time_us,
+            Touched(),
+            embedded=found.vectors if own else {},
+            ahead={} if own else found.vectors,
+        )
 
     def purge(self, command: Purge) -> Future[tuple[int, Purged]]:
         """What Purge would take now."""
@@ -68,7 +95,7 @@ class Previewing:
         """What Calibrate would answer now. Nothing of it is done on the writer's thread."""
         validate.command(command, self._clock())
         return then(
-            self._fitted(command),
+            self._vectors.fitted(command),
             lambda found: ready((self._state.published.revision, Calibrated(found))),
         )
 

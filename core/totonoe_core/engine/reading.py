@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from totonoe_core import limits, plain, validate
 from totonoe_core.decay import effective_confidence
@@ -17,7 +19,6 @@ from totonoe_core.errors import NotFound
 from totonoe_core.guard.policy import DecayPolicy
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, View
-from totonoe_core.index.hnsw import Graph
 from totonoe_core.queries import Filter, Gotten, Hit, Page, Recalled, RecallQuery
 from totonoe_core.records import Memory, Status
 from totonoe_core.search.recall import Ranked, Ranks, rank
@@ -28,22 +29,43 @@ FROM_THE_START = (-(2**62), "")
 """(created us, id) before all that a List gives."""
 
 
-def recall(
-    state: CollectionState,
-    rows: Rows,
-    graph: Graph,
-    query: RecallQuery,
-    vector: Any,
-    degraded: str,
-    now_us: int,
-) -> Recalled:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query with its vector and the number of the model that made it, or why it has none."""
+
+    query: RecallQuery
+    vector: NDArray[np.float32] | None
+    model_number: int
+    degraded: str
+
+    def of(self, model_number: int) -> Asked:
+        """The same for an index of a model: without the vector if another one made it."""
+        if self.vector is None or self.model_number == model_number:
+            return self
+        return replace(self, vector=None, degraded=_OTHER_MODEL)
+
+
+_OTHER_MODEL = "the collection got another model meanwhile: found by words alone"
+
+
+def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Recalled:
     """Ranks slots and reads their rows; what was hidden meanwhile is left out."""
     info = state.published
     revision = info.revision
+    # Once: whatever is compared is of one index, which has the vectors of one model.
     index = state.index
+    asked = asked.of(index.model_number)
+    query, degraded = asked.query, asked.degraded
     view = index.view()
     found = rank(
-        index, view, graph, query, vector, query.diversity or info.diversity, info.decay, now_us
+        index,
+        view,
+        index.graph,
+        query,
+        asked.vector,
+        query.diversity or info.diversity,
+        info.decay,
+        now_us,
     )
     ranked = rows_of(found, view)
     read = rows.memories(list(ranked))

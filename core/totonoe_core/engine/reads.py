@@ -189,6 +189,7 @@ class Reads:
         memory_id: str,
         query: RecallQuery,
         vector: NDArray[np.float32] | None,
+        model_number: int,
         degraded: str,
     ) -> Future[WhyNot]:
         """How a memory stands in a search; `degraded` is why there is no vector."""
@@ -198,12 +199,11 @@ class Reads:
             )
 
         def work(rows: Rows) -> WhyNot:
-            if vector is not None:
+            asked = reading.Asked(query, vector, model_number, degraded)
+            if vector is not None and model_number == self._state.index.model_number:
                 # The first vector may have been stored since the query was checked.
                 self._state.check_dimension(len(vector))
-            return explaining.explain(
-                self._state, rows, memory_id, query, vector, degraded, self._clock()
-            )
+            return explaining.explain(self._state, rows, memory_id, asked, self._clock())
 
         return self._with_rows(work)
 

@@ -11,11 +11,11 @@ from totonoe_core import limits
 from totonoe_core.commands import Remember, Remembered, Update, Updated
 from totonoe_core.engine import growing, tombstones
 from totonoe_core.engine.guarding import GuardedText, Guarding, Neighbours
-from totonoe_core.engine.ledger import Ledger, NeedsVector, Operation, check_state
+from totonoe_core.engine.ledger import Ledger, Operation, check_state
 from totonoe_core.engine.linking import put_links
 from totonoe_core.errors import InvalidArgument, NotOwner, Quota
 from totonoe_core.guard.policy import Action
-from totonoe_core.index.collection_index import Features, payload_hash
+from totonoe_core.index.collection_index import Features, payload_hash, vector_of
 from totonoe_core.records import Fields, GuardReport, Kind, Memory, StateKind, Status, Verdict
 from totonoe_core.text.normalize import refusing_hash
 
@@ -81,7 +81,8 @@ class Remembering:
         if vector is not None:
             self._state.check_dimension(len(vector))
         found = wanted(self._ledger, command, operation.now_us)
-        text, named = found.text, found.text.replaced
+        text = replace(found.text, ahead=operation.ahead.get(command.content))
+        named = text.replaced
         if found.grown is None:
             self._check_room()
         report = self._guarding.by_text(text, operation.now_us)
@@ -89,8 +90,7 @@ class Remembering:
             report = tombstones.refusal(self._state, text, operation.now_us)
             if report is not None and report.forgotten is not None:
                 return Remembered(saved=False, memory_id=report.forgotten.memory_id, guard=report)
-            if vector is None:
-                raise NeedsVector
+            vector = operation.vector_for(command.content, vector, self._state.info.model.dimension)
             features = Features.of(command.content, vector, self._ledger.index.tokenizer)
             report, neighbours = self._guarding.by_all(
                 text, features, operation.now_us, operation.may_ask
@@ -112,7 +112,7 @@ class Remembering:
             id=self._ledger.new_id(),
             content=command.content,
             content_hash=text.content_hash,
-            vector=features.vector.tobytes(),
+            vector=features.stored,
             agent_id=command.agent_id,
             fields=fields if fields.created_us is None else replace(fields, created_us=None),
             created_us=created_us,
@@ -157,7 +157,7 @@ class Remembering:
             before,
             content=text.content,
             content_hash=text.content_hash,
-            vector=features.vector.tobytes(),
+            vector=features.stored,
             fields=text.fields,
         )
         memory = self._ledger.replace(operation, before, memory, features)
@@ -187,7 +187,7 @@ class Remembering:
             self._ledger.check_external_id(fields.external_id, row=before.row)
         content = command.content if "content" in command.mask else before.content
         if content == before.content and "vector" not in command.mask:
-            vector = np.frombuffer(before.vector, np.float32)
+            vector = vector_of(before, self._state.info.model.dimension)
         text = GuardedText(
             policy=self._state.info.guard,
             # The caller's: what only the owner may read is not quoted to whoever updates.
@@ -197,13 +197,14 @@ class Remembering:
             fields=fields,
             force=command.force,
             replaced=(self._ledger.slot_of(before),),
+            ahead=operation.ahead.get(content),
         )
         report = None
         new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
         if new_text:
             report = self._guarding.by_text(text, operation.now_us)
-        if vector is None and report is None:
-            raise NeedsVector
+        if report is None:
+            vector = operation.vector_for(content, vector, self._state.info.model.dimension)
         if vector is not None:
             features = Features.of(content, vector, self._ledger.index.tokenizer)
         if new_text and report is None:
@@ -216,7 +217,7 @@ class Remembering:
             before,
             content=content,
             content_hash=text.content_hash,
-            vector=features.vector.tobytes(),
+            vector=features.stored,
             fields=fields,
         )
         # Made public or private it may meet others with its key.

@@ -72,6 +72,7 @@ from totonoe_core.queries import (
     TurnRecorded,
 )
 from totonoe_core.records import TimeRange
+from totonoe_core.reembed import Reembed, ReembedTold
 from totonoe_core.snapshots import (
     Restored,
     SnapshotCreated,
@@ -130,6 +131,22 @@ class Import(Protocol):
 
     def leave(self) -> None:
         """Lets go of it. Idempotent."""
+        ...
+
+
+class Reembedding(Protocol):
+    """What a Reembed tells, as it is read."""
+
+    def read(self) -> Future[tuple[ReembedTold, ...]]:
+        """The next messages, at least one; none: it is over. One read at a time.
+
+        Fails with `Precondition` (REEMBEDDING) when it was cancelled or the daemon runs another
+        model, with `Unavailable` (SHUTTING_DOWN) when the collection is closed meanwhile.
+        """
+        ...
+
+    def leave(self) -> None:
+        """Ends the telling; the work goes on. Idempotent."""
         ...
 
 
@@ -367,6 +384,19 @@ class Engine(Protocol):
 
         The operations have ids that begin with this one. `Quota` if IMPORTS_MAX are under way.
         """
+        ...
+
+    def reembed(self, collection: str, operation_id: str, command: Reembed) -> Future[Reembedding]:
+        """Gives a collection the vectors of the daemon's model beside all other work.
+
+        One operation in the end; joins what is under way. `Precondition` (NOTHING_TO_REEMBED,
+        REEMBEDDING), `AlreadyExists` (OPERATION_ID_REUSED), `Quota` if REEMBED_WATCHERS_MAX watch
+        it, `Unavailable` while the embedder does not run.
+        """
+        ...
+
+    def cancel_reembed(self, collection: str) -> Future[int]:
+        """Ends what is under way; answers how many vectors it dropped, -1 where nothing was."""
         ...
 
     def create_collection(

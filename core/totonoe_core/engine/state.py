@@ -21,6 +21,7 @@ from totonoe_core.errors import Corruption, InvalidArgument
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.records import Memory, Status
+from totonoe_core.reembed import KnownModel, Pending, left
 from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.migrate import forget_copies
@@ -29,13 +30,18 @@ from totonoe_core.store.reader import ReaderPool, Rows
 _log = logging.getLogger(__name__)
 
 _INFO = "collection"
+_MODELS = "models"
+_REEMBEDDING = "reembedding"
+_SETTLING = "settling"
+_KNOWN: type[tuple[KnownModel, ...]] = tuple[KnownModel, ...]
 
 
 class CollectionState:
     """One open collection. Made by `load`, on the thread that will write it.
 
     `info`, `revision` and `last_time_us` are the writer's: they run ahead of the disk while
-    a batch is decided. `published` is what a reader may say.
+    a batch is decided. `published` is what a reader may say. `pending` is the re-embedding that is
+    under way; `next_index` takes the place of the index when what was decided is published.
     """
 
     def __init__(self, file: CollectionFile, info: CollectionInfo) -> None:
@@ -44,6 +50,10 @@ class CollectionState:
         self.info = info
         self._last_row, self.revision, self.last_time_us = file.last_numbers()
         self.checkpoints = file.checkpoints
+        text = file.rows.setting(_REEMBEDDING)
+        self.pending = None if text is None else plain.loads(Pending, text)
+        self.next_index: CollectionIndex | None = None
+        self.settling_at_start = self.settling
         self.index, self.opening = loading.opened(file, info, self.revision)
         self.past = PastIndexes()
         self.recent = RecentOperations()
@@ -103,6 +113,9 @@ class CollectionState:
 
         The index first: all that belongs to a revision is in sight when it is told.
         """
+        if self.next_index is not None:
+            self.index, self.next_index, self.pending = self.next_index, None, None
+            self.past.clear()
         self.index.publish()
         self._published_row = self._last_row
         self.published = replace(self.info, revision=self.revision)
@@ -126,10 +139,11 @@ class CollectionState:
 
         No before image: undoing the operation leaves the row and its vector.
         """
-        if self.info.model.dimension == 0:
+        if dimension and self.info.model.dimension == 0:
             self.info = replace(self.info, model=client_vectors(dimension))
             self.file.put_setting(_INFO, plain.dumps(self.info), self.revision, before=None)
-            self.index = CollectionIndex(dimension, self.info.guard.tokenizer)
+            # While it is re-embedded there may be memories without a vector.
+            self.index = loading.rebuilt(self.file, self.info, self.index.access())
 
     def put_info(self, info: CollectionInfo, revision: int) -> None:
         """Writes new settings; a change of tokenizer makes the index again."""
@@ -150,9 +164,59 @@ class CollectionState:
             None
             if text is None
             else replace(
-                plain.loads(CollectionInfo, text), model=self.info.model, name=self.info.name
+                plain.loads(CollectionInfo, text),
+                name=self.info.name,
+                model=self.info.model,
+                model_number=self.info.model_number,
+                model_since=self.info.model_since,
             )
         )
+
+    # -- Models
+
+    def models(self) -> tuple[KnownModel, ...]:
+        """The models that it has and had, by their numbers. Writer only."""
+        text = self.file.rows.setting(_MODELS)
+        known = (KnownModel(self.info.model),) if text is None else plain.loads(_KNOWN, text)
+        own = left(self.info)
+        return tuple(own if at == self.info.model_number else one for at, one in enumerate(known))
+
+    def put_models(self, models: tuple[KnownModel, ...]) -> None:
+        """Writes them, within a transaction; no operation."""
+        self.file.put_setting(_MODELS, plain.dumps(models), revision=0, before=None)
+
+    def put_pending(self, pending: Pending | None) -> None:
+        """Writes what is under way, within a transaction; no operation. To be kept once it is
+        on disk."""
+        if pending is None:
+            self.file.delete_setting(_REEMBEDDING)
+        else:
+            self.file.put_setting(_REEMBEDDING, plain.dumps(pending), revision=0, before=None)
+
+    @property
+    def settling(self) -> bool:
+        """Whether rows may hold vectors of the model before, and those that count lie beside."""
+        return self.file.rows.setting(_SETTLING) is not None
+
+    def put_settling(self, begun: bool) -> None:
+        """Writes whether they may, within a transaction; no operation."""
+        if begun:
+            self.file.put_setting(_SETTLING, "1", revision=0, before=None)
+        else:
+            self.file.delete_setting(_SETTLING)
+
+    def current(self, memory: Memory) -> Memory:
+        """A memory as it is now, with its vector of the collection's model; empty: it has none.
+
+        Where its row still holds that of another model, the index has it. Writer only.
+        """
+        if memory.vector and memory.model_number == self.info.model_number:
+            return memory
+        vector = b""
+        if memory.row in self.index.slot_by_row:
+            found = self.index.vector(memory.row)
+            vector = found.tobytes() if found.any() else b""
+        return replace(memory, vector=vector, model_number=self.info.model_number)
 
     def forget_past(self) -> None:
         """Lets go of what is in memory of the past. For a purge, once it is on disk."""

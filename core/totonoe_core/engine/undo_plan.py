@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from totonoe_core import limits
 from totonoe_core.commands import CollectionInfo, Undo
 from totonoe_core.engine.guarding import GuardedText, Guarding, NeedsOpinion
-from totonoe_core.engine.ledger import DEAD, Ledger
+from totonoe_core.engine.ledger import DEAD, Ledger, NeedsVector, Operation
 from totonoe_core.engine.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
@@ -67,8 +67,12 @@ class Planner:
     reach : Reach
         What it touched, as the caller may see it. What is hidden from the caller stays as it is,
         but for the links of what it may see and the pointers to what took a memory's place.
-    may_ask : bool
-        Whether a judge may be asked; then `NeedsOpinion` is raised.
+    operation : Operation
+        The Undo itself: when, whether a judge may be asked (then `NeedsOpinion` is raised), and
+        vectors of texts.
+
+    Raises `NeedsVector` where a text comes back whose vector is of a model that the collection had
+    before.
     """
 
     def __init__(
@@ -78,8 +82,7 @@ class Planner:
         command: Undo,
         target: OperationRow,
         reach: Reach,
-        now_us: int,
-        may_ask: bool,
+        operation: Operation,
     ) -> None:
         self._ledger = ledger
         self._guarding = guarding
@@ -87,8 +90,10 @@ class Planner:
         self._revision = target.revision
         self._history = ledger.rows.history
         self._reach = reach
-        self._now_us = now_us
-        self._may_ask = may_ask
+        self._operation = operation
+        self._now_us = operation.now_us
+        self._may_ask = operation.may_ask
+        self._unembedded: dict[str, None] = {}
         self._touched = frozenset(reach.rows)
         self._plan = Plan(ends=dict(reach.now))
         # Slots of what stood beside what comes back.
@@ -97,6 +102,8 @@ class Planner:
     def plan(self) -> Plan:
         """The changes and the conflicts."""
         self._memories()
+        if self._unembedded:
+            raise NeedsVector(tuple(self._unembedded))
         self._settle()
         self._dying_links()
         self._links()
@@ -114,6 +121,9 @@ class Planner:
         for row in self._reach.rows:
             now, before = self._reach.now[row], self._reach.before.get(row)
             left = now.revision == self._revision
+            if left and now.status is not Status.PURGED:
+                now = self._ledger.state.current(now)
+                before = before and self._of_model(before, now)
             if row not in self._reach.visible:
                 if left and before is not None and _only_pointer(now, before):
                     self._plan.memories[row] = now, before
@@ -124,6 +134,20 @@ class Planner:
             else:
                 made = replace(now, status=Status.FORGOTTEN)
                 self._plan.memories[row] = now, made if before is None else before
+
+    def _of_model(self, before: Memory, now: Memory) -> Memory:
+        """What a memory was, with a vector of the model that the collection has by now."""
+        number = self._ledger.state.info.model_number
+        if before.vector and before.model_number == number:
+            return before
+        vector = b""
+        if before.content == now.content:
+            vector = now.vector
+        elif (found := self._operation.embedded.get(before.content)) is not None:
+            vector = found.tobytes()
+        elif before.content not in self._operation.ahead:
+            self._unembedded[before.content] = None
+        return replace(before, vector=vector, model_number=number)
 
     def _settle(self) -> None:
         """Takes out what may not come back as it was."""

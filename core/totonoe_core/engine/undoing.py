@@ -32,7 +32,7 @@ class Undoing:
         `partial`; where all of them are of kind DUPLICATE the answer says so instead.
         """
         target, found, info = self._target(command)
-        plan = self._plan(command, target, found, operation.now_us, operation.may_ask)
+        plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
         conflicts = tuple(plan.conflicts)
         if conflicts and not command.partial:
             if any(one.kind is not ConflictKind.DUPLICATE for one in conflicts):
@@ -52,10 +52,10 @@ class Undoing:
             conflicts=conflicts,
         )
 
-    def preview(self, command: Undo) -> Undone:
+    def preview(self, command: Undo, operation: Operation) -> Undone:
         """What an Undo would take back, and every conflict."""
         target, found, info = self._target(command)
-        plan = self._plan(command, target, found, self._ledger.state.last_time_us, False)
+        plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
         after = [
             # The stamps of an operation that was not.
             replace(after, revision=now.revision, updated_us=now.updated_us)
@@ -71,12 +71,6 @@ class Undoing:
             collection=plan.settings,
             conflicts=tuple(plan.conflicts),
         )
-
-    def _plan(
-        self, command: Undo, target: OperationRow, found: Reach, now_us: int, may_ask: bool
-    ) -> Plan:
-        ledger, guarding = self._ledger, self._guarding
-        return Planner(ledger, guarding, command, target, found, now_us, may_ask).plan()
 
     # -- Which operation
 
@@ -111,6 +105,13 @@ class Undoing:
             raise Precondition(
                 "NOT_UNDOABLE",
                 f"revision {found[0][0].revision} is a Purge, which is final",
+                revision=found[0][0].revision,
+            )
+        if found[0][0].kind == "Reembed":
+            raise Precondition(
+                "NOT_UNDOABLE",
+                f"revision {found[0][0].revision} is a Reembed: run the daemon with the model "
+                "before it and call Reembed, which takes back the vectors that were kept",
                 revision=found[0][0].revision,
             )
         return found[0]

@@ -28,7 +28,7 @@ from totonoe_core.clock import Clock
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.errors import Corruption, ReadOnly, TotonoeError
 from totonoe_core.index.arrays import STATUSES
-from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash
+from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash, vector_of
 from totonoe_core.records import Memory, Status
 from totonoe_core.store import checks
 from totonoe_core.store.reader import ReaderPool
@@ -152,7 +152,10 @@ class Verifier:
             looked = rows.look(name, key, self._after, limits.VERIFY_STEP_ROWS)
             memories: dict[int, Memory] = {}
             if name == "memory":
-                memories = rows.memories([one[0] for one in looked.keys if one not in looked.bad])
+                found = rows.memories([one[0] for one in looked.keys if one not in looked.bad])
+                number = self._state.published.model_number
+                # What exchanges its vectors meanwhile is looked at again by the writer.
+                memories = {one.row: one for one in rows.beside.of_model(number, found.values())}
         self._compare(memories.values())
         for (row,) in looked.bad if name == "memory" else ():
             self._state.aside.suspect(row)
@@ -175,11 +178,13 @@ class Verifier:
         """On the writer's thread: makes slots anew that differ indeed."""
         index = self._state.index
         mended = 0
-        for memory in self._state.file.rows.memories(differing).values():
+        rows = self._state.file.rows
+        found = rows.memories(differing).values()
+        for memory in rows.beside.of_model(index.model_number, found):
             if _fits(index, memory):
                 continue
             mended += 1
-            vector = np.frombuffer(memory.vector, np.float32)
+            vector = vector_of(memory, index.arrays.dimension)
             # By either map: what is lost in one must not stay live beside the new one.
             slot = index.slot_by_row.get(memory.row)
             index.add(
@@ -305,7 +310,7 @@ def _fits(index: CollectionIndex, memory: Memory) -> bool:
     }
     if any(view.value(name, slot) != value for name, value in said.items()):
         return False
-    vector = np.frombuffer(memory.vector, np.float32)
+    vector = vector_of(memory, index.arrays.dimension)
     features = Features.of(memory.content, vector, index.tokenizer)
     (kept,) = view.vectors(np.array([slot]))
     return np.array_equal(kept, vector) and np.array_equal(view.tokens(slot), features.tokens)

@@ -41,11 +41,12 @@ from totonoe_core.engine.guarding import NeedsOpinion
 from totonoe_core.engine.ledger import NeedsVector, Operation
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.upkeep import TOUCH_FLUSH_S, Upkeep
-from totonoe_core.errors import ReadOnly, TotonoeError, Unavailable
+from totonoe_core.errors import ReadOnly, StaleRevision, TotonoeError, Unavailable
 from totonoe_core.ids import new_operation_id
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.records import RecallEvent
 from totonoe_core.store.collection_file import Touched
+from totonoe_core.transfer import ImportRows
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")
@@ -62,6 +63,16 @@ class Job:
     started: bool = False
     asked: bool = False
     """Whether a judge was asked; it is decided without one from then on."""
+    model_number: int = 0
+    """Which of the collection's models made `vectors`."""
+    wanted: tuple[str, ...] = ()
+    """Texts that it cannot be decided without, beside those of its commands."""
+    embedded: dict[str, Vector] = field(default_factory=dict)
+    """Vectors of such texts, and of all while another model is prepared, by the one that runs."""
+    embedded_by: str = ""
+    """That model's key."""
+    stale: bool = False
+    """Whether vectors are part of what it says, and another model made them."""
 
     @property
     def agent_id(self) -> str:
@@ -165,6 +176,11 @@ class Writer:
             except queue.Full:
                 raise _overloaded() from None
 
+    def alone(self, job: Job) -> Future[Applied]:
+        """Queues a job that is decided with none beside it: when all is published before it."""
+        self.call(lambda: self._batch([Group([job])]))
+        return job.future
+
     def touch(self, rows: Sequence[int], event: RecallEvent) -> None:
         """Notes recalled rows; their figures are written within seconds."""
         self._upkeep.touch(rows, event)
@@ -252,6 +268,8 @@ class Writer:
         waiting: list[Group] = []
         asking: list[tuple[Job, Sequence[Pair]]] = []
         jobs = [job for group in groups for job in group.jobs]
+        for job in jobs:
+            self._fit(job)
         self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
         try:
             with state.file.transaction():
@@ -261,6 +279,7 @@ class Writer:
                         waiting.append(rest)
         except BaseException as error:
             state.index, mark, state.info, state.revision, state.last_time_us = undo
+            state.next_index = None
             state.index.rollback(mark)
             self.state = "read-only" if isinstance(error, ReadOnly) else self.state
             self._fail(groups, error)
@@ -342,7 +361,8 @@ class Writer:
                 job.started = True
             try:
                 answer: Applied | BaseException = self._decide(job)
-            except NeedsVector:
+            except NeedsVector as needed:
+                job.wanted = needed.texts
                 return Group(group.jobs[position:])
             except NeedsOpinion as needed:
                 asking.append((job, needed.pairs))
@@ -360,6 +380,12 @@ class Writer:
         first = replies.first_answer(state.file, job.agent_id, job.operation_id, digest)
         if first is not None:
             return first
+        if job.stale:
+            raise StaleRevision(
+                name="the collection's model",
+                expected=state.info.model_since - 1,
+                actual=state.info.model_since,
+            )
         operation_id = job.operation_id or new_operation_id()
         operation = Operation(
             revision=state.revision + 1,
@@ -367,6 +393,10 @@ class Writer:
             touched=Touched(),
             may_ask=self._judging is not None and not job.asked,
         )
+        if job.embedded_by == state.info.model.key:
+            operation.embedded = job.embedded
+        elif state.pending is not None and job.embedded_by == state.pending.model.key:
+            operation.ahead = job.embedded
         index, mark, info = state.index, state.index.mark(), state.info
         try:
             with state.file.savepoint():
@@ -388,11 +418,19 @@ class Writer:
                     replies.keep(state.file, job.agent_id, digest, answer, operation.now_us)
         except BaseException:
             state.index, state.info = index, info
+            state.next_index = None
             state.index.rollback(mark)
             raise
         state.revision = revision
         state.last_time_us = operation.now_us
         return answer
+
+    def _fit(self, job: Job) -> None:
+        """Lets go of vectors that another model made than the collection has by now."""
+        number = self._state.info.model_number
+        if job.model_number != number:
+            job.vectors, job.model_number = [None] * len(job.vectors), number
+            job.stale = any(isinstance(one, ImportRows) for one in job.commands)
 
     def _count(self, answer: Applied) -> None:
         if answer.replayed:

@@ -34,6 +34,8 @@ class Probe:
     `text_nominees` and `words_nominees` are slots whose text, or words in their order
     (`canonical_form`), have the same 64-bit hash; ascending. The hash nominates, and
     `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves.
+    `blind` says why there is no vector, where there is none (it is zero): then no cosine layer
+    runs, and the words nominate what is judged.
     """
 
     vector: NDArray[np.float32]
@@ -44,6 +46,7 @@ class Probe:
     words_nominees: tuple[int, ...]
     confirm_text: Callable[[int], bool]
     judge: Callable[[int, float], Judgement]
+    blind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +125,12 @@ def search(
     """
     cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned, known, neighbours)
     by_words = _NO_MATCHES
-    if refuse and policy.jaccard_above is not None:
+    asked_above = policy.jaccard_above
+    if probe.blind:
+        asked_above = _BLIND_WORDS_ABOVE if asked_above is None else asked_above
+    if refuse and asked_above is not None:
         # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
-        seen_above = max(0.0, min(policy.jaccard_above, policy.similar_above))
+        seen_above = max(0.0, min(asked_above, policy.similar_above))
         if seen_above < 1.0:
             by_words = token_index.above(view, probe.tokens, seen_above, comparable.all())
 
@@ -150,6 +156,7 @@ def search(
 
 _Outcome = tuple[LayerReport, int, float]
 _Matches = tuple[NDArray[np.int64], NDArray[np.float64]]
+_BLIND_WORDS_ABOVE = 0.4
 _NO_MATCHES: _Matches = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 
@@ -193,6 +200,8 @@ def _jaccard(
     threshold = policy.jaccard_above
     if policy.judged_from is not None:
         outcome = _same_words(probe, policy, comparable)
+        if outcome[1] < 0 and probe.blind:
+            outcome = _judged_by_words(probe, policy, comparable, by_words)
         if outcome[1] >= 0 or threshold is None:
             return outcome
     if threshold is None:
@@ -220,6 +229,22 @@ def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Ou
     return LayerReport(Method.JACCARD, ran=True), -1, 0.0
 
 
+def _judged_by_words(
+    probe: Probe, policy: GuardPolicy, comparable: Selection, by_words: _Matches
+) -> _Outcome:
+    """What the cosine would nominate, the words do: those of most common words are read."""
+    slots, values = by_words
+    asked = comparable.at(slots) & (values > _BLIND_WORDS_ABOVE)
+    slots, values = slots[asked], values[asked]
+    order = np.lexsort((slots, -values))[: limits.VERDICT_CANDIDATES_MAX]
+    best = float(values[order[0]]) if len(order) else None
+    report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
+    for slot, value in zip(slots[order].tolist(), values[order].tolist(), strict=True):
+        if policy.action(probe.judge(slot, value).verdict) is Action.REFUSE:
+            return report, slot, value
+    return report, -1, 0.0
+
+
 def _cosine(
     probe: Probe,
     policy: GuardPolicy,
@@ -228,6 +253,8 @@ def _cosine(
     cosines: Cosines,
 ) -> _Outcome:
     by_threshold = policy.cosine_distance_below is not None or policy.cosine_at_least is not None
+    if probe.blind and (by_threshold or policy.judged_from is not None):
+        return _off(Method.COSINE, probe.blind)
     if policy.judged_from is not None:
         outcome = _judged(probe, policy, policy.judged_from, comparable, cosines)
         if outcome[1] >= 0 or not by_threshold:
@@ -285,6 +312,8 @@ def _session(
         return _off(layer)
     if probe.session == 0:
         return _off(layer, "no session id")
+    if probe.blind:
+        return _off(layer, probe.blind)
     same = equal("session", probe.session)
     asked = refusing.narrowed(same)
     slot, similarity = cosines.best(asked, threshold)

@@ -18,6 +18,7 @@ already see it (`Selection` takes what is pending).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,13 @@ class Chunk:
         self.vectors = zeros((CHUNK, dimension), np.float32)
         self.indptr = zeros((CHUNK + 1,), np.int64)
         self.tokens = np.zeros(1024, np.uint64)
+
+    def beside(self, vectors: NDArray[np.float32]) -> Chunk:
+        """The same slots with other vectors; all else is shared."""
+        made = Chunk.__new__(Chunk)
+        made.columns, made.indptr, made.tokens = self.columns, self.indptr, self.tokens
+        made.vectors = vectors
+        return made
 
     def append_tokens(self, at: int, values: NDArray[np.uint64]) -> None:
         """Writes the tokens of the slot at `at`, the one after the last written."""
@@ -266,6 +274,41 @@ class Arrays:
         """Takes filled chunks in the place of its one empty one, and publishes their slots."""
         self._chunks, self._end = chunks, count
         self.publish()
+
+    def beside(self, dimension: int) -> Arrays:
+        """The same slots with vectors of another model, all zero yet; to be `follow`ed up."""
+        made = copy.copy(self)
+        made.dimension = dimension
+        made.pending_status, made.pending_updated = {}, {}
+        made.revived, made.purged = [], []
+        made._chunks, made._count, made._end = (), 0, 0
+        made.follow(self, len(self.revived))
+        return made
+
+    def follow(self, source: Arrays, revived_before: int) -> None:
+        """Takes over the slots that those it is beside have published since.
+
+        Slots that came back to life there, after so many before, are told on.
+        """
+        # The count is read first, and the chunks once: they may grow meanwhile.
+        count, chunks = source._count, source._chunks
+        vectors = [chunk.vectors for chunk in self._chunks]
+        vectors += [
+            np.zeros((CHUNK, self.dimension), np.float32) for _ in range(len(chunks) - len(vectors))
+        ]
+        pairs = zip(chunks, vectors, strict=True)
+        self._chunks = tuple(chunk.beside(own) for chunk, own in pairs)
+        self.revived += source.revived[revived_before + len(self.revived) :]
+        self._count = self._end = count
+        self._live_count = source._live_count
+        # To whoever keeps a copy all of it is new.
+        self.changed_count = source.changed_count + count
+
+    def set_vectors(self, slots: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Fills slots that nobody reads yet, of arrays made by `beside`."""
+        for number in np.unique(slots // CHUNK).tolist():
+            where = slots // CHUNK == number
+            self._chunks[number].vectors[slots[where] - number * CHUNK] = vectors[where]
 
     def set_replaced_by(self, slot: int, by: int) -> None:
         """Notes the slot of a memory's next version, or `NEVER`. Writer only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -74,6 +75,12 @@ def guard_tokens(content: str, tokenizer: Tokenizer) -> NDArray[np.uint64]:
     return token_hashes(found)
 
 
+def vector_of(memory: Memory, dimension: int) -> NDArray[np.float32]:
+    """float32[dimension]: the vector of a memory, or zero, to which nothing is near."""
+    found = np.frombuffer(memory.vector, np.float32)
+    return found if len(found) else np.zeros(dimension, np.float32)
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """What the guard needs of a text, worked out once for each memory."""
@@ -81,6 +88,16 @@ class Features:
     vector: NDArray[np.float32]
     tokens: NDArray[np.uint64]
     canonical: int
+
+    @property
+    def blind(self) -> bool:
+        """Whether there is no vector: it is zero."""
+        return not self.vector.any()
+
+    @property
+    def stored(self) -> bytes:
+        """The vector as a row has it: empty where there is none."""
+        return b"" if self.blind else self.vector.tobytes()
 
     @classmethod
     def of(cls, content: str, vector: NDArray[np.float32], tokenizer: Tokenizer) -> Features:
@@ -93,11 +110,13 @@ class CollectionIndex:
 
     Written by the writer thread alone. `slot_by_id`, `slot_by_row` and the text maps show
     uncommitted slots too: readers check a slot against their view. `prefix` and `graph` lag
-    behind: a background thread brings them up to date.
+    behind: a background thread brings them up to date. `model_number` says which of the
+    collection's models made the vectors.
     """
 
-    def __init__(self, dimension: int, tokenizer: Tokenizer) -> None:
+    def __init__(self, dimension: int, tokenizer: Tokenizer, model_number: int = 0) -> None:
         self.tokenizer = tokenizer
+        self.model_number = model_number
         self.arrays = Arrays(dimension)
         self.prefix = Prefix(self.arrays)
         self.graph = Graph(self.arrays)
@@ -110,6 +129,31 @@ class CollectionIndex:
         self._slots_by_words = SlotMap(self.arrays, "canonical_hash")
         self._slots_by_key = SlotMap(self.arrays, "key_hash")
         self._unpublished: list[Memory] = []
+
+    def beside(self, dimension: int, model_number: int) -> CollectionIndex:
+        """The same memories with vectors of another model, all zero yet.
+
+        All else is shared, so that it costs its vectors only. It is nobody's until it
+        `take_place`s.
+        """
+        made = copy.copy(self)
+        made.model_number = model_number
+        made.arrays = self.arrays.beside(dimension)
+        made.prefix = Prefix(made.arrays)
+        made.graph = Graph(made.arrays)
+        return made
+
+    def take_place(self) -> None:
+        """From here on the shared maps read in these arrays. Writer only, nothing unpublished."""
+        maps = (self._slots_by_text, self._slots_by_words, self._slots_by_key)
+        for one in (self.slot_by_id, *maps):
+            one.read_in(self.arrays)
+
+    def vector(self, row: int) -> NDArray[np.float32]:
+        """The vector of a row's newest slot; zero: it has none. Writer only."""
+        chunk, at = self.arrays.writer_view().chunk_of(self.slot_by_row[row])
+        found: NDArray[np.float32] = chunk.vectors[at]
+        return found
 
     def add(self, memory: Memory, features: Features, replaces: int | None = None) -> int:
         """Gives a memory a new slot that readers see after `publish`.
@@ -196,6 +240,7 @@ class CollectionIndex:
     def rollback(self, mark: Mark) -> None:
         """Takes back every slot and status change since the mark."""
         end, pending_status, pending_updated = mark
+        self.take_place()
         view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
             memory = self._unpublished.pop()
@@ -217,6 +262,13 @@ class CollectionIndex:
         ):
             held.clear()
             held.update(before)
+
+    def lacking_count(self) -> int:
+        """How many memories have no vector. Writer only; reads every vector."""
+        view, slots = self.arrays.writer_view(), self.slot_by_row.slots()
+        there = slots[view.take("status", slots) != STATUSES[Status.PURGED]]
+        parts = np.array_split(there, max(1, len(there) // 4096))
+        return sum(int((~view.vectors(part).any(axis=1)).sum()) for part in parts if len(part))
 
     def slot_in_view(self, row: int, view: View) -> int:
         """Newest slot of a row within a reader's view, or -1. Slow: for the rare race."""

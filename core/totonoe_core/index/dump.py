@@ -168,12 +168,14 @@ def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
     target.put("vectors", _some(np.float32, vectors, arrays.dimension))
 
 
-def load(source: Source, dimension: int, tokenizer: Tokenizer) -> CollectionIndex:
+def load(
+    source: Source, dimension: int, tokenizer: Tokenizer, model_number: int = 0
+) -> CollectionIndex:
     """The index of a dump: nobody was ever recalled, and the graph is not there.
 
     The source is taken at its word: whoever gives it has checked that it is what was dumped.
     """
-    index = CollectionIndex(dimension, tokenizer)
+    index = CollectionIndex(dimension, tokenizer, model_number)
     meta = json.loads(_whole(source, "meta", np.uint8).tobytes())
     count = meta["count"]
     arrays = index.arrays
@@ -210,7 +212,7 @@ def compacted(index: CollectionIndex) -> CollectionIndex:
     """The same without retired and purged slots. Nothing may be pending; access figures stay."""
     held = _Held()
     dump(index, Cut.of(index), held)
-    fresh = load(held, index.arrays.dimension, index.tokenizer)
+    fresh = load(held, index.arrays.dimension, index.tokenizer, index.model_number)
     old_slots = index.slot_by_row.find_all(fresh.view().column("row"))
     view = index.view()
     fresh.set_access_of(

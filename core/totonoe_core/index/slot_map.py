@@ -43,6 +43,10 @@ class SlotMap:
         self._older = np.zeros(_FIRST_SLOTS, np.int32)
         self._taken = 0
 
+    def read_in(self, arrays: Arrays) -> None:
+        """Has the columns of other arrays with the same slots decide."""
+        self._arrays = arrays
+
     def add(self, value: int, slot: int) -> None:
         """Adds the slot behind all others; its column holds the value already."""
         if slot >= len(self._older):
@@ -127,6 +131,10 @@ class SlotById:
         """What the column `id_bits` holds for an id; 0 for those of another form."""
         return _bits(memory_id) or 0
 
+    def read_in(self, arrays: Arrays) -> None:
+        """As `SlotMap.read_in`."""
+        self._map.read_in(arrays)
+
     def add(self, memory_id: str, slot: int) -> None:
         """Adds a version of a memory."""
         bits = _bits(memory_id)
@@ -183,6 +191,9 @@ class SlotByRow:
         """Slot of a row, or the default."""
         slot = self._slots[row] if 0 <= row < len(self._slots) else -1
         return default if slot < 0 else slot
+
+    def __contains__(self, row: int) -> bool:
+        return self.get(row) is not None
 
     def __getitem__(self, row: int) -> int:
         slot = self.get(row)

@@ -20,6 +20,7 @@ from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
+from totonoe_core.store.beside import BesideRows
 from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
@@ -103,6 +104,7 @@ class CollectionFile:
         self.recalls = Recalls(self._connection, self.aside)
         self.purge = PurgedRows(self._connection)
         self.copies = Copies(self._connection)
+        self.beside = BesideRows(self._connection)
         self._scrub: Scrub | None = None
         self.to_clean = False
 
@@ -201,7 +203,14 @@ class CollectionFile:
         if before is not None and before.revision != memory.revision:
             image, vector = rows.memory_image(before)
             self._put_image(memory.revision, "memory", str(memory.row), image, vector)
+        if before is not None and before.content != memory.content:
+            # What lies beside a row is always of its own text.
+            self._connection.execute("DELETE FROM embedding WHERE row = ?", (memory.row,))
         self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(memory))
+
+    def delete_setting(self, key: str) -> None:
+        """Takes away a setting of the bookkeeping, which has no image."""
+        self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def put_link(
         self, source: int, target: int, link: Link, revision: int, before: Link | None

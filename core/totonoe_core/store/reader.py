@@ -17,6 +17,7 @@ from totonoe_core.errors import Corruption, Unavailable
 from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
+from totonoe_core.store.beside import BesideReads
 from totonoe_core.store.checks import Key, Looked, Table
 from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
@@ -48,6 +49,7 @@ class Rows:
         self.in_snapshot = False
         self.history = History(connection, self.aside)
         self.figures = Figures(connection)
+        self.beside = BesideReads(connection)
         self.moment = Moment(connection, self.history)
 
     @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from totonoe_core.records import Dismissal, Episode, Fields, Link, LinkType, Mem
 from totonoe_core.store.aside import BadRow
 
 Row = tuple[Any, ...]
+_NUMBER = struct.Struct("<H")
+_FLOAT_BYTES = 4
 
 _SAID_OF_DAMAGE = (
     "malformed JSON",
@@ -178,6 +181,21 @@ def bad_row(row: int, memory_id: bytes, agent_id: bytes, fields: bytes) -> BadRo
     return BadRow(row, known, agent_id.decode(errors="replace"), private)
 
 
+def pack_vector(vector: bytes, model_number: int) -> bytes:
+    """A vector as a column holds it: two more bytes name its model, unless that is the first.
+
+    So a vector says itself whose it is, wherever it lies: two models may have one length.
+    """
+    return vector + _NUMBER.pack(model_number) if vector and model_number else vector
+
+
+def unpack_vector(stored: bytes) -> tuple[bytes, int]:
+    """The vector of a column, and the number of its model."""
+    if len(stored) % _FLOAT_BYTES != _NUMBER.size:
+        return stored, 0
+    return stored[: -_NUMBER.size], int(_NUMBER.unpack(stored[-_NUMBER.size :])[0])
+
+
 def memory_row(memory: Memory) -> Row:
     """The sealed row of a memory."""
     return seal(
@@ -187,7 +205,7 @@ def memory_row(memory: Memory) -> Row:
             memory.fields.external_id or None,
             memory.content,
             memory.content_hash,
-            memory.vector,
+            pack_vector(memory.vector, memory.model_number),
             memory.agent_id,
             plain.dumps(memory.fields),
             memory.created_us,
@@ -206,12 +224,13 @@ def memory(row: Row) -> Memory:
 
 def sound_memory(row: Sequence[Any]) -> Memory:
     """The memory of a row whose crc was looked at."""
+    vector, model_number = unpack_vector(row[5])
     return Memory(
         row=row[0],
         id=row[1],
         content=row[3],
         content_hash=row[4],
-        vector=row[5],
+        vector=vector,
         agent_id=row[6],
         fields=plain.loads(Fields, row[7]),
         created_us=row[8],
@@ -219,6 +238,7 @@ def sound_memory(row: Sequence[Any]) -> Memory:
         status=Status(row[10]),
         superseded_by=row[11],
         revision=row[12],
+        model_number=model_number,
     )
 
 
@@ -232,8 +252,8 @@ def memory_image(memory: Memory) -> tuple[str, bytes]:
     """A memory as a before image: its columns as JSON, and its vector."""
     columns = list(memory_row(memory)[:-1])
     columns[4] = memory.content_hash.hex()
-    columns[5] = None
-    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")), memory.vector
+    columns[5], vector = None, columns[5]
+    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")), vector
 
 
 def memory_of_image(before: str, vector: bytes) -> Memory:
@@ -242,6 +262,30 @@ def memory_of_image(before: str, vector: bytes) -> Memory:
     columns[4] = bytes.fromhex(columns[4])
     columns[5] = vector
     return sound_memory(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A vector that a memory has beside its own, of another model; `revision` is its row's then."""
+
+    row: int
+    revision: int
+    vector: bytes
+    model_number: int
+
+
+EMBEDDING_COLUMNS = "row, revision, vector, crc"
+
+
+def embedding_row(one: Embedding) -> Row:
+    """The sealed row of a vector of another model."""
+    return seal((one.row, one.revision, pack_vector(one.vector, one.model_number)))
+
+
+def embedding(row: Row) -> Embedding:
+    """The vector of a sealed row."""
+    number, revision, stored = check(row, "embedding")
+    return Embedding(number, revision, *unpack_vector(stored))
 
 
 def link_row(source: int, target: int, link: Link, revision: int) -> Row:

@@ -1,0 +1,105 @@
+"""Vectors of another model that lie beside the rows of a collection (`engine/reembedding.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import apsw
+
+from totonoe_core.records import Memory
+from totonoe_core.store import rows
+
+_IN_MAX = 500  # bound on the variables of one statement
+
+
+class BesideReads:
+    """What lies beside rows, through any connection."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def rows_from(self, row: int, limit: int) -> list[int]:
+        """Row numbers of memories behind one, in their order."""
+        found = self._connection.execute(
+            "SELECT row FROM memory WHERE row > ? ORDER BY row LIMIT ?", (row, limit)
+        )
+        return [number for (number,) in found]
+
+    def embeddings(self, wanted: Sequence[int]) -> dict[int, rows.Embedding]:
+        """Vectors that rows have beside their own, by row number."""
+        found: dict[int, rows.Embedding] = {}
+        for start in range(0, len(wanted), _IN_MAX):
+            part = list(wanted[start : start + _IN_MAX])
+            marks = ",".join("?" * len(part))
+            for row in self._connection.execute(
+                f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE row IN ({marks})", part
+            ):
+                found[row[0]] = rows.embedding(row)
+        return found
+
+    def embeddings_from(self, row: int, limit: int) -> list[rows.Embedding]:
+        """The same behind a row number, in the order of the rows."""
+        found = self._connection.execute(
+            f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE row > ? ORDER BY row LIMIT ?",
+            (row, limit),
+        )
+        return [rows.embedding(one) for one in found.fetchall()]
+
+    def of_model(self, model_number: int, memories: Iterable[Memory]) -> Iterator[Memory]:
+        """Memories as they lie in their rows, with their vectors of one model; empty: none.
+
+        Where the row holds that of another model, it may lie beside it. Both are to be read in one
+        snapshot, unless the caller knows that they exchange nothing meanwhile.
+        """
+        left = iter(memories)
+        while part := list(islice(left, _IN_MAX)):
+            fits = [bool(one.vector) and one.model_number == model_number for one in part]
+            rest = [one.row for one, fit in zip(part, fits, strict=True) if not fit]
+            beside = self.embeddings(rest) if rest else {}
+            for memory, fit in zip(part, fits, strict=True):
+                other = beside.get(memory.row)
+                if fit:
+                    yield memory
+                elif other is not None and other.model_number == model_number:
+                    yield replace(memory, vector=other.vector, model_number=model_number)
+                else:
+                    yield replace(memory, vector=b"", model_number=model_number)
+
+
+class BesideRows:
+    """Writes of vectors beside rows, inside the writer's transaction.
+
+    A row has one at most, which is of the text that it holds.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def put(self, found: Iterable[rows.Embedding]) -> None:
+        """Writes vectors of another model beside rows, in the place of those that lie there."""
+        self._connection.executemany(
+            f"INSERT OR REPLACE INTO embedding ({rows.EMBEDDING_COLUMNS}) VALUES (?,?,?,?)",
+            map(rows.embedding_row, found),
+        )
+
+    def delete(self, wanted: Iterable[int]) -> None:
+        """Takes away what lies beside rows."""
+        self._connection.executemany(
+            "DELETE FROM embedding WHERE row = ?", ((row,) for row in wanted)
+        )
+
+    def exchange(self, memories: Iterable[tuple[Memory, rows.Embedding]]) -> None:
+        """Gives rows the vectors that lie beside them, and puts theirs there.
+
+        No operation: neither revision nor image. A row that has none leaves nothing beside it.
+        """
+        for memory, beside in memories:
+            after = replace(memory, vector=beside.vector, model_number=beside.model_number)
+            self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(after))
+            if memory.vector:
+                left = replace(beside, vector=memory.vector, model_number=memory.model_number)
+                self.put([left])
+            else:
+                self.delete([memory.row])

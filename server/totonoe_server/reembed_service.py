@@ -1,0 +1,51 @@
+"""Reembed: what is under way is told to whoever asks, until it ends or the caller leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from totonoe.v1 import reembed_pb2 as pb
+from totonoe_core import limits, validate
+from totonoe_server import codec_reembed as codec
+from totonoe_server.calls import Context, StreamingCalls
+from totonoe_server.codec import collection_name
+from totonoe_server.pending import answer_of, shutting_down
+
+
+class ReembedCalls(StreamingCalls):
+    """Reembed and CancelReembed over an engine."""
+
+    async def Reembed(
+        self, request: pb.ReembedRequest, _: Context
+    ) -> AsyncIterator[pb.ReembedResponse]:
+        """Streams how far it is; the work goes on when the stream ends."""
+        collection = collection_name(request.collection)
+        command = codec.reembed_from_wire(request)
+        future = self._engine.reembed(collection, request.operation_id, command)
+        watch = await answer_of(future)
+        ending = asyncio.ensure_future(self._ending.wait())
+        try:
+            while True:
+                reading = asyncio.ensure_future(answer_of(watch.read()))
+                await asyncio.wait((reading, ending), return_when=asyncio.FIRST_COMPLETED)
+                if not reading.done():
+                    reading.cancel()
+                    raise shutting_down()
+                messages = reading.result()
+                if not messages:
+                    return
+                for message in messages:
+                    yield codec.told_to_wire(message)
+        finally:
+            ending.cancel()
+            watch.leave()
+
+    async def CancelReembed(
+        self, request: pb.CancelReembedRequest, _: Context
+    ) -> pb.CancelReembedResponse:
+        """Ends what is under way, and drops what it made."""
+        validate.optional_text(request.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        collection = collection_name(request.collection)
+        dropped = await answer_of(self._engine.cancel_reembed(collection))
+        return pb.CancelReembedResponse(cancelled=dropped >= 0, dropped_count=max(0, dropped))
