@@ -248,6 +248,7 @@ class SnapshotUse(StrEnum):
     LIST = "list"
     REWRITE = "rewrite"
     DELETE = "delete"
+    UNKNOWN = "unknown"
 
 
 class ReembedPhase(StrEnum):

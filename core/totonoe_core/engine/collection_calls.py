@@ -35,7 +35,7 @@ from totonoe_core.consolidate import ConsolidateQuery
 from totonoe_core.engine.collection import Collection
 from totonoe_core.engine.collections import Collections
 from totonoe_core.engine.futures import fail, ready, settle, then
-from totonoe_core.engine.seam import Consolidation, Export, Import, Reembedding
+from totonoe_core.engine.streams import Consolidation, Export, Import, Reembedding
 from totonoe_core.errors import (
     InvalidArgument,
 )

@@ -37,8 +37,8 @@ from totonoe_core.consolidate import (
 )
 from totonoe_core.engine.futures import Why, ready, shutting_down, submit
 from totonoe_core.engine.pairs import PairSearch
-from totonoe_core.engine.seam import Consolidation
 from totonoe_core.engine.state import CollectionState
+from totonoe_core.engine.streams import Consolidation
 from totonoe_core.errors import InvalidArgument, OutOfRange, Quota
 from totonoe_core.store.reader import ReaderPool
 
