@@ -101,6 +101,16 @@ def test_id_of_any_form_has_its_own_versions(memory_id: str) -> None:
     assert found.nbytes() > 0
 
 
+def test_id_of_zeros_is_found_after_filling() -> None:
+    arrays = Arrays(2)
+    slots = SlotById(arrays)
+    slots.add("mem_" + "0" * 16, append(arrays, id_bits=0))
+    arrays.publish()
+    filled = SlotById(arrays)
+    filled.fill(slots.others())
+    assert filled.get("mem_" + "0" * 16) == 0
+
+
 def test_rows_have_their_newest_slots_and_gaps_have_none() -> None:
     found = SlotByRow()
     for row, slot in ((1, 0), (2, 1), (5, 2), (2, 3)):

@@ -31,8 +31,8 @@ PURGED_FROM = 14
 """Steps from which on nothing may hold the purged text."""
 FAILURES_OF_A_KIND = 8
 KILLS_OF_A_KIND = 12
-KINDS = ("w", "s", "t")
-"""Writes, syncs, truncations."""
+KINDS = ("w", "s", "t", "r")
+"""Writes, syncs, truncations, renames."""
 
 
 class Worker:

@@ -100,6 +100,8 @@ def _apply(target: bytearray, offset: int, data: bytes | None) -> None:
 
 Names = dict[str, File | None]
 """Files by path; `None`: a directory."""
+Change = str | tuple[str, str]
+"""A name that came or went, or a directory that got another one."""
 
 
 class Disk:
@@ -109,7 +111,7 @@ class Disk:
         self._root = str(root)
         self.names: Names = {self._root: None}
         self.kept: Names = dict(self.names)
-        self._pending: dict[str, list[str]] = {}
+        self._pending: dict[str, list[Change]] = {}
 
     def apply(self, call: Call) -> None:
         """One call."""
@@ -127,13 +129,22 @@ class Disk:
             self.names.pop(call.path, None)
             self._changed(call.path)
         elif call.kind == "r":
-            for path in [one for one in self.names if _below(one, call.path)]:
-                moved = call.second + path[len(call.path) :]
-                self.names[moved] = self.names.pop(path)
-                self._changed(path)
-                self._changed(moved)
+            self._rename(call.path, call.second)
         elif call.kind == "s":
             self._sync(call.path)
+
+    def _rename(self, before: str, after: str) -> None:
+        moved = self.names.get(before) is None
+        _move(self.names, before, after)
+        if not moved:
+            self._changed(before)
+            self._changed(after)
+            return
+        # What is in a directory goes with it, and is as much on disk as it was.
+        self._pending.setdefault(str(Path(before).parent), []).append((before, after))
+        for folder in [one for one in self._pending if _below(one, before)]:
+            changes = [_moved(one, before, after) for one in self._pending.pop(folder)]
+            self._pending[_moved_path(folder, before, after)] = changes
 
     def _name(self, path: str, file: File | None) -> None:
         self.names[path] = file
@@ -147,11 +158,17 @@ class Disk:
         if found is not None:
             found.sync()
             return
-        for changed in self._pending.pop(path, []):
-            if changed in self.names:
-                self.kept[changed] = self.names[changed]
-            else:
-                self.kept.pop(changed, None)
+        for change in self._pending.pop(path, []):
+            self._keep(self.kept, change)
+
+    def _keep(self, kept: Names, change: Change) -> None:
+        """Has one change of a directory survive."""
+        if isinstance(change, tuple):
+            _move(kept, *change)
+        elif change in self.names:
+            kept[change] = self.names[change]
+        else:
+            kept.pop(change, None)
 
     def write(self, folder: Path, generator: random.Random | None) -> None:
         """What is left after a loss of power now, below another folder.
@@ -162,13 +179,9 @@ class Disk:
         if generator is not None:
             names = dict(names)
             for changes in self._pending.values():
-                for changed in changes:
+                for change in changes:
                     if generator.random() < 0.5:
-                        continue
-                    if changed in self.names:
-                        names[changed] = self.names[changed]
-                    else:
-                        names.pop(changed, None)
+                        self._keep(names, change)
         for path in sorted(names):
             parents = [str(one) for one in Path(path).parents if _below(str(one), self._root)]
             if path == self._root or any(one not in names for one in parents):
@@ -179,6 +192,22 @@ class Disk:
                 target.mkdir(mode=0o700)
             else:
                 target.write_bytes(file.synced if generator is None else file.torn(generator))
+
+
+def _move(names: Names, before: str, after: str) -> None:
+    """Renames a file, or a directory with all that is in it."""
+    for path in [one for one in names if _below(one, before)]:
+        names[_moved_path(path, before, after)] = names.pop(path)
+
+
+def _moved_path(path: str, before: str, after: str) -> str:
+    return after + path[len(before) :]
+
+
+def _moved(change: Change, before: str, after: str) -> Change:
+    if isinstance(change, tuple):
+        return tuple(_moved_path(one, before, after) for one in change)  # type: ignore[return-value]
+    return _moved_path(change, before, after)
 
 
 def _below(path: str, folder: str) -> bool:

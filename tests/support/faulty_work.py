@@ -7,6 +7,7 @@ run, so that what a store shows after a step is too: `states` says it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import json
@@ -25,11 +26,13 @@ from support.engines import WAIT_S, FakeClock, Store, change, forget, link, reme
 from support.operations import seen
 from totonoe_core import ids
 from totonoe_core.commands import CreateEpisode, Merge, Purge, Undo
-from totonoe_core.errors import TotonoeError
+from totonoe_core.engine import checkpointing
+from totonoe_core.errors import NotFound, TotonoeError
 from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.records import Memory
 
 OTHER = "other"
+BROUGHT_BACK = "brought-back"
 SECRET = "the safe opens with 7391"
 
 
@@ -100,6 +103,26 @@ def restoring(store: Store, _: dict[str, str], operation_id: str) -> None:
     ).result(WAIT_S)
 
 
+def snapshooting(store: Store, named: dict[str, str], operation_id: str) -> None:
+    made = store.engine.create_snapshot(
+        "default", operation_id, agent_id="anna", name="kept", comment=""
+    ).result(WAIT_S)
+    named["snapshot"] = made.snapshot.id
+
+
+def restoring_snapshot(store: Store, named: dict[str, str], operation_id: str) -> None:
+    store.engine.restore_snapshot(
+        named["snapshot"], BROUGHT_BACK, operation_id, agent_id="anna", confirmation_token=""
+    ).result(WAIT_S)
+
+
+def deleting_snapshot(store: Store, named: dict[str, str], operation_id: str) -> None:
+    # One that failed may have come that far (docs/durability.md).
+    with contextlib.suppress(NotFound):
+        deleted = store.engine.delete_snapshot(named["snapshot"], operation_id, agent_id="anna")
+        deleted.result(WAIT_S)
+
+
 def reopening(store: Store, _: dict[str, str], __: str) -> None:
     """Closed and opened again: the log goes into the file."""
     store.reopen()
@@ -120,9 +143,12 @@ STEPS: tuple[Step, ...] = (
     doing(lambda named: Merge("anna", named["one"], (named["three"],))),
     doing(lambda named: CreateEpisode("anna", "a tour", (named["one"], named["secret"]))),
     doing(lambda named: Purge("anna", (named["secret"],))),
+    snapshooting,
     deleting,
     restoring,
     elsewhere("and another note"),
+    restoring_snapshot,
+    deleting_snapshot,
     doing(lambda _: change(("description", "changed"))),
     doing(lambda named: unlink(named["one"], named["two"])),
     *(saving(f"n{number}", f"reading {number} of the meter") for number in range(6)),
@@ -139,7 +165,7 @@ def operation(step: int) -> str:
 @contextmanager
 def same_ids(step: int) -> Iterator[None]:
     """Ids by step and count, as in each try of each run."""
-    numbers = itertools.count(step * 1000)
+    numbers = itertools.count(step * 1000 + 1)
 
     def counted(size: int) -> str:
         return f"{next(numbers):0{2 * size}x}"
@@ -156,7 +182,14 @@ def shown(store: Store) -> Any:
     other.engine, other.collection = store.engine, OTHER
     revision, memories, *rest = seen(store)
     there = other.list() if OTHER in names else ()
-    return names, revision, _without_rows(memories), rest, _without_rows(there)
+    other.collection = BROUGHT_BACK
+    back = other.list() if BROUGHT_BACK in names else ()
+    snapshots = [
+        (one.snapshot.name, one.snapshot.revision, one.snapshot.active_count, one.collection_now)
+        for one in store.engine.list_snapshots("", 100, "").result(WAIT_S).snapshots
+    ]
+    collections = [_without_rows(one) for one in (memories, there, back)]
+    return names, revision, rest, collections, snapshots
 
 
 def _without_rows(memories: Iterable[Memory]) -> list[Memory]:
@@ -171,6 +204,8 @@ def clock_of(step: int) -> FakeClock:
 
 def opened(directory: Path) -> Store:
     """A store whose default collection is there."""
+    # So few memories are not worth a checkpoint: here they are, at each closing.
+    checkpointing.FROM_COUNT = checkpointing.CHANGED_AT_CLOSE = 1
     with same_ids(len(STEPS)):
         store = Store(directory, clock=clock_of(0))
         try:

@@ -240,7 +240,10 @@ class SlotByRow:
 
 
 def _bits(memory_id: str) -> int | None:
-    """The value of `mem_` and 16 lower-case hexadecimal digits; `None` for anything else."""
+    """The value of `mem_` and 16 lower-case hexadecimal digits; `None` for anything else.
+
+    For zero too, which the column holds for whatever it cannot.
+    """
     digits = memory_id[4:]
     if len(digits) != 16 or not memory_id.startswith("mem_"):
         return None
@@ -249,4 +252,4 @@ def _bits(memory_id: str) -> int | None:
     except ValueError:
         return None
     # `int` also takes "0x12", "1_2" and "AB": only the digits themselves are the id.
-    return bits if format(bits, "016x") == digits else None
+    return bits if bits and format(bits, "016x") == digits else None

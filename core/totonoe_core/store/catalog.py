@@ -118,7 +118,8 @@ class Catalog:
         uid = secrets.token_hex(8)
         directory = self._root / (uid + _TEMPORARY)
         with disk("the collection's directory"):
-            directory.mkdir(mode=0o700)
+            # Synced: once its uid is listed, it must be there.
+            directories.make(directory)
         return uid, directory / "memory.db"
 
     def settle(self, uid: str) -> None:

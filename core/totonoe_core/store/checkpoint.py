@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core import limits
+from totonoe_core.store import directories
 
 FORMAT = 1
 KEPT = 2
@@ -130,7 +131,7 @@ class Checkpoints:
             with self._lock:
                 self._check(epoch)
                 path.rename(final)
-                _sync_directory(self.directory)
+                directories.sync(self.directory)
         except BaseException:
             writing.close()
             shutil.rmtree(path, ignore_errors=True)
@@ -163,7 +164,7 @@ class Checkpoints:
             if self.directory.exists():
                 shutil.rmtree(self.directory)
                 # Before anybody notes that all of it is gone.
-                _sync_directory(self.directory.parent)
+                directories.sync(self.directory.parent)
 
     def remove_unfinished(self) -> None:
         """Deletes what a crash left. Raises `OSError`."""
@@ -253,7 +254,7 @@ class Writing:
             manifest.write(text + hashlib.sha256(text).hexdigest().encode() + b"\n")
             os.fsync(manifest.fileno())
         self.close()
-        _sync_directory(self._path)
+        directories.sync(self._path)
         return sum(self._sizes.values()) + len(text)
 
     def close(self) -> None:
@@ -376,11 +377,3 @@ def _manifest(path: Path) -> Header:
     if header.get("format") != FORMAT or header.get("byteorder") != sys.byteorder:
         raise Outdated(f"has format {header.get('format')}, {header.get('byteorder')} endian")
     return header
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
