@@ -36,7 +36,7 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("FAILED_PRECONDITION", errors.ReadOnly): "READ_ONLY",
     ("FAILED_PRECONDITION", errors.FailedPrecondition): (
         "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY "
-        "PROTECTED"
+        "PROTECTED REEMBEDDING NOTHING_TO_REEMBED"
     ),
     ("PERMISSION_DENIED", errors.PermissionDenied): "NOT_OWNER",
     ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS",

@@ -14,7 +14,7 @@ from totonoe import Draft, GuardPolicy, RetentionPolicy, TimeRange, UndoConflict
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as operations_pb
-from totonoe.v1 import types_pb2
+from totonoe.v1 import snapshot_pb2, types_pb2
 
 Call = Callable[..., Any]
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -251,7 +251,12 @@ def test_purge_takes_one_id_or_several(call: Call) -> None:
     with scripted(Purge=answering(answer, requests)) as address:
         purged = call(address, "purge", "mem_1", reason="law", operation_id="op_p")
         call(address, "purge", ["mem_1", "mem_2"], dry_run=True, collection="notes")
-    assert requests[0] == admin_pb.PurgeRequest(operation_id="op_p", ids=["mem_1"], reason="law")
+    assert requests[0] == admin_pb.PurgeRequest(
+        operation_id="op_p",
+        ids=["mem_1"],
+        reason="law",
+        snapshots=snapshot_pb2.SNAPSHOT_USE_LIST,
+    )
     assert (list(requests[1].ids), requests[1].dry_run, requests[1].collection) == (
         ["mem_1", "mem_2"],
         True,

@@ -435,7 +435,7 @@ def test_unknown_enum_in_a_policy_names_its_field():
 def test_collection_stats_keep_every_figure_apart() -> None:
     named = {"name": "notes", "state": "serving", "recall_at_k": 0.75}
     counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
-    apart = {*named, *counted, "tidy", "verified", "checkpoint"}
+    apart = {*named, *counted, "tidy", "verified", "checkpoint", "reembed"}
     others = [name for name in CollectionStats.__slots__ if name not in apart]
     figures = {name: number for number, name in enumerate(others, 100)}
     tidied = TidyState(turns=7, due=6, cursor=5, runs=4, closed=3, last_us=2_000_000, over=True)
@@ -456,7 +456,7 @@ def test_collection_stats_keep_every_figure_apart() -> None:
     )
     message = codec_answers.collection_stats_to_wire(stats)
     fields = {field.name for field in message.DESCRIPTOR.fields}
-    assert fields == {*named, *counted, *figures, "tidy", "verify", "checkpoint"}
+    assert fields == {*named, *counted, *figures, "tidy", "verify", "checkpoint", "reembed"}
     assert message.verify == verify_pb2.VerifyStats(
         begun_time=Timestamp(seconds=1), ended_time=Timestamp(seconds=3), **bad, **sound
     )

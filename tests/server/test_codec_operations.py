@@ -137,7 +137,7 @@ def test_history_page_is_shown_whole():
 
 def test_field_of_a_stored_memory_has_its_name_in_the_contract():
     names = {item.name for cls in (records.Fields, records.Memory) for item in fields(cls)}
-    shown = {codec_memory.field_to_wire(name) for name in names - {"row", "fields"}}
+    shown = {codec_memory.field_to_wire(name) for name in names - {"row", "fields", "model_number"}}
     assert shown == set(types_pb2.Memory.DESCRIPTOR.fields_by_name)
 
 
@@ -168,10 +168,11 @@ def test_purge_and_its_answer():
     )
     result = Purged(("mem_a",), ("mem_b",), 4, 5, 6)
     dry = sent(operations.purge_preview_to_wire(result, 9))
-    assert unset(dry, "replayed", "operation_id") == set()
+    # Snapshots are told by the service, which looks for them.
+    assert unset(dry, "replayed", "operation_id") == {"snapshots"}
     assert (dry.version_count, dry.reply_count, dry.episode_count) == (4, 5, 6)
     done = sent(operations.purged_to_wire(Applied("op_9", 9, (result,), replayed=True)))
-    assert unset(done, "dry_run") == set()
+    assert unset(done, "dry_run") == {"snapshots"}
     assert (list(done.purged_ids), list(done.missing_ids)) == (["mem_a"], ["mem_b"])
 
 
