@@ -22,6 +22,7 @@ from support.engines import (
     update,
     vector_of,
 )
+from support.indexes import assert_same_index
 from support.reembedding import (
     HALF,
     HalfEmbedder,
@@ -37,6 +38,7 @@ from support.reembedding import (
     told_by,
 )
 from totonoe_core.commands import Purge
+from totonoe_core.engine import checkpointing, loading
 from totonoe_core.errors import AlreadyExists, ModelMismatch, Precondition
 from totonoe_core.queries import AsOf, OperationFilter, RecallMode, RecallQuery
 from totonoe_core.records import Method
@@ -474,3 +476,67 @@ def test_a_vector_that_was_given_for_the_model_before_is_not_taken_after_the_swa
     found = collection._searching(query, old, 0, "").result(WAIT_S)
     assert "another model" in found.degraded_because
     assert state.index.model_number == 1
+
+
+def index_is_that_of_the_rows(store: Store) -> None:
+    opened = store.engine._collections.opened("default").result(WAIT_S)
+    state = opened._state
+
+    def rebuilt() -> Any:
+        return loading.rebuilt(state.file, state.info, state.index.access())
+
+    fresh = opened._on_writer(rebuilt).result(WAIT_S)
+    assert state.index.model_number == fresh.model_number == state.info.model_number
+    assert_same_index(state.index, fresh)
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_checkpoints_are_of_the_model_that_counts(
+    store: Store, monkeypatch: pytest.MonkeyPatch, settled: bool
+) -> None:
+    monkeypatch.setattr(checkpointing, "FROM_COUNT", 1)
+    monkeypatch.setattr(checkpointing, "CHANGED_AT_CLOSE", 1)
+    ids = filled(store)
+    # Closed with a checkpoint of the old model.
+    restarted(store, running("right"))
+    assert store.stats().checkpoint.opened_from_revision == store.revision
+    reembed(store)
+    if settled:
+        settle(store)
+    store.do(forget(ids[0]))
+    store.reopen()
+    assert store.stats().checkpoint.opened_from_revision == store.revision, "one of the new model"
+    assert_unmixed(store, LEFT_RIGHT)
+    index_is_that_of_the_rows(store)
+    assert_complete(store, running("right"))
+
+
+def test_checkpoint_that_lacks_vectors_is_not_used_once_they_are_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpointing, "FROM_COUNT", 1)
+    monkeypatch.setattr(checkpointing, "CHANGED_AT_CLOSE", 1)
+    filled(store)
+    held = held_right()
+    restarted(store, held)
+    begin(store).leave()
+    wait_until_held(store, held)
+    # It is saved with no vector of the old model, which does not run.
+    command = remember("a text that came meanwhile", text_only=True, force=True)
+    saving = store.engine.apply("default", "", (command,))
+    while len(held.held) < 2:
+        threading.Event().wait(0.005)
+    texts, future = held.held.pop()
+    future.set_result(held.vectors(texts))
+    assert saving.result(WAIT_S).results[0].saved
+    cancelled = store.engine.cancel_reembed("default")
+    held.release()
+    cancelled.result(WAIT_S)
+    restarted(store, running("left"))
+    old = store.stats().checkpoint
+    assert old.opened_from_revision == store.revision, "a checkpoint that lacks a vector"
+    reembed(store)
+    assert_complete(store, running("left"))
+    store.reopen()
+    assert_complete(store, running("left"))
+    index_is_that_of_the_rows(store)
