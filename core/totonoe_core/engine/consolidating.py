@@ -40,6 +40,7 @@ from totonoe_core.engine.pairs import PairSearch
 from totonoe_core.engine.state import CollectionState
 from totonoe_core.engine.streams import Consolidation
 from totonoe_core.errors import InvalidArgument, OutOfRange, Quota
+from totonoe_core.fair_lock import FairLock
 from totonoe_core.store.reader import ReaderPool
 
 _PROGRESS_EVERY_S = 0.1
@@ -48,6 +49,10 @@ _REST_S = 0.002
 _BUSY_S = 0.05
 """After each product, of a millisecond or two, for so long after a write that was seen: writers are
 to have the processors first.
+"""
+_AT_WORK = FairLock()
+"""Runs take their steps in turn, all of the process: ten at once take no more from the writers than
+one does, rests included.
 """
 _NUMBER = re.compile(r"[0-9]{1,9}\Z")
 _END: tuple[ConsolidateMessage, ...] = ()
@@ -192,12 +197,13 @@ class Run:
     def _work(self) -> None:
         try:
             while (number := self._turn()) is not None:
-                if number < 0:
-                    if next(self._steps, True):
-                        self._end()
-                else:
-                    forgotten_count = self._forgotten_count
-                    self._put(number, self._made(self._log[number]), forgotten_count)
+                with _AT_WORK:
+                    if number < 0:
+                        if next(self._steps, True):
+                            self._end()
+                    else:
+                        forgotten_count = self._forgotten_count
+                        self._put(number, self._made(self._log[number]), forgotten_count)
         except BaseException as error:
             self.fail(error)
         finally:
