@@ -21,6 +21,7 @@ from totonoe_core.store.inspection import inspect
 
 PLACES = 300
 BLOCKS = 6
+SOAK_PLACES = 2000
 FAST = Pace(share=1.0)
 
 
@@ -162,6 +163,15 @@ def test_flipped_bits_are_harmless_or_said(sound: Any, tmp_path: Path, block: in
 def test_cut_file_is_refused_or_said(sound: Any, tmp_path: Path, block: int) -> None:
     outcomes = damaged(sound, tmp_path, block, cut)
     assert outcomes["refused"] + outcomes["said"] > 0
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("how", ["flip", "cut"])
+@pytest.mark.parametrize("block", range(BLOCKS, BLOCKS + SOAK_PLACES * BLOCKS // PLACES))
+def test_damage_at_many_more_places_is_harmless_or_said(
+    sound: Any, tmp_path: Path, block: int, how: str
+) -> None:
+    damaged(sound, tmp_path, block, {"flip": flip, "cut": cut}[how])
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut"])
