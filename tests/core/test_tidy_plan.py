@@ -17,6 +17,7 @@ from support.engines import (
     WAIT_S,
     InProcessEmbedding,
     Store,
+    change,
     contents,
     opened,
     undo,
@@ -304,6 +305,17 @@ def test_figures_change_without_the_guard(store: Store) -> None:
     answer = applied(store, upsert("The same.", one, confidence=0.3))
     assert answer.results[1].updated
     assert store.one(one).fields.confidence == 0.3
+
+
+def test_another_vector_of_the_same_text_passes_the_guard(store: Store) -> None:
+    store.do(change(("guard.preset", "ego")))
+    kept, own = store.save("The pump is on."), store.save("The valve is shut.")
+    (read,) = tidy_plan.loads(plan(upsert("The valve is shut.", own)))
+    near = replace(read, vector=np.asarray(vector_of("The pump is on."), "<f4").tobytes())
+    answer = store.apply(*tidy_plan.commands("anna", (near,), (), ""))
+    assert not answer.results[1].updated
+    assert answer.results[1].guard.duplicate.memory_id == kept
+    assert applied(store, upsert("The valve is shut.", own)).results[1].updated
 
 
 def test_a_time_given_ends_the_validity(store: Store) -> None:

@@ -484,7 +484,7 @@ class ReversingMachine(PastMachine):
                 or (since and (other == took or other in self.done[since].rows))
             }
             found = self.decide(command.agent_id, seen.memory, False, {**new, **beside})
-            assert not found.duplicate
+            assert not found.duplicate, (command, seen.memory, found, new.keys(), beside.keys())
 
     @invariant()
     def one_public_live_memory_holds_a_typed_key(self) -> None:

@@ -136,9 +136,9 @@ class TidyPlans:
         values["payload"] = tidy.noted(one.payload or own.payload, **notes)
         if one.evidence_ids:
             values["evidence_ids"] = joined_evidence(own, one.evidence_ids)
-        says_so = one.body_text in ("", before.content) and payload_hash(
-            replace(own, payload=values["payload"])
-        ) == payload_hash(own)
+        same_text = one.body_text in ("", before.content)
+        same_vector = not one.vector or (vector is not None and vector.tobytes() == before.vector)
+        same_payload = payload_hash(replace(own, payload=values["payload"])) == payload_hash(own)
         mask = [*values]
         mask += ["content"] if one.body_text else []
         mask += ["vector"] if one.vector else []
@@ -150,7 +150,7 @@ class TidyPlans:
             one.body_text,
             one.vector,
             # What it says already is no new text for the guard to refuse.
-            force=says_so,
+            force=same_text and same_vector and same_payload,
         )
         return self._remembering.update(operation, change, vector)
 
