@@ -187,7 +187,8 @@ class ModelMismatch(TotonoeError):
     def __init__(self, *, collection: str, stamped: str, running: str) -> None:
         super().__init__(
             "MODEL_MISMATCH",
-            f"collection {collection!r} was made with {stamped}; this daemon runs {running}",
+            f"collection {collection!r} was made with {stamped}; this daemon runs {running}"
+            + ("" if running == "none" else ", whose vectors Reembed gives it"),
             collection=collection,
             stamped=stamped,
             running=running,
