@@ -574,7 +574,7 @@ def test_crash_while_a_checkpoint_is_written_leaves_the_one_before_or_all_of_it(
             (files.Writing, "_made"),
             (files.os, "fsync"),
             (Path, "rename"),
-            (files, "_sync_directory"),
+            (files.directories, "sync"),
         ):
             call = getattr(place, name)
 

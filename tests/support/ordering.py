@@ -340,7 +340,7 @@ class OrderingMachine(PairingMachine):
             assert self.observe() == before
             return
         new = replace(other.memory, content=text, vector=given)
-        says_so = text == other.memory.content
+        says_so = (text, given) == (other.memory.content, other.memory.vector)
         duplicate = self.decide(agent, new, says_so, (mine,)).duplicate
         answer = self.by_rule(command, {mine}, more=tuple(more))
         if answer is None:
