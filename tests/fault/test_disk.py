@@ -305,3 +305,19 @@ def test_data_directory_is_for_its_owner_only(tmp_path: Path) -> None:
         assert (tmp_path / "data" / "collections").stat().st_mode & 0o777 == 0o700
         page = store.engine.scan("default", "anna", Filter(), 10, "").result(WAIT_S)
         assert len(page.memories) == 1
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_catalogue_that_is_gone_is_not_taken_for_a_new_one(closed: Path, empty: bool) -> None:
+    catalogue = closed / "catalog.db"
+    kept = catalogue.read_bytes()
+    catalogue.unlink()
+    if empty:
+        catalogue.touch()
+    with pytest.raises(errors.Corruption, match="bring the catalogue back"):
+        Store(closed)
+    for part in closed.glob("catalog.db*"):
+        part.unlink()
+    catalogue.write_bytes(kept)
+    with opened(closed) as store:
+        assert [one.content for one in store.list()] == ["first needle text", "second needle text"]
