@@ -105,19 +105,8 @@ class Collections(Swapping):
         )
         self._purge_deleted_days = purge_deleted_days
         self._next_purge_us = self._next_retain_us = 0
-        unknown = self._catalog.recover()
-        lost = [uid for uid in unknown if self._catalog.path(uid).exists()]
-        if lost and not self._catalog.revision():
-            # Serving as if nothing had ever been said would be an answer that is wrong in silence.
-            self._catalog.close()
-            raise Corruption(
-                "CORRUPT_ROW",
-                f"catalog.db is empty, but there are {len(lost)} collections on disk: "
-                "bring the catalogue back from a copy, or move them away",
-                file="catalog.db",
-            )
-        for uid in unknown:
-            _log.warning("collections/%s is not in the catalogue; it is left alone", uid)
+        for unknown in self._catalog.recover():
+            _log.warning("collections/%s is not in the catalogue; it is left alone", unknown)
         self._sweeper = Sweeper((self._openings.sweep, self.purge_deleted, self.retain))
 
     def opened(self, name: str) -> Future[Collection]:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import apsw
 
-from totonoe_core.errors import ReadOnly
+from totonoe_core.errors import Corruption, ReadOnly
 from totonoe_core.ids import new_operation_id
 from totonoe_core.store import directories, rows
 from totonoe_core.store.schema import CATALOG, open_writer
@@ -78,7 +78,8 @@ class Catalog:
     def recover(self) -> list[str]:
         """Ends what a crash left half done around a commit; for the start.
 
-        Returns the names of directories that nothing accounts for, which are left alone.
+        Returns the names of directories that nothing accounts for, which are left alone. Raises
+        `Corruption` if these are collections and the catalogue has never listed any: it is lost.
         """
         for unfinished in self._root.glob("*" + _TEMPORARY):
             uid = unfinished.name.removesuffix(_TEMPORARY)
@@ -104,7 +105,18 @@ class Catalog:
         rest = {name for name in names if not name.endswith(_NEW)} - listed - marked
         for uid in rest & purged:
             shutil.rmtree(self._root / uid, ignore_errors=True)
-        return sorted(rest - purged)
+        unknown = sorted(rest - purged)
+        lost = [uid for uid in unknown if self.path(uid).exists()]
+        if lost and not self.revision():
+            # Serving as if nothing had ever been said would be an answer that is wrong in silence.
+            self.close()
+            raise Corruption(
+                "CORRUPT_ROW",
+                f"catalog.db is empty, but there are {len(lost)} collections on disk: "
+                "bring the catalogue back from a copy, or move them away",
+                file="catalog.db",
+            )
+        return unknown
 
     def _listed(self, uid: str) -> bool:
         found = self._connection.execute("SELECT count(*) FROM collection WHERE uid = ?", (uid,))
