@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-from totonoe import reembedding
 from totonoe.calls import AsyncCalls
 from totonoe.reembed_models import ReembedCancelled, ReembedEvent
+from totonoe.reembedding import Course
+from totonoe.reopening import reopened
 
 
 class AsyncReembedCalls(AsyncCalls):
@@ -20,7 +21,7 @@ class AsyncReembedCalls(AsyncCalls):
         Close it with `aclose`: the work goes on.
         """
         request = self._requests.reembed(reason, operation_id, collection)
-        return reembedding.reembed(self._channel, request, self._retry, self.address)
+        return reopened(self._channel, Course(request, self._retry), self.address)
 
     async def cancel_reembed(
         self, *, collection: str | None = None, timeout_s: float | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from totonoe.calls import Calls
-from totonoe.reembed_models import ReembedCancelled
-from totonoe.reembedding import Reembedding
+from totonoe.reembed_models import ReembedCancelled, ReembedEvent
+from totonoe.reembedding import Course
+from totonoe.reopening import Reopened
 
 
 class ReembedCalls(Calls):
@@ -12,7 +13,7 @@ class ReembedCalls(Calls):
 
     def reembed(
         self, *, reason: str = "", operation_id: str = "", collection: str | None = None
-    ) -> Reembedding:
+    ) -> Reopened[ReembedEvent]:
         """Gives a collection the vectors of the model that the daemon runs by now.
 
         The collection is written and read meanwhile. Events come until the last one is `done`.
@@ -24,7 +25,7 @@ class ReembedCalls(Calls):
         collection's already, or REEMBEDDING, while another one is prepared.
         """
         request = self._requests.reembed(reason, operation_id, collection)
-        return Reembedding(self._channel, request, self._retry, self.address)
+        return Reopened(self._channel, Course(request, self._retry), self.address)
 
     def cancel_reembed(
         self, *, collection: str | None = None, timeout_s: float | None = None

@@ -7,7 +7,7 @@ import math
 from totonoe import reopening
 from totonoe.consolidate_models import ConsolidateEvent
 from totonoe.convert_consolidate import decode_event
-from totonoe.errors import InvalidArgument, TotonoeError, Unavailable
+from totonoe.errors import InvalidArgument, TotonoeError
 from totonoe.retry import Attempts, RetryPolicy
 from totonoe.v1 import consolidate_pb2 as pb
 
@@ -50,9 +50,7 @@ class Course(reopening.Course[ConsolidateEvent]):
 
     def unfinished(self) -> TotonoeError | None:
         """It is through with `done`, and not before."""
-        if self._done:
-            return None
-        return Unavailable("the stream ended before it was through", code="UNAVAILABLE")
+        return None if self._done else reopening.cut_short()
 
     def wait_s(self, failure: TotonoeError) -> float | None:
         """Seconds until it goes on; `None`: it does not."""

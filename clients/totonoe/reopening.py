@@ -1,7 +1,7 @@
 """A stream that is opened again where it broke, for both kinds of client.
 
 What it asks, what of the answer is told and whether it goes on is its course's to say:
-`watching`, `consolidating` and `tidying` have one each.
+`watching`, `consolidating`, `tidying` and `reembedding` have one each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import grpc
 import grpc.aio
 
 from totonoe import status
-from totonoe.errors import TotonoeError
+from totonoe.errors import TotonoeError, Unavailable
 
 Event = TypeVar("Event")
 
@@ -54,6 +54,11 @@ class Course(ABC, Generic[Event]):
     def timeout_s(self) -> float | None:
         """Seconds that the next opening may take to its end; `None`: as long as it takes."""
         return None
+
+
+def cut_short() -> Unavailable:
+    """The failure of a stream that ended without one, and without its last message."""
+    return Unavailable("the stream ended before it was through", code="UNAVAILABLE")
 
 
 def _method(channel: Any, course: Course[Any]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Protocol
+from collections.abc import AsyncGenerator, Awaitable
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
 
 from google.protobuf.message import Message
 
@@ -12,8 +14,9 @@ from totonoe_core.commands import Applied, Command
 from totonoe_core.engine.seam import Engine
 from totonoe_core.errors import InvalidArgument
 from totonoe_server.codec import collection_name
-from totonoe_server.pending import answer_of
+from totonoe_server.pending import answer_of, shutting_down
 
+T = TypeVar("T")
 Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
 
 UNMEASURED_MEMORIES_MAX = 16
@@ -31,6 +34,18 @@ class Write(Protocol):
     @property
     def operation_id(self) -> str:
         """Makes a retry safe."""
+        ...
+
+
+class Telling(Protocol[T]):
+    """What the engine hands out to be read in pieces: see `engine/streams.py`."""
+
+    def read(self) -> Future[tuple[T, ...]]:
+        """The next messages; none: it is over."""
+        ...
+
+    def leave(self) -> None:
+        """Lets go of it."""
         ...
 
 
@@ -55,6 +70,27 @@ class StreamingCalls(Calls):
     def end_streams(self) -> None:
         """Ends all of them soon. Event loop only."""
         self._ending.set()
+
+    async def _unless_ending(self, work: Awaitable[T]) -> T:
+        """The result of some work, which is taken back when the daemon stops."""
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise shutting_down()
+            return working.result()
+        finally:
+            ending.cancel()
+            working.cancel()
+
+    async def _told(self, run: Telling[T]) -> AsyncGenerator[T, None]:
+        """What a run tells, as fast as it is read; the run is left when the reader leaves."""
+        try:
+            while messages := await self._unless_ending(answer_of(run.read())):
+                for message in messages:
+                    yield message
+        finally:
+            run.leave()
 
 
 def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0) -> None:

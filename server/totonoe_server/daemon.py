@@ -170,7 +170,7 @@ class Daemon:
         if self.memory_service is not None:
             # They would never end by themselves, or not soon.
             self.memory_service.watching.stop()
-            self.memory_service.end_consolidations()
+            self.memory_service.end_streams()
         if self.admin_service is not None:
             self.admin_service.end_streams()
         idle = self.guard.figures.idle

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 from totonoe.v1 import reembed_pb2 as pb
 from totonoe_core import limits, validate
 from totonoe_server import codec_reembed as codec
 from totonoe_server.calls import Context, StreamingCalls
 from totonoe_server.codec import collection_name
-from totonoe_server.pending import answer_of, shutting_down
+from totonoe_server.pending import answer_of
 
 
 class ReembedCalls(StreamingCalls):
@@ -24,22 +24,9 @@ class ReembedCalls(StreamingCalls):
         command = codec.reembed_from_wire(request)
         future = self._engine.reembed(collection, request.operation_id, command)
         watch = await answer_of(future)
-        ending = asyncio.ensure_future(self._ending.wait())
-        try:
-            while True:
-                reading = asyncio.ensure_future(answer_of(watch.read()))
-                await asyncio.wait((reading, ending), return_when=asyncio.FIRST_COMPLETED)
-                if not reading.done():
-                    reading.cancel()
-                    raise shutting_down()
-                messages = reading.result()
-                if not messages:
-                    return
-                for message in messages:
-                    yield codec.told_to_wire(message)
-        finally:
-            ending.cancel()
-            watch.leave()
+        async with aclosing(self._told(watch)) as messages:
+            async for message in messages:
+                yield codec.told_to_wire(message)
 
     async def CancelReembed(
         self, request: pb.CancelReembedRequest, _: Context

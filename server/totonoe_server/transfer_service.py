@@ -6,17 +6,13 @@ both end with SHUTTING_DOWN when the daemon stops: a file may take minutes.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from typing import TypeVar
+from collections.abc import AsyncIterator
 
 from totonoe.v1 import transfer_pb2 as pb
 from totonoe_server import codec_transfer as codec
 from totonoe_server.calls import Context, StreamingCalls
 from totonoe_server.codec import collection_name
-from totonoe_server.pending import answer_of, shutting_down
-
-T = TypeVar("T")
+from totonoe_server.pending import answer_of
 
 
 class TransferCalls(StreamingCalls):
@@ -66,15 +62,3 @@ class TransferCalls(StreamingCalls):
     async def _next(self, requests: AsyncIterator[pb.ImportRequest]) -> pb.ImportRequest | None:
         """The next message; `None`: the caller sends no more."""
         return await self._unless_ending(anext(requests, None))
-
-    async def _unless_ending(self, work: Awaitable[T]) -> T:
-        """The result of some work, which is taken back when the daemon stops."""
-        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())
-        try:
-            await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
-                raise shutting_down()
-            return working.result()
-        finally:
-            ending.cancel()
-            working.cancel()
