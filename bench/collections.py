@@ -19,9 +19,9 @@ import numpy as np
 import totonoe
 from bench import common, material
 from bench.processes import BenchError, Daemon
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 
 DIMENSION = 384
 PAGE_SIZE = 100

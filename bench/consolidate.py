@@ -28,13 +28,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench import common, material
-from totonoe_core.commands import Remember
-from totonoe_core.consolidate import Consolidated, ConsolidateQuery, MergeCandidate
+from totonoe_core.base.errors import Quota
+from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery, MergeCandidate
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.records import Fields, Memory, Status
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.errors import Quota
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.kernels.warmup import warm_up
-from totonoe_core.records import Fields, Memory, Status
 from totonoe_core.store.collection_file import CollectionFile, Touched
 from totonoe_core.text.normalize import refusing_hash
 

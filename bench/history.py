@@ -24,7 +24,7 @@ import numpy as np
 from bench import common, material
 from bench.guard import DIMENSION, store
 from bench.processes import BenchError, Daemon
-from totonoe.channel import channel_options
+from totonoe.call.channel import channel_options
 from totonoe.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,

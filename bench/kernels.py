@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from bench import common, kernels_guard, kernels_joins, kernels_scan, material
-from totonoe_core.decay import DAY_US, effective_confidence
-from totonoe_core.guard.policy import DecayPolicy
+from totonoe_core.domain.decay import DAY_US, effective_confidence
+from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.index.token_index import TokenIndex
 
 QUERIES = kernels_scan.QUERIES

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from bench import common, material
+from totonoe_core.domain.policy import PRESETS, GuardPolicy
+from totonoe_core.domain.records import Judgement, Kind, StateKind, Status, Verdict
 from totonoe_core.guard import candidates
-from totonoe_core.guard.policy import PRESETS, GuardPolicy
 from totonoe_core.index.arrays import KINDS, NEVER, STATE_KINDS, STATUSES, Arrays
 from totonoe_core.index.selection import Selection, of_kind, readable
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Judgement, Kind, StateKind, Status, Verdict
 from totonoe_core.text.tokens import token_hashes, tokens
 
 UNLIKE = Judgement(Verdict.RELATED, 1.0, ())

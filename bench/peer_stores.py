@@ -108,7 +108,7 @@ class Totonoe(Store):
         self._client.create_collection(
             "peers",
             client_vector_dimension=job.dimension,
-            guard=totonoe.GuardPolicy(preset=totonoe.Preset.EGO),
+            guard=totonoe.GuardPolicy(preset="ego"),
         )
 
     def fill(self, items: Sequence[Item]) -> None:

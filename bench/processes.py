@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 import totonoe
-from totonoe_server.demo import processes as demo
-from totonoe_server.demo.processes import spawn
+from totonoe_server.tools.demo import processes as demo
+from totonoe_server.tools.demo.processes import spawn
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 30.0

@@ -17,11 +17,12 @@ import numpy as np
 
 from bench import echo, material
 from bench.processes import heard, say
-from totonoe.channel import channel_options
-from totonoe.requests import REMEMBER_MANY_PATH
+from totonoe.call.channel import channel_options
+from totonoe.call.prepared import method_of
 from totonoe.v1 import memory_service_pb2 as pb
 
-REMEMBER_PATH = REMEMBER_MANY_PATH.removesuffix("Many")
+REMEMBER_PATH = method_of(pb.RememberRequest).path
+REMEMBER_MANY_PATH = method_of(pb.RememberManyRequest).path
 TICKETS_PER_WORKER = 10_000_000
 CALL_LIMIT_S = 60.0
 

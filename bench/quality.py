@@ -18,16 +18,16 @@ import numpy as np
 
 from bench import common
 from bench.quality_fit import as_labelled
+from totonoe_core.domain.calibration import weights_for
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.weights import Weights
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard.calibrate import curve_of, point_at, probabilities_of
-from totonoe_core.guard.calibration import weights_for
-from totonoe_core.guard.policy import PRESETS, Preset
 from totonoe_core.guard.probe import LANGUAGES, probe_files
-from totonoe_core.guard.weights import Weights
-from totonoe_server.quality import streams
-from totonoe_server.quality.files import Form, form_of, read_pairs, read_stream
-from totonoe_server.quality.pairs import Judged, figures, judge_all
-from totonoe_server.quality.rig import Rig, opened
+from totonoe_server.tools.quality import streams
+from totonoe_server.tools.quality.files import Form, form_of, read_pairs, read_stream
+from totonoe_server.tools.quality.pairs import Judged, figures, judge_all
+from totonoe_server.tools.quality.rig import Rig, opened
 
 CURVE = ("at_least", "false_merge_rate", "duplicate_recall")
 

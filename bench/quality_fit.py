@@ -5,7 +5,7 @@
 DIRECTORY holds labelled pairs as `totonoe quality` reads them. Fitted on are the probe set and, of
 the directory, only the five files of SOURCES, whose licences allow it (CC BY 4.0, CC BY-SA 4.0).
 Each source is also left out once: its row says what weights that never saw it do on it. `--write`
-puts the numbers into core/totonoe_core/guard/shipped.py and tests/core/probe_floors.json.
+puts the numbers into core/totonoe_core/domain/shipped.py and tests/core/probe_floors.json.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from typing import Any
 import numpy as np
 
 from bench import common
+from totonoe_core.domain.calibration import FALSE_MERGE_BUDGET, Fitted
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.records import Verdict
+from totonoe_core.domain.weights import Weights
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard.calibrate import (
     COEFFICIENTS,
@@ -33,15 +37,11 @@ from totonoe_core.guard.calibrate import (
     probabilities_of,
     threshold,
 )
-from totonoe_core.guard.calibration import FALSE_MERGE_BUDGET, Fitted
-from totonoe_core.guard.policy import PRESETS, Preset
 from totonoe_core.guard.probe import LANGUAGES, probe_files
 from totonoe_core.guard.verdict import compare
-from totonoe_core.guard.weights import Weights
-from totonoe_core.records import Verdict
-from totonoe_server.quality.files import read_pairs
-from totonoe_server.quality.pairs import Judged, judge_all
-from totonoe_server.quality.rig import Rig, opened
+from totonoe_server.tools.quality.files import read_pairs
+from totonoe_server.tools.quality.pairs import Judged, judge_all
+from totonoe_server.tools.quality.rig import Rig, opened
 
 SOURCES = {
     "en_scpp_replace": "SugarCrepe++, CC BY 4.0",
@@ -50,7 +50,7 @@ SOURCES = {
     "ja_jsts_train": "JSTS of JGLUE, CC BY-SA 4.0",
     "ja_jsick_train": "JSICK, CC BY-SA 4.0",
 }
-SHIPPED = common.ROOT / "core" / "totonoe_core" / "guard" / "shipped.py"
+SHIPPED = common.ROOT / "core" / "totonoe_core" / "domain" / "shipped.py"
 FLOORS = common.ROOT / "tests" / "core" / "probe_floors.json"
 
 
@@ -104,7 +104,7 @@ def floors_of(judged: Sequence[Judged], weights: Weights) -> dict[str, dict[str,
 
 
 def module(fitted: Fitted) -> str:
-    """The text of guard/shipped.py."""
+    """The text of domain/shipped.py."""
     made = fitted.calibration
     values = {name: getattr(made.weights, name) for name in (*COEFFICIENTS, "at_least")}
     lines = "\n".join(f"    {name}={value!r}," for name, value in values.items())

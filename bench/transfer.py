@@ -24,8 +24,8 @@ import totonoe
 from bench import common, material
 from bench.guard import DIMENSION
 from bench.processes import Daemon
-from totonoe_core.lines import KINDS, writing
-from totonoe_core.records import Fields, Memory, Status
+from totonoe_core.domain.records import Fields, Memory, Status
+from totonoe_core.jsonl import KINDS, writing
 
 AS_IS, GUARDED = "as-is", "guarded"
 STEP = 1000

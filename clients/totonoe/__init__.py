@@ -5,130 +5,45 @@
     with Client(agent_id="planner") as client:
         client.remember("The staging database listens on port 5433.")
 
-Importing this package loads nothing else: each name is fetched when it is first used.
+Importing this package loads nothing else: each name is fetched when it is first used. Names that
+are rarely typed are in the package of their topic, for instance `totonoe.tidy.models`.
+
+PYTEST_DONT_REWRITE: pytest would warn of this package if it is imported before pytest starts,
+because the distribution has a plugin for it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
-    from totonoe.admin_models import (
+    from totonoe.aio import AsyncClient
+    from totonoe.call.retry import RetryPolicy
+    from totonoe.client import Client
+    from totonoe.collections.models import (
         BlastPolicy,
-        Calibrated,
-        Calibration,
-        CheckpointStats,
-        ClassFigures,
-        CollectionChange,
-        CollectionDeleted,
-        CollectionInfo,
-        CollectionPage,
-        CollectionStats,
-        Comparison,
-        CurvePoint,
         DecayPolicy,
         DiversityPolicy,
-        EmbeddingModel,
         GuardPolicy,
-        OpenCollections,
-        PresetOutcome,
-        ReembedStats,
         RetentionPolicy,
-        SnapshotStats,
         Stats,
         TidyPolicy,
-        TidyStats,
-        VerifyStats,
     )
-    from totonoe.aio import AsyncClient
-    from totonoe.audit_models import (
-        AgentWrites,
-        ArmStanding,
-        Audit,
-        Dismissed,
-        NearPair,
-        Undismissed,
-        UnmetCondition,
-        WhyNot,
-    )
-    from totonoe.cleanup_models import (
-        BlastRadius,
-        CleanedUp,
-        Decayed,
-        DecayReport,
-        FadedMemory,
-        MemoryGroup,
-        ReplacedMemory,
-        SessionEnded,
-        Survival,
-    )
-    from totonoe.client import Client
-    from totonoe.consolidate_models import (
-        Consolidated,
-        ConsolidateEvent,
-        ConsolidateProgress,
-        MergeCandidate,
-        MergeCluster,
-    )
-    from totonoe.drafts import Draft
-    from totonoe.enums import (
-        Action,
-        ChangeType,
-        DiversityEffect,
-        Finding,
-        GroupBy,
-        KeepReason,
-        Kind,
-        LinkType,
-        Measure,
-        Method,
-        Preset,
-        RecallMode,
-        ReembedPhase,
-        SnapshotUse,
-        StateKind,
-        Status,
-        TidyFate,
-        TidyOp,
-        TidyPhase,
-        Tokenizer,
-        UndoConflictKind,
-        Verdict,
-        WhyNotOutcome,
-    )
+    from totonoe.enums import Action, Kind, LinkType, Method, RecallMode, StateKind, Status, Verdict
     from totonoe.errors import TotonoeError
-    from totonoe.graph_models import (
-        Episode,
-        EpisodeDeleted,
-        EpisodeMade,
-        EpisodePage,
-        EpisodeRead,
-        LostDetail,
-        Merged,
-        Neighbor,
-        Neighborhood,
-    )
-    from totonoe.history_models import (
-        HistoryPage,
-        Operation,
-        OperationPage,
-        Purged,
-        UndoConflict,
-        Undone,
-        Version,
-    )
-    from totonoe.models import (
+    from totonoe.graph.models import Merged, Neighborhood
+    from totonoe.history.models import Undone
+    from totonoe.memories.drafts import Draft
+    from totonoe.memories.models import (
         Checked,
         Duplicate,
-        Evidence,
         Forgotten,
-        ForgottenMatch,
         Found,
         Hit,
         ItemResult,
         Judgement,
-        LayerReport,
         Link,
         Linked,
         Memory,
@@ -141,240 +56,127 @@ if TYPE_CHECKING:
         Unlinked,
         Updated,
     )
-    from totonoe.reembed_models import (
-        ReembedCancelled,
-        Reembedded,
-        ReembedEvent,
-        ReembedProgress,
-    )
-    from totonoe.retry import RetryPolicy
-    from totonoe.snapshot_models import (
-        HoldingSnapshot,
-        ReplacedCollection,
-        Snapshot,
-        SnapshotCreated,
-        SnapshotDeleted,
-        SnapshotPage,
-        SnapshotRestored,
-    )
-    from totonoe.tidy_models import (
-        PlanApplied,
-        TidyCluster,
-        TidyDone,
-        TidyDoubles,
-        TidyEvent,
-        TidyMember,
-        TidyOutcome,
-        TidyPair,
-        TidyProgress,
-        TidyUpdate,
-        TurnRecorded,
-    )
-    from totonoe.transfer_models import ExportProgress, Imported, ImportHeader, ImportItem
-    from totonoe.watch_models import Change, LinkChange, MemoryChange, WatchEvent
+    from totonoe.tidy.models import TidyUpdate
+    from totonoe.watch.models import WatchEvent
 
     __version__: str
 
 __all__ = [
     "Action",
-    "AgentWrites",
-    "ArmStanding",
     "AsyncClient",
-    "Audit",
     "BlastPolicy",
-    "BlastRadius",
-    "Calibrated",
-    "Calibration",
-    "Change",
-    "ChangeType",
     "Checked",
-    "CheckpointStats",
-    "ClassFigures",
-    "CleanedUp",
     "Client",
-    "CollectionChange",
-    "CollectionDeleted",
-    "CollectionInfo",
-    "CollectionPage",
-    "CollectionStats",
-    "Comparison",
-    "ConsolidateEvent",
-    "ConsolidateProgress",
-    "Consolidated",
-    "CurvePoint",
     "DecayPolicy",
-    "DecayReport",
-    "Decayed",
-    "Dismissed",
-    "DiversityEffect",
     "DiversityPolicy",
     "Draft",
     "Duplicate",
-    "EmbeddingModel",
-    "Episode",
-    "EpisodeDeleted",
-    "EpisodeMade",
-    "EpisodePage",
-    "EpisodeRead",
-    "Evidence",
-    "ExportProgress",
-    "FadedMemory",
-    "Finding",
     "Forgotten",
-    "ForgottenMatch",
     "Found",
-    "GroupBy",
     "GuardPolicy",
-    "HistoryPage",
     "Hit",
-    "HoldingSnapshot",
-    "ImportHeader",
-    "ImportItem",
-    "Imported",
     "ItemResult",
     "Judgement",
-    "KeepReason",
     "Kind",
-    "LayerReport",
     "Link",
-    "LinkChange",
     "LinkType",
     "Linked",
-    "LostDetail",
-    "Measure",
     "Memory",
-    "MemoryChange",
-    "MemoryGroup",
-    "MergeCandidate",
-    "MergeCluster",
     "Merged",
     "Method",
-    "NearPair",
-    "Neighbor",
     "Neighborhood",
-    "OpenCollections",
-    "Operation",
-    "OperationPage",
     "Page",
-    "PlanApplied",
-    "Preset",
-    "PresetOutcome",
-    "Purged",
     "RecallMode",
     "Recalled",
-    "ReembedCancelled",
-    "ReembedEvent",
-    "ReembedPhase",
-    "ReembedProgress",
-    "ReembedStats",
-    "Reembedded",
     "Remembered",
-    "ReplacedCollection",
-    "ReplacedMemory",
     "RetentionPolicy",
     "RetryPolicy",
-    "SessionEnded",
     "Similar",
-    "Snapshot",
-    "SnapshotCreated",
-    "SnapshotDeleted",
-    "SnapshotPage",
-    "SnapshotRestored",
-    "SnapshotStats",
-    "SnapshotUse",
     "StateKind",
     "Stats",
     "Status",
-    "Survival",
-    "TidyCluster",
-    "TidyDone",
-    "TidyDoubles",
-    "TidyEvent",
-    "TidyFate",
-    "TidyMember",
-    "TidyOp",
-    "TidyOutcome",
-    "TidyPair",
-    "TidyPhase",
     "TidyPolicy",
-    "TidyProgress",
-    "TidyStats",
     "TidyUpdate",
     "TimeRange",
-    "Tokenizer",
     "TotonoeError",
-    "TurnRecorded",
     "TypedKey",
-    "Undismissed",
-    "UndoConflict",
-    "UndoConflictKind",
     "Undone",
     "Unlinked",
-    "UnmetCondition",
     "Updated",
     "Verdict",
-    "VerifyStats",
-    "Version",
     "WatchEvent",
-    "WhyNot",
-    "WhyNotOutcome",
     "__version__",
 ]
 
-_ROOMS = {
-    "admin_models": (
-        "BlastPolicy Calibrated Calibration CheckpointStats ClassFigures CollectionChange "
-        "CollectionDeleted CollectionInfo CollectionPage CollectionStats Comparison CurvePoint "
-        "DecayPolicy DiversityPolicy EmbeddingModel GuardPolicy OpenCollections PresetOutcome "
-        "ReembedStats RetentionPolicy SnapshotStats Stats TidyPolicy TidyStats VerifyStats"
-    ),
+_MODULES = {
     "aio": "AsyncClient",
-    "cleanup_models": (
+    "call.retry": "RetryPolicy",
+    "client": "Client",
+    "collections.models": (
+        "BlastPolicy DecayPolicy DiversityPolicy GuardPolicy RetentionPolicy Stats TidyPolicy"
+    ),
+    "enums": "Action Kind LinkType Method RecallMode StateKind Status Verdict",
+    "errors": "TotonoeError",
+    "graph.models": "Merged Neighborhood",
+    "history.models": "Undone",
+    "memories.drafts": "Draft",
+    "memories.models": (
+        "Checked Duplicate Forgotten Found Hit ItemResult Judgement Link Linked Memory Page "
+        "Recalled Remembered Similar TimeRange TypedKey Unlinked Updated"
+    ),
+    "tidy.models": "TidyUpdate",
+    "watch.models": "WatchEvent",
+}
+
+_MOVED = {
+    "audit.models": (
+        "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
+    ),
+    "cleanup.models": (
         "BlastRadius CleanedUp DecayReport Decayed FadedMemory MemoryGroup ReplacedMemory "
         "SessionEnded Survival"
     ),
-    "audit_models": (
-        "AgentWrites ArmStanding Audit Dismissed NearPair Undismissed UnmetCondition WhyNot"
+    "collections.models": (
+        "Calibrated Calibration CheckpointStats ClassFigures CollectionChange CollectionDeleted "
+        "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint EmbeddingModel "
+        "OpenCollections PresetOutcome ReembedStats SnapshotStats TidyStats VerifyStats"
     ),
-    "client": "Client",
-    "reembed_models": "ReembedCancelled ReembedEvent ReembedProgress Reembedded",
-    "consolidate_models": (
-        "Consolidated ConsolidateEvent ConsolidateProgress MergeCandidate MergeCluster"
+    "consolidate.models": (
+        "ConsolidateEvent ConsolidateProgress Consolidated MergeCandidate MergeCluster"
     ),
-    "drafts": "Draft",
     "enums": (
-        "Action ChangeType DiversityEffect Finding GroupBy KeepReason Kind LinkType Measure "
-        "Method Preset RecallMode ReembedPhase SnapshotUse StateKind Status TidyFate TidyOp "
-        "TidyPhase Tokenizer UndoConflictKind Verdict WhyNotOutcome"
+        "ChangeType DiversityEffect Finding GroupBy KeepReason Measure Preset ReembedPhase "
+        "SnapshotUse TidyFate TidyOp TidyPhase Tokenizer UndoConflictKind WhyNotOutcome"
     ),
-    "errors": "TotonoeError",
-    "graph_models": (
-        "Episode EpisodeDeleted EpisodeMade EpisodePage EpisodeRead LostDetail Merged Neighbor "
-        "Neighborhood"
+    "graph.models": (
+        "Episode EpisodeDeleted EpisodeMade EpisodePage EpisodeRead LostDetail Neighbor"
     ),
-    "history_models": "HistoryPage Operation OperationPage Purged UndoConflict Undone Version",
-    "models": (
-        "Checked Duplicate Evidence Forgotten ForgottenMatch Found Hit ItemResult Judgement "
-        "LayerReport Link Linked Memory Page Recalled Remembered Similar TimeRange TypedKey "
-        "Unlinked Updated"
-    ),
-    "retry": "RetryPolicy",
-    "snapshot_models": (
+    "history.models": "HistoryPage Operation OperationPage Purged UndoConflict Version",
+    "memories.models": "Evidence ForgottenMatch LayerReport",
+    "reembed.models": "ReembedCancelled ReembedEvent ReembedProgress Reembedded",
+    "snapshots.models": (
         "HoldingSnapshot ReplacedCollection Snapshot SnapshotCreated SnapshotDeleted SnapshotPage "
         "SnapshotRestored"
     ),
-    "tidy_models": (
+    "tidy.models": (
         "PlanApplied TidyCluster TidyDone TidyDoubles TidyEvent TidyMember TidyOutcome TidyPair "
-        "TidyProgress TidyUpdate TurnRecorded"
+        "TidyProgress TurnRecorded"
     ),
-    "transfer_models": "ExportProgress Imported ImportHeader ImportItem",
-    "watch_models": "Change LinkChange MemoryChange WatchEvent",
+    "transfer.models": "ExportProgress ImportHeader ImportItem Imported",
+    "watch.models": "Change LinkChange MemoryChange",
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names.split()}
+"""Where names are that were here in version 0.1. They go in version 0.2."""
+
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
+_NEW_HOME = {name: module for module, names in _MOVED.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     """Fetches a public name from its module on first use."""
+    if name in _NEW_HOME:
+        place = f"totonoe.{_NEW_HOME[name]}"
+        warn(f"totonoe.{name} has moved: import it from {place}", DeprecationWarning, stacklevel=2)
+        return getattr(import_module(place), name)
     if name == "__version__":
         value: Any = _installed_version()
     elif name in _HOME:

@@ -2,16 +2,18 @@
 
 Each is a `StrEnum`, so that `memory.kind == "state"` holds and JSON shows the word. A
 newer daemon may send a value that this client does not know: it reads as `UNKNOWN`,
-which cannot be sent.
+which cannot be sent. Where a caller may write the plain word instead, for instance `kind="event"`,
+the type is the alias that ends in `Word`, so that a type checker finds a misspelt one.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 
 class Kind(StrEnum):
-    """What a memory records: a state that holds until it changes, or an entry of a log."""
+    """The content of a memory: a state that holds until it changes, or an entry of a log."""
 
     STATE = "state"
     EVENT = "event"
@@ -19,8 +21,11 @@ class Kind(StrEnum):
     UNKNOWN = "unknown"
 
 
+KindWord: TypeAlias = Kind | Literal["state", "event", "affect"]
+
+
 class StateKind(StrEnum):
-    """What a state describes. Only states of one kind are compared with each other."""
+    """The subject of a state. Only states of one kind are compared with each other."""
 
     FACT = "fact"
     RELATION = "relation"
@@ -30,8 +35,11 @@ class StateKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+StateKindWord: TypeAlias = StateKind | Literal["fact", "relation", "task", "summary", "long_mood"]
+
+
 class Status(StrEnum):
-    """Where a memory stands in its life."""
+    """The stage of a memory's life."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -40,8 +48,11 @@ class Status(StrEnum):
     UNKNOWN = "unknown"
 
 
+StatusWord: TypeAlias = Status | Literal["active", "superseded", "closed", "forgotten"]
+
+
 class LinkType(StrEnum):
-    """How two memories relate, read from the one that holds the link."""
+    """The relation of two memories, read from the one that holds the link."""
 
     RELATED = "related"
     UPDATES = "updates"
@@ -52,7 +63,24 @@ class LinkType(StrEnum):
     CAUSES = "causes"
     CAUSED_BY = "caused_by"
     COACTIVATED = "coactivated"
+    LIKELY_SAME = "likely_same"
     UNKNOWN = "unknown"
+
+
+LinkTypeWord: TypeAlias = (
+    LinkType
+    | Literal[
+        "related",
+        "updates",
+        "updated_by",
+        "contradicts",
+        "refines",
+        "refined_by",
+        "causes",
+        "caused_by",
+        "coactivated",
+    ]
+)
 
 
 class Method(StrEnum):
@@ -67,7 +95,7 @@ class Method(StrEnum):
 
 
 class Verdict(StrEnum):
-    """How a text relates to a memory."""
+    """The relation of a text to a memory."""
 
     NEW = "new"
     RELATED = "related"
@@ -79,7 +107,7 @@ class Verdict(StrEnum):
 
 
 class Finding(StrEnum):
-    """What a comparison of two texts found: what they share in other words, or what differs."""
+    """A finding of a comparison of two texts: a paraphrase that they share, or a difference."""
 
     SAME_TEXT = "same_text"
     SAME_WORDS = "same_words"
@@ -108,12 +136,13 @@ class Finding(StrEnum):
     ADDED = "added"
     MISSING = "missing"
     UNREAD = "unread"
+    OVER_BUDGET = "over_budget"
     JUDGE = "judge"
     UNKNOWN = "unknown"
 
 
 class Action(StrEnum):
-    """What a save does with a memory that a verdict names."""
+    """The action of a save on a memory that a verdict names."""
 
     REFUSE = "refuse"
     LINK = "link"
@@ -121,8 +150,11 @@ class Action(StrEnum):
     UNKNOWN = "unknown"
 
 
+ActionWord: TypeAlias = Action | Literal["refuse", "link", "supersede"]
+
+
 class RecallMode(StrEnum):
-    """Which arms of a recall run."""
+    """The arms of a recall that run."""
 
     HYBRID = "hybrid"
     VECTOR = "vector"
@@ -130,18 +162,22 @@ class RecallMode(StrEnum):
     UNKNOWN = "unknown"
 
 
+RecallModeWord: TypeAlias = RecallMode | Literal["hybrid", "vector", "lexical"]
+
+
 class DiversityEffect(StrEnum):
-    """What diversity did with the place of a hit."""
+    """The reason for a hit's place, if diversity moved it."""
 
     NONE = "none"
     RAISED = "raised"
     LOWERED = "lowered"
     OVER_BUDGET = "over_budget"
+    NEWER = "newer"
     UNKNOWN = "unknown"
 
 
 class UndoConflictKind(StrEnum):
-    """Why a row cannot be taken back."""
+    """The reason why a row cannot be taken back."""
 
     CHANGED = "changed"
     PURGED = "purged"
@@ -149,6 +185,9 @@ class UndoConflictKind(StrEnum):
     EXTERNAL_ID_TAKEN = "external_id_taken"
     KEY_TAKEN = "key_taken"
     DUPLICATE = "duplicate"
+    UNDONE_ALREADY = "undone_already"
+    CHANGED_FOR_GOOD = "changed_for_good"
+    NOTHING_LEFT = "nothing_left"
     UNKNOWN = "unknown"
 
 
@@ -161,16 +200,22 @@ class Preset(StrEnum):
     UNKNOWN = "unknown"
 
 
+PresetWord: TypeAlias = Preset | Literal["standard", "ego", "robotmem"]
+
+
 class Tokenizer(StrEnum):
-    """How the guard makes tokens for its Jaccard layer."""
+    """The method that makes tokens for the guard's Jaccard layer."""
 
     SCRIPT_AWARE = "script_aware"
     WHITESPACE = "whitespace"
     UNKNOWN = "unknown"
 
 
+TokenizerWord: TypeAlias = Tokenizer | Literal["script_aware", "whitespace"]
+
+
 class ChangeType(StrEnum):
-    """What became of a memory."""
+    """The change of a memory."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -183,15 +228,18 @@ class ChangeType(StrEnum):
 
 
 class GroupBy(StrEnum):
-    """Which memories the end of a session is about."""
+    """The memories that the end of a session groups."""
 
     SESSION = "session"
     AGENT = "agent"
     UNKNOWN = "unknown"
 
 
+GroupByWord: TypeAlias = GroupBy | Literal["session", "agent"]
+
+
 class Measure(StrEnum):
-    """What makes two memories one at the end of a session."""
+    """The measure of similarity that groups memories at the end of a session."""
 
     JACCARD = "jaccard"
     COSINE = "cosine"
@@ -199,8 +247,11 @@ class Measure(StrEnum):
     UNKNOWN = "unknown"
 
 
+MeasureWord: TypeAlias = Measure | Literal["jaccard", "cosine", "verdict"]
+
+
 class WhyNotOutcome(StrEnum):
-    """What becomes of a memory in a recall."""
+    """The fate of a memory in a recall."""
 
     CAME = "came"
     NOT_THERE = "not_there"
@@ -210,11 +261,12 @@ class WhyNotOutcome(StrEnum):
     MISSED = "missed"
     BEYOND_K = "beyond_k"
     CROWDED_OUT = "crowded_out"
+    TOO_WEAK = "too_weak"
     UNKNOWN = "unknown"
 
 
 class TidyPhase(StrEnum):
-    """What a tidy does now."""
+    """The phase of a tidy."""
 
     DOUBLES = "doubles"
     NEIGHBORS = "neighbors"
@@ -223,7 +275,7 @@ class TidyPhase(StrEnum):
 
 
 class TidyOp(StrEnum):
-    """What a plan does with a state."""
+    """The operation of a plan on a state."""
 
     UPSERT = "upsert"
     CLOSE = "close"
@@ -231,8 +283,11 @@ class TidyOp(StrEnum):
     UNKNOWN = "unknown"
 
 
+TidyOpWord: TypeAlias = TidyOp | Literal["upsert", "close", "mark_done"]
+
+
 class TidyFate(StrEnum):
-    """What became of an update of a plan."""
+    """The result of an update of a plan."""
 
     INSERTED = "inserted"
     UPDATED = "updated"
@@ -243,7 +298,7 @@ class TidyFate(StrEnum):
 
 
 class SnapshotUse(StrEnum):
-    """What a purge does about snapshots that hold what it purges."""
+    """The handling of snapshots that hold purged memories."""
 
     LIST = "list"
     REWRITE = "rewrite"
@@ -251,8 +306,11 @@ class SnapshotUse(StrEnum):
     UNKNOWN = "unknown"
 
 
+SnapshotUseWord: TypeAlias = SnapshotUse | Literal["list", "rewrite", "delete"]
+
+
 class ReembedPhase(StrEnum):
-    """What a re-embedding does now."""
+    """The phase of a re-embedding."""
 
     WAITING = "waiting"
     EMBEDDING = "embedding"
@@ -262,8 +320,20 @@ class ReembedPhase(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Answer(StrEnum):
+    """How one memory relates to another, as the answer of `resolve` says."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    REPLACES = "replaces"
+    REPLACED_BY = "replaced_by"
+
+
+AnswerWord: TypeAlias = Answer | Literal["same", "different", "replaces", "replaced_by"]
+
+
 class KeepReason(StrEnum):
-    """Why one of two memories is the one to keep: the first in which they differ."""
+    """The reason to keep one of two memories: the first criterion in which they differ."""
 
     MORE_DETAIL = "more_detail"
     CONFIDENCE = "confidence"

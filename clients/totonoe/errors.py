@@ -1,18 +1,19 @@
-"""What a call can end in, as a tree. Catch the branch you can do something about.
+"""The exceptions of failed calls, as a tree. Catch the branch that you can handle.
 
     TotonoeError
     ├── InvalidArgument       the request is wrong: correct it and call again
-    ├── NotFound              it does not exist, or is private to another agent
+    ├── NotFound              it does not exist, or is private to another agent (reason
+    │                         MEMORY_NOT_YET: it did not exist yet at `as_of`)
     ├── AlreadyExists         a collection of this name exists
-    │   ├── ExternalIdExists  the external id is taken in the collection
+    │   ├── ExternalIdExists  a memory that the caller sees has the external id
     │   └── OperationIdReused the operation id was used with another payload
     ├── StaleRevision         the memory changed since it was read: read it, decide again
-    │   ├── UndoRefused       what an operation touched changed since: `conflicts` say what
+    │   ├── UndoRefused       what an operation touched changed since, or it is undone already
     │   └── NotConfirmed      what would be replaced changed since it was confirmed
     ├── FailedPrecondition    the state of the store forbids it; waiting does not help
     │   ├── NotActive         the memory is forgotten, superseded or closed
     │   ├── ModelMismatch     the collection's vectors come from another model
-    │   └── ReadOnly          the store cannot write (disk full, failed writer)
+    │   └── ReadOnly          the store cannot write (disk full, failed writer, lost commits)
     ├── QuotaExceeded         a limit of the store, or of the size of a message
     ├── Unavailable           not now: try again after `retry_delay_s`
     │   └── Unreachable       no daemon answers at the address
@@ -20,13 +21,15 @@
     ├── DataLoss              a checksum on disk does not match
     ├── PermissionDenied      the caller may not do this
     ├── Unauthenticated       the caller is not known
-    ├── OutOfRange            a revision that the collection has not reached
+    ├── OutOfRange            a revision that the collection has not reached, or a time to come
     ├── Unimplemented         the daemon is older than this client
     ├── Cancelled             the call was given up by the caller
     └── Internal              a bug in the daemon; `details["error_id"]` finds it in its log
 
 Except after `DeadlineExceeded`, `Cancelled` and `Internal` nothing was changed. After those,
 calling again with the same operation id is safe: it gives the first answer, or does it once.
+
+Beside the tree stands `ClientClosed`: the program called a client that it had closed.
 """
 
 # These are named for what happened, as in the core, not for being errors.
@@ -35,6 +38,10 @@ calling again with the same operation id is safe: it gives the first answer, or 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+
+class ClientClosed(RuntimeError):
+    """A call was made after the client's `close`. A mistake in the program, no failed call."""
 
 
 class TotonoeError(Exception):
@@ -80,7 +87,10 @@ class InvalidArgument(TotonoeError):
 
 
 class NotFound(TotonoeError):
-    """What is asked for does not exist, or is private to another agent."""
+    """The memory, collection or other object does not exist, or is private to another agent.
+
+    Reason `MEMORY_NOT_YET`: the memory did not exist yet at the moment `as_of`.
+    """
 
 
 class AlreadyExists(TotonoeError):
@@ -88,7 +98,7 @@ class AlreadyExists(TotonoeError):
 
 
 class ExternalIdExists(AlreadyExists):
-    """Another memory of the collection has this external id."""
+    """Another memory that the caller sees has this external id."""
 
 
 class OperationIdReused(AlreadyExists):
@@ -127,11 +137,18 @@ class NotActive(FailedPrecondition):
 
 
 class ModelMismatch(FailedPrecondition):
-    """The collection's vectors come from another model than the daemon runs."""
+    """The collection's vectors come from another model than the daemon runs.
+
+    `reembed` gives it vectors of the daemon's. Until then `recall` finds by words.
+    """
 
 
 class ReadOnly(FailedPrecondition):
-    """The store cannot write (disk full, failed writer); reads go on."""
+    """The store cannot write (disk full, failed writer); reads go on.
+
+    Reason `COMMITS_LOST`: acknowledged commits are gone from the disk; `details["revisions"]` names
+    them, and the message the ways on.
+    """
 
 
 class QuotaExceeded(TotonoeError):
@@ -142,10 +159,26 @@ class QuotaExceeded(TotonoeError):
 
 
 class Unavailable(TotonoeError):
-    """Not now: a queue is full, the embedder restarts, or the daemon is stopping.
+    """Not now: a queue is full, the embedder restarts, or the daemon starts or stops.
 
-    The client has tried again already, as its retry policy says.
+    The client has tried again already, until the deadline or as its retry policy says.
+
+    Attributes
+    ----------
+    tried_count : int
+        Tries of the call in all; 0 if it was not tried again.
+    tried_s : float
+        Seconds from the first try to the last.
     """
+
+    tried_count = 0
+    tried_s = 0.0
+
+    def __str__(self) -> str:
+        if self.tried_count < 2:
+            return super().__str__()
+        tried = f"tried {self.tried_count} times in {self.tried_s:.1f} s"
+        return f"{self.message} ({self.reason or self.code}, {tried})"
 
 
 class Unreachable(Unavailable):
@@ -169,7 +202,7 @@ class Unauthenticated(TotonoeError):
 
 
 class OutOfRange(TotonoeError):
-    """A revision that the collection has not reached, or that is no longer kept."""
+    """A revision that the collection has not reached or no longer keeps, or a time to come."""
 
 
 class Unimplemented(TotonoeError):
@@ -211,6 +244,7 @@ _BY_REASON: dict[str, type[TotonoeError]] = {
     "NOT_ACTIVE": NotActive,
     "MODEL_MISMATCH": ModelMismatch,
     "READ_ONLY": ReadOnly,
+    "COMMITS_LOST": ReadOnly,
 }
 
 

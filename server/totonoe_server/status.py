@@ -17,8 +17,8 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from totonoe.v1 import memory_service_pb2
-from totonoe_core.errors import TotonoeError, Unavailable
-from totonoe_server import logs
+from totonoe_core.base.errors import TotonoeError, Unavailable, typed
+from totonoe_server.logger import logger, trace_of
 
 DOMAIN: Final = "totonoe.v1"
 MESSAGE_CHARS_MAX = 1000
@@ -33,7 +33,7 @@ _BY_CODE: dict[int, str] = {
         BAD_PLAN BAD_IMPORT""",
     code_pb2.NOT_FOUND: """
         MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND OPERATION_NOT_FOUND
-        EPISODE_NOT_FOUND SNAPSHOT_NOT_FOUND""",
+        EPISODE_NOT_FOUND SNAPSHOT_NOT_FOUND MEMORY_NOT_YET""",
     code_pb2.ALREADY_EXISTS: """
         COLLECTION_EXISTS EXTERNAL_ID_EXISTS OPERATION_ID_REUSED SNAPSHOT_EXISTS""",
     code_pb2.PERMISSION_DENIED: "NOT_OWNER",
@@ -42,11 +42,11 @@ _BY_CODE: dict[int, str] = {
     code_pb2.FAILED_PRECONDITION: """
         NOT_ACTIVE MODEL_MISMATCH READ_ONLY UNSUPPORTED_FORMAT DEFAULT_COLLECTION
         EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY PROTECTED REEMBEDDING
-        NOTHING_TO_REEMBED""",
+        NOTHING_TO_REEMBED COMMITS_LOST""",
     code_pb2.RESOURCE_EXHAUSTED: "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS",
     code_pb2.UNAVAILABLE: """
-        OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN""",
-    code_pb2.DATA_LOSS: "CORRUPT_ROW",
+        OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN STREAM_IDLE""",
+    code_pb2.DATA_LOSS: "CORRUPT_ROW WRONG_FILE MISSING_FILE",
     code_pb2.INTERNAL: "INTERNAL",
     code_pb2.DEADLINE_EXCEEDED: "DEADLINE_PASSED",
 }
@@ -59,8 +59,7 @@ def status_of(error: Exception) -> status_pb2.Status:
 
     A bug is logged here, with its trace and without its message, which may quote a memory.
     """
-    if not isinstance(error, TotonoeError) or error.reason not in CODES:
-        error = _internal(error)
+    error = _known(error)
     code = CODES[error.reason]
     status = status_pb2.Status(code=code, message=_cut(error.message, MESSAGE_CHARS_MAX))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_details(error))
@@ -73,15 +72,14 @@ def status_of(error: Exception) -> status_pb2.Status:
 
 
 def grpc_status_of(error: Exception) -> grpc.Status:
-    """What `context.abort_with_status` takes."""
+    """Return the status that `context.abort_with_status` takes."""
     status: grpc.Status = rpc_status.to_status(status_of(error))
     return status
 
 
 def item_error_of(error: Exception) -> memory_service_pb2.ItemError:
     """The same for one item of a RememberMany."""
-    if not isinstance(error, TotonoeError) or error.reason not in CODES:
-        error = _internal(error)
+    error = _known(error)
     return memory_service_pb2.ItemError(
         code=CODES[error.reason],
         reason=error.reason,
@@ -90,9 +88,15 @@ def item_error_of(error: Exception) -> memory_service_pb2.ItemError:
     )
 
 
+def _known(error: Exception) -> TotonoeError:
+    """An error of the contract: this one, or INTERNAL in its place."""
+    found = typed(error)
+    return found if isinstance(found, TotonoeError) and found.reason in CODES else _internal(error)
+
+
 def _internal(error: Exception) -> TotonoeError:
     error_id = "err_" + secrets.token_hex(6)
-    logs.logger.error("internal error", error_id=error_id, **logs.trace_of(error))
+    logger.error("internal error", error_id=error_id, **trace_of(error))
     message = f"internal error; the daemon's log has it under {error_id}"
     return TotonoeError("INTERNAL", message, error_id=error_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -55,6 +56,25 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ADDRESS", "AGENT", "COLLECTION"):
         monkeypatch.delenv(f"TOTONOE_{name}", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def slept_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds of each sleep that a client asks for, in order; it still sleeps."""
+    found: list[float] = []
+    sleep, sleep_async = time.sleep, asyncio.sleep
+
+    def noted(seconds: float) -> None:
+        found.append(seconds)
+        sleep(seconds)
+
+    async def noted_async(seconds: float, *result: Any) -> Any:
+        found.append(seconds)
+        return await sleep_async(seconds, *result)
+
+    monkeypatch.setattr(time, "sleep", noted)
+    monkeypatch.setattr(asyncio, "sleep", noted_async)
+    return found
 
 
 @pytest.fixture

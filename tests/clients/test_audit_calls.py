@@ -10,7 +10,8 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import answering, scripted
-from totonoe import DiversityPolicy, Status, WhyNotOutcome
+from totonoe import DiversityPolicy, Status
+from totonoe.enums import WhyNotOutcome
 from totonoe.v1 import audit_pb2 as audit_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2

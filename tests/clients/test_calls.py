@@ -11,17 +11,10 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import scripted
-from totonoe import (
-    Client,
-    DecayPolicy,
-    DiversityPolicy,
-    GuardPolicy,
-    Method,
-    OpenCollections,
-    Preset,
-    TimeRange,
-)
-from totonoe.channel import resolve_address
+from totonoe import Client, DecayPolicy, DiversityPolicy, GuardPolicy, Method, TimeRange
+from totonoe.call.channel import resolve_address
+from totonoe.collections.models import OpenCollections
+from totonoe.enums import Preset
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import checkpoint_pb2, types_pb2, verify_pb2
 from totonoe.v1 import memory_service_pb2 as pb
@@ -151,9 +144,15 @@ def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
         pb.RecallResponse(
             revision=3,
             hits=[
-                pb.Hit(memory=MEMORY, cosine_similarity=0.9, lexical_similarity=0.2, vector_rank=1),
-                pb.Hit(memory=MEMORY, lexical_similarity=0.5, lexical_rank=1),
-                pb.Hit(memory=MEMORY),
+                pb.Hit(
+                    memory=MEMORY,
+                    relevance=0.7,
+                    cosine_similarity=0.9,
+                    lexical_similarity=0.6,
+                    vector_rank=1,
+                ),
+                pb.Hit(memory=MEMORY, relevance=0.5, lexical_similarity=0.5, lexical_rank=1),
+                pb.Hit(memory=MEMORY, relevance=0.2),
             ],
             arms=["vector", "lexical"],
             vector_search="exact",
@@ -170,6 +169,7 @@ def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
             k=3,
             mode="vector",
             diversity=DiversityPolicy(enabled=False),
+            min_relevance=0.125,
             no_touch=True,
             kinds=["state", "event"],
             created=TimeRange(moment, None),
@@ -177,12 +177,13 @@ def test_recall_sends_filter_and_reads_hits(call: Call) -> None:
         )
     request = tape.requests[0]
     assert (request.text, request.k, request.no_touch) == ("port", 3, True)
+    assert request.min_relevance == 0.125
     assert request.mode == pb.RECALL_MODE_VECTOR
     assert request.diversity == types_pb2.DiversityPolicy(enabled=False)
     assert list(request.filter.kinds) == [types_pb2.KIND_STATE, types_pb2.KIND_EVENT]
     assert request.filter.created.from_time.ToDatetime(tzinfo=UTC) == moment
     assert dict(request.filter.attributes) == {"level": "turn"}
-    assert [hit.similarity for hit in answer.hits] == [0.9, 0.5, None]
+    assert [hit.relevance for hit in answer.hits] == [0.7, 0.5, 0.2]
     assert answer.hits[0].memory.created_time == moment
     assert (answer.arms, answer.filtered_count) == (("vector", "lexical"), 12)
 
@@ -352,6 +353,8 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
                     damage_count=2,
                     index_mismatch_count=3,
                     reindexed_count=4,
+                    lost_commit_count=5,
+                    lost_revisions="12-15",
                 ),
                 checkpoint=checkpoint_pb2.CheckpointStats(
                     revision=6,
@@ -361,6 +364,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
                     replayed_count=4,
                     opening_s=0.5,
                     bad_count=1,
+                    bad="9-1: arrays is too short",
                 ),
             )
         ],
@@ -368,6 +372,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
         open=admin_pb.OpenCollections(
             count=3, idle_closed_count=4, memory_bytes=5, memory_budget_bytes=6
         ),
+        lost_catalogue_revisions="7-",
     )
     with scripted(Compare=Tape(compared), Stats=Tape(figures)) as address:
         comparison = call(address, "compare", "a", "A")
@@ -382,10 +387,13 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     assert (verify.begun_time, verify.ended_time) == (None, stats.started_time)
     figured = (verify.row_count, verify.damage_count)
     assert (*figured, verify.index_mismatch_count, verify.reindexed_count) == (9, 2, 3, 4)
+    assert (verify.lost_commit_count, verify.lost_revisions) == (5, "12-15")
+    assert stats.lost_catalogue_revisions == "7-"
     assert not verify.sound
     found = stats.collections[0].checkpoint
     assert (found.revision, found.bytes, found.opened_from_revision) == (6, 9, 5)
     assert (found.replayed_count, found.opening_s, found.bad_count) == (4, 0.5, 1)
+    assert found.bad == "9-1: arrays is too short"
     assert found.time == stats.started_time
 
 

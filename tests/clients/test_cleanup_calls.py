@@ -10,7 +10,8 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import answering, failing, scripted
-from totonoe import BlastPolicy, DecayPolicy, GroupBy, Measure
+from totonoe import BlastPolicy, DecayPolicy
+from totonoe.enums import GroupBy, Measure
 from totonoe.errors import QuotaExceeded
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import cleanup_pb2 as pb
@@ -187,8 +188,14 @@ def test_command_clean_up_lists_doubles(run: Run) -> None:
     )
     result = run("clean-up", CleanUpDuplicates=answering(over, sent))
     assert not sent[1].apply
-    assert "Too many to be done: 0 went in the last 24 hours, 20 a day may." in result.stdout
-    assert "--apply" not in result.stdout
+    assert "None may be superseded today: --apply would change nothing." in result.stdout
+    assert "totonoe collections update default --set blast.rows_min=30" in result.stdout
+    part = pb.CleanUpDuplicatesResponse(
+        duplicates=[REPLACED], more_count=7, blast=pb.BlastRadius(closing=1, today=19, allowed=20)
+    )
+    result = run("clean-up", "--collection", "work", CleanUpDuplicates=answering(part))
+    assert "20 a day may go, and 19 went in the last 24 hours." in result.stdout
+    assert "totonoe collections update work --set blast.rows_min=27" in result.stdout
     result = run("clean-up", CleanUpDuplicates=answering(pb.CleanUpDuplicatesResponse()))
     assert result.stdout == "No exact duplicates.\n"
 

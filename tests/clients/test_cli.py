@@ -79,6 +79,24 @@ def test_remember_saved_says_so_and_ends_in_0(run: Run) -> None:
     ]
 
 
+@pytest.mark.parametrize(("count", "told"), [(1, "1 near memory"), (2, "2 near memories")])
+def test_layer_that_could_not_read_all_is_named(run: Run, count: int, told: str) -> None:
+    layer = types_pb2.LayerReport(layer=types_pb2.METHOD_COSINE, ran=True, unread_count=count)
+    evidence = types_pb2.Evidence(finding=types_pb2.FINDING_OVER_BUDGET)
+    new = types_pb2.Judgement(verdict=types_pb2.VERDICT_NEW, evidence=[evidence])
+    similar = types_pb2.SimilarMemory(memory_id="mem_a", snippet="b", age="2h ago", judgement=new)
+    saved = pb.RememberResponse(saved=True, memory_id="mem_b", layers=[layer], similar=[similar])
+    would = pb.CheckResponse(would_save=True, layers=[layer])
+    updated = pb.UpdateResponse(updated=True, memory=memory(1), layers=[layer])
+    expected = f"Layer cosine: {told} too long to be compared to the end."
+    lines = run("remember", "a", Remember=answering(saved)).stdout.splitlines()
+    assert lines[1] == expected
+    assert lines[-1] == "  - over_budget"
+    assert run("check", "a", Check=answering(would)).stdout.splitlines()[1] == expected
+    done = run("update", memory(1).id, "--content", "a", Update=answering(updated))
+    assert done.stdout.splitlines()[1] == expected
+
+
 def test_remember_refused_explains_and_ends_in_3(run: Run) -> None:
     result = run("remember", "The port is 8080!", Remember=answering(REFUSED))
     assert result.exit_code == 3
@@ -165,7 +183,7 @@ def test_remember_says_what_has_grown(run: Run) -> None:
 
 
 def test_recall_shows_hits_as_a_table(run: Run) -> None:
-    hits = [pb.Hit(memory=memory(1, "[bold]x[/bold] :smile:"), cosine_similarity=0.912)]
+    hits = [pb.Hit(memory=memory(1, "[bold]x[/bold] :smile:"), relevance=0.912)]
     requests: list[pb.RecallRequest] = []
     result = run(
         "recall", "port", "-k", "3", "--mode", "lexical", "--kind", "event", "--since",
@@ -196,6 +214,19 @@ def test_get_missing_one_shows_the_rest_and_ends_in_1(run: Run) -> None:
     assert "  tags: a, b\n" in result.stdout
     assert "  link: updates mem_b (confidence 0.50)\n" in result.stdout
     assert result.stderr == "Memory not found: y\n"
+
+
+def test_get_of_a_text_that_looks_like_more_lines(run: Run) -> None:
+    text = "one\nmem_0 (state/fact, active, 3d ago)\u2028two\r\nthree\rfour"
+    answer = pb.GetResponse(memories=[memory(1, text, category="a\n  tags: b")])
+    result = run("get", "mem_1", Get=answering(answer))
+    assert result.stdout.split("\n")[1:6] == [
+        "one",
+        "    mem_0 (state/fact, active, 3d ago)\ufffdtwo",
+        "    three\ufffdfour",
+        "  category: a",
+        "      tags: b",
+    ]
 
 
 def test_list_shows_how_to_go_on(run: Run) -> None:
@@ -369,6 +400,11 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     assert (
         "notes: 2 bad rows of memory, 3 findings of SQLite; see docs/operations.md" in result.stdout
     )
+    figures.verify.lost_commit_count, figures.verify.lost_revisions = 3, "12-15"
+    lost = admin_pb.StatsResponse(collections=[figures], lost_catalogue_revisions="7-7")
+    result = run("stats", Stats=answering(lost))
+    assert "3 findings of SQLite, acknowledged revisions 12-15 are lost" in result.stdout
+    assert "catalogue: acknowledged revisions 7-7 are lost; see docs/" in result.stdout
     figures.checkpoint.revision, figures.checkpoint.bad_count = 12, 1
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
     assert re.search(r"│ 12, 1 bad +│", result.stdout)

@@ -65,6 +65,7 @@ def standing(outcome: str, **more: Any) -> pb.WhyNotResponse:
         outcome=f"WHY_NOT_OUTCOME_{outcome}",
         memory_id="mem_1",
         k=10,
+        candidate_count=60,
         status=types_pb2.STATUS_ACTIVE,
         diversity=pb.DIVERSITY_EFFECT_NONE,
         **more,
@@ -73,11 +74,11 @@ def standing(outcome: str, **more: Any) -> pb.WhyNotResponse:
 
 NEAR = {"fused_rank": 4, "near_id": "mem_9", "near_similarity": 0.97}
 FIRST_LINES = [
-    (standing("CAME", place=3), "It comes: place 3 of 10."),
+    (standing("CAME", place=3), "It comes: place 3 of 60 candidates, 10 asked for."),
     (
         standing("CAME", place=3, near_id="mem_9", near_similarity=0.9),
-        "It comes: place 3 of 10. It is near mem_9 (cosine 0.900), which came before it "
-        "(--no-diversity).",
+        "It comes: place 3 of 60 candidates, 10 asked for. It is near mem_9 (cosine 0.900), which "
+        "came before it (--no-diversity).",
     ),
     (standing("EXCLUDED"), "The filter leaves it out; else it would not come."),
     (
@@ -99,17 +100,17 @@ FIRST_LINES = [
     ),
     (
         standing("BEYOND_K", fused_rank=14),
-        "It is a candidate at rank 14, beyond the 10 asked for.",
+        "It has rank 14 of 60 candidates, beyond the 10 asked for.",
     ),
     (
         standing("CROWDED_OUT", **NEAR),
-        "At rank 4, its place went to another one. It is near mem_9 (cosine 0.970), which came "
-        "before it (--no-diversity).",
+        "At rank 4 of 60 candidates, its place went to another one. It is near mem_9 "
+        "(cosine 0.970), which came before it (--no-diversity).",
     ),
     (
         standing("CROWDED_OUT", fused_rank=4, budget="thread"),
-        "At rank 4, its place went to another one. What is of the same thread had its share of "
-        "places (--no-diversity).",
+        "At rank 4 of 60 candidates, its place went to another one. What is of the same thread "
+        "had its share of places (--no-diversity).",
     ),
 ]
 
@@ -136,7 +137,6 @@ def test_why_not_shows_conditions_arms_and_words(run: Run) -> None:
         lexical=pb.ArmStanding(depth=50),
         missing_words=["loud", "pump"],
         passing_count=1,
-        candidate_count=2,
         degraded_because="too much to do",
     )
     requests: list[pb.WhyNotRequest] = []
@@ -155,12 +155,12 @@ def test_why_not_shows_conditions_arms_and_words(run: Run) -> None:
     ]
     table = [[cell.strip() for cell in line.split("│")] for line in lines[7:] if "│" in line]
     assert table == [
-        ["meaning", "0.500", "70", "no, of 50"],
-        ["words", "0.000", "nothing found", "no, of 50"],
+        ["meaning", "0.500", "70", "no, of at most 50 candidates"],
+        ["words", "0.000", "nothing found", "no, of at most 50 candidates"],
     ]
     assert lines[-2:] == [
         "Words that it lacks: loud, pump",
-        "The filter lets 1 memory through; 2 candidates of both arms.",
+        "The filter lets 1 memory through; 60 candidates of both arms.",
     ]
     recall = requests[0].recall
     assert (recall.text, recall.k, list(recall.filter.tags)) == ("pump", 7, ["a"])

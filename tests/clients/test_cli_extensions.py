@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
 import typer
+from typer.main import get_group
 from typer.testing import CliRunner, Result
 
 from totonoe.cli import extensions
+from totonoe.cli.extensions import Panel
 from totonoe.cli.main import make_app
 
 
@@ -78,7 +81,7 @@ def test_own_command_is_not_replaced_and_loads_no_extension(
     assert point.loads == 0
 
 
-@pytest.mark.parametrize("name", ["serve", "demo", "quality"])
+@pytest.mark.parametrize("name", ["serve", "verify", "demo", "quality"])
 @pytest.mark.parametrize("points", [[], [Point(ImportError("No module named 'apsw'"))]])
 def test_server_command_without_the_extra_says_in_one_line_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, name: str, points: list[Any]
@@ -102,3 +105,36 @@ def test_help_lists_all_commands_even_if_one_extension_cannot_load(
 
 def test_unknown_command_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, [], "nonsense").exit_code == 2
+
+
+def test_placeholders_are_the_commands_that_the_server_has() -> None:
+    from totonoe_server.tools.commands import register as register_server
+
+    app = typer.Typer()
+    register_server(app)
+    commands = get_group(app).commands
+    groups = {name: set(one.commands) for name, one in commands.items() if hasattr(one, "commands")}
+    assert set(commands) - set(groups) == set(extensions.SERVER_COMMANDS)
+    assert groups == {name: set(names) for name, names in extensions.SERVER_SUBCOMMANDS.items()}
+
+
+def test_help_shows_every_command_in_one_of_its_groups() -> None:
+    """With the server's commands, which are installed here."""
+    app = get_group(make_app())
+    context = typer.Context(app)
+    panels = {
+        name: getattr(app.get_command(context, name), "rich_help_panel", None)
+        for name in app.list_commands(context)
+    }
+    assert {"remember", "serve", "collections"} <= panels.keys()
+    assert [name for name, panel in panels.items() if panel not in list(Panel)] == []
+    help_text = CliRunner().invoke(make_app(), ["--help"], env={"COLUMNS": "160"}).output
+    titles = re.findall(r"^╭─ ([A-Z][\w ]+?) ─", help_text, re.M)
+    assert titles == ["Options", "Options of every command", *Panel]
+
+
+def test_help_of_a_command_begins_with_one_short_sentence() -> None:
+    app = get_group(make_app())
+    for name, command in app.commands.items():
+        first = (command.help or "").partition("\n\n")[0]
+        assert re.fullmatch(r"[A-Z][^.]{9,88}\.", first.replace("MEMORY.md", "")), (name, first)

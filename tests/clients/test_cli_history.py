@@ -103,6 +103,23 @@ def test_remember_and_check_name_what_they_supersede(run: Run) -> None:
     assert [list(request.supersede_ids) for request in sent] == [["mem_1", "mem_2"], ["mem_1"]]
 
 
+def test_refused_they_name_what_the_duplicate_supersedes(run: Run) -> None:
+    same = types_pb2.Duplicate(memory_id="mem_9", method=types_pb2.METHOD_EXACT)
+    refused = pb.RememberResponse(memory_id="mem_9", duplicate=same, superseded_ids=["mem_1"])
+    result = run("remember", "a", "--supersede", "mem_1", Remember=answering(refused))
+    assert result.exit_code == 3
+    assert "mem_9 takes the place of mem_1." in result.stdout
+    would = pb.CheckResponse(duplicate=same, superseded_ids=["mem_1"])
+    sent: list[Any] = []
+    result = run("check", "a", "--on-update", "supersede", Check=answering(would, sent))
+    assert result.exit_code == 3
+    assert sent[0].on_update == types_pb2.ACTION_SUPERSEDE
+    assert "mem_9 would take the place of mem_1." in result.stdout
+    would = pb.CheckResponse(would_save=True, superseded_ids=["mem_1"])
+    result = run("check", "a", "--supersede", "mem_1", Check=answering(would))
+    assert "It would take the place of mem_1." in result.stdout
+
+
 # -- the past
 
 
@@ -165,6 +182,74 @@ def test_history_tells_who_changed_what_and_why(run: Run) -> None:
     assert (requests[0].memory_id, requests[0].page_size) == ("mem_1", 3)
 
 
+def test_history_folds_versions_that_only_got_automatic_links(run: Run) -> None:
+    def link(name: str, target: str) -> types_pb2.Link:
+        type_ = getattr(types_pb2, f"LINK_TYPE_{name}")
+        return types_pb2.Link(target_id=target, type=type_, confidence=0.5)
+
+    def linked(revision: int, *links: types_pb2.Link, kind: str = "Remember", **more: Any) -> Any:
+        done = operation(revision, kind, **more)
+        return operations_pb.Version(operation=done, linked=links)
+
+    versions = [
+        linked(19, link("RELATED", "mem_9")),
+        linked(18, link("RELATED", "mem_8"), link("REFINED_BY", "mem_8"), kind="Consolidate"),
+        linked(17, link("UPDATED_BY", "mem_7"), kind="ApplyTidyPlan"),
+        # It took the place of another one, somebody asked for the link, or it was undone.
+        linked(16, link("UPDATES", "mem_6")),
+        linked(15, link("RELATED", "mem_5"), kind="Link"),
+        linked(14, link("RELATED", "mem_4"), undone_by=15),
+        linked(13, link("RELATED", "mem_3")),
+        operations_pb.Version(
+            operation=operation(2, "Remember"), memory=memory(1, "The port is 80.")
+        ),
+    ]
+    page = operations_pb.HistoryResponse(versions=versions)
+    result = run("history", "mem_1", History=answering(page))
+    assert result.stdout.splitlines() == [
+        "revisions 17 to 19, 3d ago to 3d ago: linked by 3 operations"
+        " (refined_by 1, related 2, updated_by 1); each with --all",
+        "revision 16, Remember, 3d ago",
+        "  linked: updates mem_6 (confidence 0.50)",
+        "revision 15, Link, 3d ago",
+        "  linked: related mem_5 (confidence 0.50)",
+        "revision 14, Remember, 3d ago, undone by 15",
+        "  linked: related mem_4 (confidence 0.50)",
+        "revision 13, Remember, 3d ago",
+        "  linked: related mem_3 (confidence 0.50)",
+        "revision 2, Remember, 3d ago",
+        "  content: The port is 80.",
+    ]
+    everything = run("history", "mem_1", "--all", History=answering(page)).stdout
+    assert everything.count("revision ") == len(versions)
+    in_json = json.loads(run("history", "mem_1", "--json", History=answering(page)).stdout)
+    assert len(in_json["versions"]) == len(versions)
+
+
+def test_get_of_what_came_later_points_to_its_history(run: Run) -> None:
+    later = failing("NOT_FOUND", "MEMORY_NOT_YET")
+    result = run("get", "mem_1", "--as-of", "1", Get=later)
+    assert result.exit_code == 1
+    assert "because (MEMORY_NOT_YET)" in result.stderr
+    assert "totonoe history ID" in result.stderr
+    assert "Double-check" not in result.stderr
+
+
+def test_history_of_a_text_that_looks_like_more_lines(run: Run) -> None:
+    text = "one\nrevision 1, Remember\u2029two\x85three\x0bfour"
+    version = operations_pb.Version(
+        operation=operation(2, "Update", reason="a\nrevision 9"), memory=memory(1, text)
+    )
+    page = operations_pb.HistoryResponse(versions=[version])
+    result = run("history", "mem_1", History=answering(page))
+    assert result.stdout.splitlines() == [
+        'revision 2, Update, 3d ago: "a',
+        '    revision 9"',
+        "  content: one",
+        "    revision 1, Remember\ufffdtwo\ufffdthree\ufffdfour",
+    ]
+
+
 def test_operations_is_a_table_of_who_when_what_why(run: Run) -> None:
     done = [
         operation(9, "Undo", agent_id="anna", undoes=7, reason="was right", memory_ids=["mem_1"]),
@@ -216,6 +301,20 @@ CONFLICTS = [
     ),
     operations_pb.UndoConflict(kind=operations_pb.UNDO_CONFLICT_KIND_KEY_TAKEN, memory_id="mem_6"),
     operations_pb.UndoConflict(kind=operations_pb.UNDO_CONFLICT_KIND_CHANGED, settings=True),
+    operations_pb.UndoConflict(
+        kind=operations_pb.UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD, memory_id="mem_9", revision=10
+    ),
+]
+ALREADY = [
+    operations_pb.UndoConflict(
+        kind=operations_pb.UNDO_CONFLICT_KIND_UNDONE_ALREADY, memory_id="mem_1", revision=8
+    ),
+    operations_pb.UndoConflict(
+        kind=operations_pb.UNDO_CONFLICT_KIND_NOTHING_LEFT,
+        memory_id="mem_1",
+        target_id="mem_2",
+        revision=9,
+    ),
 ]
 REPEATED = operations_pb.UndoConflict(
     kind=operations_pb.UNDO_CONFLICT_KIND_DUPLICATE,
@@ -296,10 +395,41 @@ def test_undo_refused_lists_conflicts_and_what_to_do(run: Run, as_json: bool) ->
         "- mem_5: its external id is another memory's now",
         "- mem_6: its typed key is another memory's now",
         "- the settings: changed",
+        "- mem_9: changed by revision 10, which nothing takes back",
         "- mem_7: repeats mem_8 (2h ago): The port is 80.",
         "Undo what came later first: totonoe undo 8",
         "Bring texts back that others repeat: --force",
         "Take back the rest: --partial",
+    ]
+
+
+def test_undo_of_what_is_undone_already_says_so(run: Run) -> None:
+    def undo(request: operations_pb.UndoRequest, context: grpc.ServicerContext) -> Any:
+        if not request.dry_run:
+            fail(context, "ABORTED", "UNDO_CONFLICT", "cannot be undone whole")
+        return operations_pb.UndoResponse(conflicts=ALREADY, dry_run=True)
+
+    result = run("undo", "4", Undo=undo)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.splitlines() == [
+        "Error: undone already (UNDO_CONFLICT)",
+        "Nothing to take back:",
+        "- mem_1: undone already by revision 8",
+        "- link of mem_1 with mem_2: the latter was purged by revision 9, "
+        "nothing is left to take back",
+        "Do it again by an undo of the undo: totonoe undo 8",
+    ]
+
+
+def test_undo_of_which_nothing_is_left_says_so(run: Run) -> None:
+    nothing = operations_pb.UndoConflict(kind=operations_pb.UNDO_CONFLICT_KIND_NOTHING_LEFT)
+    answer = operations_pb.UndoResponse(operation=operation(4, "Link"), conflicts=[nothing])
+    result = run("undo", "4", Undo=answering(answer))
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "Not undone: revision 4 (Link).",
+        "Nothing to take back:",
+        "- nothing of it is left to take back",
     ]
 
 

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import fail, scripted
+from totonoe.cli.commands.import_rows import LINE_BYTES_MAX, BadRow, Options, Row, read_rows
 from totonoe.cli.main import app
-from totonoe.cli.rows import LINE_BYTES_MAX, BadRow, Options, Row, read_rows
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
 
@@ -113,8 +113,8 @@ def test_level_leaves_other_lines_out() -> None:
         ({"text": "a", "kind": "nonsense"}, "allowed: state, event, affect"),
         ({"text": "a", "time": "soon"}, "ISO 8601"),
         ({"text": "a", "id": 5}, "id: got a int"),
-        ({"text": "a", "tags": "abc"}, "allowed: a list of strings"),
-        ({"text": "a", "entities": [1]}, "entities: "),
+        ({"text": "a", "tags": "abc"}, "allowed: a list of str"),
+        ({"text": "a", "entities": [1]}, "entities[0]: "),
         ({"text": "a", "importance": 2**40}, "importance: "),
         ({"text": "a", "importance": "high"}, "importance: "),
         ({"text": "a", "attributes": [1]}, "attributes"),

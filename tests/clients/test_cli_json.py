@@ -58,7 +58,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Check",
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
-         "layers", "verdict", "forgotten", "grown_id"},
+         "layers", "verdict", "superseded_ids", "forgotten", "grown_id"},
     ),
     "recall": (
         ["recall", "a"],
@@ -200,7 +200,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         admin_pb.StatsResponse(),
         {"collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model",
          "embedder_state", "collection_count", "revision", "open",
-         "snapshots"},
+         "snapshots", "lost_catalogue_revisions"},
     ),
     "collections list": (
         ["collections", "list"],
@@ -278,16 +278,16 @@ def test_json_of_saved_remember_has_null_duplicate() -> None:
 def test_json_of_hit_is_the_memory_and_its_reasons() -> None:
     found = pb.RecallResponse(
         hits=[
-            pb.Hit(memory=MEMORY, cosine_similarity=0.5, lexical_similarity=0.25),
-            pb.Hit(memory=MEMORY, lexical_similarity=0.25),
+            pb.Hit(memory=MEMORY, relevance=0.5, cosine_similarity=0.5, lexical_similarity=0.5),
+            pb.Hit(memory=MEMORY, relevance=0.25, lexical_similarity=0.25),
             pb.Hit(memory=MEMORY),
         ]
     )
     hits = as_json(["recall", "a"], Recall=found)["hits"]
-    assert [hit["similarity"] for hit in hits] == [0.5, 0.25, None]
+    assert [hit["relevance"] for hit in hits] == [0.5, 0.25, 0.0]
     assert (hits[0]["memory_id"], hits[0]["content"]) == ("mem_1", "ポートは8080")
     assert set(hits[0]) == MEMORY_FIELDS | {
-        "similarity", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank",
+        "relevance", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank",
         "fused_rank", "diversity", "effective_confidence",
     }  # fmt: skip
 

@@ -9,11 +9,15 @@ from typing import Any
 
 import grpc
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from support.scripted import answering, failing, scripted
 from totonoe.cli.main import app
+from totonoe.cli.printing import table
+from totonoe.cli.session import json_text
 from totonoe.cli.text import age, clean, snippet
+from totonoe.unprintable import escaped
 from totonoe.v1 import memory_service_pb2 as pb
 
 Run = Callable[..., Result]
@@ -91,11 +95,16 @@ def test_error_each_kind_has_its_exit_code(
         assert (result.stdout, result.stderr) == ("", f"Error: because ({reason})\n")
 
 
-def test_daemon_absent_ends_in_4_with_hint() -> None:
+def test_daemon_absent_waits_says_so_and_ends_in_4_with_hint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("totonoe.cli.connection.START_WAIT_S", 0.2)
     with scripted() as address:
         pass
     result = CliRunner().invoke(app, ["stats", "--address", address])
     assert result.exit_code == 4
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"Waiting 0.2 s for a daemon at {address} ...\n")
     assert f"no daemon answers at {address}; start one with `totonoe serve`" in result.stderr
 
 
@@ -142,6 +151,67 @@ def test_version_is_told() -> None:
 
 def test_clean_text_cannot_steer_the_terminal() -> None:
     assert clean("a\x1b[2Jb\u202ec\x07\td\ne") == "a\ufffd[2Jb\ufffdc\ufffd\td\ne"
+    assert clean("a\r\nb\rc") == "a\nb\ufffdc"
+
+
+# All that ends a line for Python, an editor or a terminal, but for the line feed.
+SEPARATORS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@pytest.mark.parametrize("separator", SEPARATORS, ids=ascii)
+def test_clean_text_has_no_line_separator_but_line_feeds(separator: str) -> None:
+    assert clean(f"a{separator}b") == "a\ufffdb"
+    assert len(escaped(f"a{separator}b").splitlines()) == 1
+
+
+def test_json_escapes_what_steers_and_reads_back_the_same() -> None:
+    steering = "\x7f\x80\x85\x9b\x9f\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069"
+    text = f"日本語 é{steering}"
+    printed = json_text({"content": text})
+    assert not set(steering) & set(printed)
+    assert "日本語 é\\u007f" in printed
+    assert json.loads(printed) == {"content": text}
+
+
+# -- tables
+
+
+def shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    table(
+        ("#", "relevance", "age", "id", "memory"),
+        [("1", "0.71", "3d ago", "mem_8f0ee5e874fc03a0", "ポートは5433、 staging のもの")],
+        wide="memory",
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert all(cell_len(line) <= width or line.startswith("Left out") for line in lines)
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [(80, ""), (60, ""), (59, "age"), (50, "relevance, age"), (40, "relevance, age"),
+     (36, "#, relevance, age")],
+)  # fmt: skip
+def test_table_keeps_the_text_and_whole_ids_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int, left_out: str
+) -> None:
+    lines = shown(monkeypatch, capsys, width)
+    assert "mem_8f0ee5e874fc03a0" in lines[2]
+    cells = "".join(line.rpartition("│")[2].strip() for line in lines[2:] if "│" in line)
+    assert cells.replace(" ", "") == "ポートは5433、stagingのもの"
+    expected = f"Left out for want of room: {left_out}"
+    assert (lines[-1] == expected) if left_out else ("Left out" not in lines[-1])
+
+
+def test_table_on_a_tiny_terminal_folds_the_id_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown(monkeypatch, capsys, 20)
+    ids = "".join(line.partition("│")[0].strip() for line in lines[2:] if "│" in line)
+    assert ids == "mem_8f0ee5e874fc03a0"
 
 
 def test_snippet_of_long_text_ends_in_ellipsis_at_120() -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,3 +60,38 @@ def test_client_page_names_each_call_and_each_error() -> None:
     kinds = [name for name, kind in vars(errors).items() if inspect.isclass(kind)]
     kinds = [name for name in kinds if name != "Mapping"]
     assert [name for name in kinds if f"`{name}`" not in page] == []
+
+
+def _mypy(directory: Path, *blocks: str) -> subprocess.CompletedProcess[str]:
+    """Checks blocks of Python strictly, each by itself, as a user of the package would."""
+    for number, block in enumerate(blocks):
+        (directory / f"block_{number}.py").write_text(block, encoding="utf-8")
+    (directory / "mypy.ini").write_text("[mypy]\nstrict = True\n")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(directory / "cache"), "."]
+    environment = os.environ | {"MYPYPATH": str(DOCS.parent / "clients")}
+    return subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_client_page_passes_a_strict_type_checker(tmp_path: Path) -> None:
+    page = (DOCS / "client.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) >= 8
+    done = _mypy(tmp_path, *blocks)
+    assert done.returncode == 0, done.stdout
+
+
+def test_strict_type_checker_finds_misspelt_words(tmp_path: Path) -> None:
+    start = "from totonoe import Client, Draft, GuardPolicy\n"
+    lines = [
+        'Client().recall("x", mode="hybird")',
+        'Client().remember("x", kind="evnt")',
+        'Client().list(statuses=["activ"])',
+        'Client().link("a", "b", "relates")',
+        'GuardPolicy(preset="standrad")',
+        'Draft("x", on_update="superseed")',
+    ]
+    done = _mypy(tmp_path, *(start + line + "\n" for line in lines))
+    wrong = set(re.findall(r"block_(\d)\.py:2: error", done.stdout))
+    assert wrong == {str(number) for number in range(len(lines))}, done.stdout

@@ -10,13 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import answering, fail, failing, scripted
-from totonoe import Client, KeepReason, RetryPolicy, Verdict, errors
-from totonoe.cli import consolidate_commands
+from totonoe import Client, RetryPolicy, Verdict, errors
+from totonoe.cli.commands import consolidate as consolidate_commands
 from totonoe.cli.main import app
+from totonoe.enums import KeepReason
 from totonoe.v1 import consolidate_pb2 as pb
 from totonoe.v1 import graph_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as memory_pb
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 Run = Callable[..., Result]

@@ -9,7 +9,8 @@ import grpc
 import pytest
 
 from support.scripted import fail, scripted
-from totonoe import errors, status
+from totonoe import errors
+from totonoe.call import status
 from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 
@@ -23,7 +24,7 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ),
     ("NOT_FOUND", errors.NotFound): (
         "MEMORY_NOT_FOUND COLLECTION_NOT_FOUND LINK_NOT_FOUND OPERATION_NOT_FOUND EPISODE_NOT_FOUND"
-        " SNAPSHOT_NOT_FOUND"
+        " SNAPSHOT_NOT_FOUND MEMORY_NOT_YET"
     ),
     ("ALREADY_EXISTS", errors.AlreadyExists): "COLLECTION_EXISTS SNAPSHOT_EXISTS",
     ("ALREADY_EXISTS", errors.ExternalIdExists): "EXTERNAL_ID_EXISTS",
@@ -33,7 +34,7 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("ABORTED", errors.NotConfirmed): "NOT_CONFIRMED",
     ("FAILED_PRECONDITION", errors.NotActive): "NOT_ACTIVE",
     ("FAILED_PRECONDITION", errors.ModelMismatch): "MODEL_MISMATCH",
-    ("FAILED_PRECONDITION", errors.ReadOnly): "READ_ONLY",
+    ("FAILED_PRECONDITION", errors.ReadOnly): "READ_ONLY COMMITS_LOST",
     ("FAILED_PRECONDITION", errors.FailedPrecondition): (
         "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY "
         "PROTECTED REEMBEDDING NOTHING_TO_REEMBED"
@@ -42,9 +43,9 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS",
     ("OUT_OF_RANGE", errors.OutOfRange): "REVISION_OUT_OF_RANGE",
     ("UNAVAILABLE", errors.Unavailable): (
-        "OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN"
+        "OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN STREAM_IDLE"
     ),
-    ("DATA_LOSS", errors.DataLoss): "CORRUPT_ROW",
+    ("DATA_LOSS", errors.DataLoss): "CORRUPT_ROW WRONG_FILE MISSING_FILE",
     ("INTERNAL", errors.Internal): "INTERNAL",
     ("DEADLINE_EXCEEDED", errors.DeadlineExceeded): "DEADLINE_PASSED",
 }

@@ -10,7 +10,8 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import answering, scripted
-from totonoe import Finding, LinkType, TimeRange
+from totonoe import LinkType, TimeRange
+from totonoe.enums import Finding
 from totonoe.v1 import graph_pb2 as graph_pb
 from totonoe.v1 import types_pb2
 

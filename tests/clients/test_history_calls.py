@@ -10,7 +10,8 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import answering, scripted
-from totonoe import Draft, GuardPolicy, RetentionPolicy, TimeRange, UndoConflictKind
+from totonoe import Draft, GuardPolicy, RetentionPolicy, TimeRange
+from totonoe.enums import UndoConflictKind
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as operations_pb
@@ -296,10 +297,11 @@ def test_supersede_ids_go_with_remember_check_and_drafts(call: Call) -> None:
         RememberMany=many,
     ) as address:
         answer = call(address, "remember", "a", supersede_ids=["mem_1"])
-        call(address, "check", "a", supersede_ids=["mem_1"])
+        call(address, "check", "a", supersede_ids=["mem_1"], on_update="supersede")
         call(address, "remember_many", [Draft("a", supersede_ids=["mem_1"])])
     assert answer.forgotten is None
     assert [list(request.supersede_ids) for request in [*sent, *checked]] == [["mem_1"]] * 3
+    assert [request.on_update for request in checked] == [types_pb2.ACTION_SUPERSEDE]
 
 
 def test_collection_says_what_becomes_of_forgotten_memories(call: Call) -> None:

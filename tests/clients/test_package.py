@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -23,7 +24,7 @@ sys.modules["numpy"] = None
 import totonoe
 for name in totonoe.__all__:
     getattr(totonoe, name)
-import totonoe.cli.main, totonoe.cli.rows
+import totonoe.cli.main, totonoe.cli.commands.import_rows
 print(sorted({"totonoe_core", "totonoe_server"} & set(sys.modules)))
 """
 
@@ -40,6 +41,20 @@ def test_exports_each_name_is_there_and_listed() -> None:
     assert list(totonoe.__all__) == sorted(totonoe.__all__)
     assert dir(totonoe) == list(totonoe.__all__)
     assert all(getattr(totonoe, name) is not None for name in totonoe.__all__)
+
+
+def test_exports_names_that_moved_warn_and_say_where_they_are() -> None:
+    for name, module in totonoe._NEW_HOME.items():
+        assert name not in totonoe.__all__
+        with pytest.warns(DeprecationWarning, match=f"import it from totonoe.{module}$"):
+            moved = getattr(totonoe, name)
+        assert moved is getattr(import_module(f"totonoe.{module}"), name)
+
+
+def test_exports_name_that_moved_warns_at_the_line_that_imports_it() -> None:
+    with pytest.warns(DeprecationWarning) as warned:
+        from totonoe import TidyCluster  # noqa: F401
+    assert {warning.filename for warning in warned} == {__file__}
 
 
 def test_exports_unknown_name_raises_attribute_error() -> None:
@@ -62,7 +77,7 @@ def test_clients_public_methods_have_equal_signatures() -> None:
     one, other = blocking.pop("import_file"), awaited.pop("import_file")
     assert [one.pop(1), other.pop(1)] == [
         "source: 'transfers.Source'",
-        "source: 'transfers.Source | AsyncIterable[bytes]'",
+        "source: 'transfers.AsyncSource'",
     ]
     assert one == other
     assert blocking == awaited

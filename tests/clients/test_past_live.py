@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from totonoe import GuardPolicy, UndoConflictKind, errors
+from totonoe import GuardPolicy, errors
 from totonoe.cli.main import app
-from totonoe_server.testing import RunningServer, running_server
+from totonoe.enums import UndoConflictKind
+from totonoe_server.tools.testing import RunningServer, running_server
 
 Call = Callable[..., Any]
 _names = itertools.count(1)

@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import answering
-from totonoe import Client, ReembedPhase
+from totonoe import Client
 from totonoe.cli.main import app
+from totonoe.enums import ReembedPhase
 from totonoe.errors import FailedPrecondition
 from totonoe.v1 import reembed_pb2 as pb
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 Caller = Callable[..., Any]
 TEXTS = [f"valve {number} of the pump is open" for number in range(20)]

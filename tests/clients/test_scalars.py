@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from array import array
 from datetime import UTC, datetime, timedelta, timezone
@@ -10,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from google.protobuf import struct_pb2
+from google.protobuf.descriptor import EnumDescriptor
 
-from totonoe import convert, convert_admin, convert_history, scalars
-from totonoe.drafts import Draft
+from support.messages import contract
 from totonoe.enums import Kind
-from totonoe.models import TimeRange
-from totonoe.scalars import EnumCodec
-from totonoe.v1 import memory_service_pb2 as memory_pb
-from totonoe.v1 import operations_pb2 as operations_pb
+from totonoe.memories.drafts import Draft
+from totonoe.memories.encoding import encode_draft
+from totonoe.memories.models import Memory, TimeRange
 from totonoe.v1 import types_pb2
+from totonoe.wire import scalars
+from totonoe.wire.mapping import decoder
 
 VALUES = [1.0, -0.5, 2.0**-20]
 WIRE = struct.pack("<3f", *VALUES)
@@ -109,22 +111,22 @@ def test_struct_not_exact_on_wire_raises(value: Any, error: type[Exception]) -> 
         scalars.encode_struct(value, "attributes")
 
 
-CODECS = [
-    (name, codec, wire)
-    for module in (convert, convert_admin, convert_history)
-    for name, codec in vars(module).items()
-    if isinstance(codec, EnumCodec)
-    for where in (types_pb2, memory_pb, operations_pb)
-    if (wire := getattr(where, name.title().replace("_", ""), None)) is not None
+WIRE_ENUMS = [
+    wire
+    for module in contract()
+    for wire in module.DESCRIPTOR.enum_types_by_name.values()
+    # The reasons of errors stay as they are.
+    if wire.name != "ErrorReason"
 ]
 
 
-@pytest.mark.parametrize(("name", "codec", "wire"), CODECS, ids=[name for name, _, _ in CODECS])
-def test_enum_every_wire_name_has_a_word_both_ways(
-    name: str, codec: EnumCodec[Any], wire: Any
-) -> None:
-    for wire_name, number in wire.items():
-        word = wire_name.removeprefix(f"{name}_").lower()
+@pytest.mark.parametrize("wire", WIRE_ENUMS, ids=lambda wire: wire.name)
+def test_enum_every_wire_name_has_a_word_both_ways(wire: EnumDescriptor) -> None:
+    codec = scalars.codec(wire)
+    prefix = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", wire.name).upper() + "_"
+    for wire_name, value in wire.values_by_name.items():
+        number = value.number
+        word = wire_name.removeprefix(prefix).lower()
         if number == 0:
             assert codec.decode(number) == "unknown"
         else:
@@ -137,7 +139,7 @@ def test_enum_every_wire_name_has_a_word_both_ways(
 @pytest.mark.parametrize("word", ["unknown", Kind.UNKNOWN, "STATE", ""])
 def test_enum_wrong_word_raises_and_lists_allowed(word: str) -> None:
     with pytest.raises(ValueError, match=r"kind: got .* allowed: state, event, affect"):
-        convert.KIND.encode(word, "kind")
+        scalars.codec(types_pb2.Kind.DESCRIPTOR).encode(word, "kind")
 
 
 def test_draft_every_field_of_contract_reaches_the_wire() -> None:
@@ -171,14 +173,14 @@ def test_draft_every_field_of_contract_reaches_the_wire() -> None:
         private=True,
         key=("user", "drink"),
     )
-    message = convert.encode_draft(draft)
+    message = encode_draft(draft)
     set_fields = {field.name for field, _ in message.ListFields()}
     assert set_fields == {field.name for field in message.DESCRIPTOR.fields}
     assert message.HasField("confidence")
 
 
 def test_draft_of_text_alone_sets_nothing_else() -> None:
-    message = convert.encode_draft(Draft("text"))
+    message = encode_draft(Draft("text"))
     assert [field.name for field, _ in message.ListFields()] == ["content"]
 
 
@@ -186,9 +188,9 @@ def test_draft_of_text_alone_sets_nothing_else() -> None:
 def test_draft_list_field_given_one_string_raises_type_error(name: str) -> None:
     fields: Any = {name: "abc"}
     with pytest.raises(TypeError, match=name):
-        convert.encode_draft(Draft("text", **fields))
+        encode_draft(Draft("text", **fields))
 
 
 def test_memory_every_field_of_contract_is_in_the_model() -> None:
-    model = convert.decode_memory(types_pb2.Memory())
+    model = decoder(Memory, types_pb2.Memory)(types_pb2.Memory())
     assert {item.name for item in types_pb2.Memory.DESCRIPTOR.fields} == set(model.__slots__)

@@ -13,10 +13,11 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from typer.testing import CliRunner, Result
 
-from support.engines import WAIT_S, opened
+from support.engines import opened
 from support.scripted import answering, scripted
-from totonoe import SnapshotUse
+from support.waits import wait_s
 from totonoe.cli.main import make_app
+from totonoe.enums import SnapshotUse
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import snapshot_pb2 as pb
 from totonoe.v1 import types_pb2
@@ -195,7 +196,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.save("The pump is hot.")
         made = store.engine.create_snapshot(
             store.collection, "", agent_id="anna", name="", comment=""
-        ).result(WAIT_S)
+        ).result(wait_s())
         return store.engine.snapshots.files.path(made.snapshot)
 
 
@@ -253,7 +254,7 @@ def test_import_lists_a_file_in_another_directory(file: Path, tmp_path: Path) ->
     with opened(tmp_path / "data") as store:
         result = invoke("import", str(file), "--data-dir", str(tmp_path / "data"))
         assert result.exit_code == 0, result.output
-        page = store.engine.list_snapshots("", 100, "").result(WAIT_S)
+        page = store.engine.list_snapshots("", 100, "").result(wait_s())
         assert [one.snapshot.id for one in page.snapshots] == [file.name.partition(".")[0]]
     again = invoke("import", str(file), "--data-dir", str(tmp_path / "data"), "--json")
     assert json.loads(again.stdout)["sound"], "once more is the same"
@@ -262,7 +263,7 @@ def test_import_lists_a_file_in_another_directory(file: Path, tmp_path: Path) ->
 def test_without_the_server_the_commands_say_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "totonoe_server.commands", None)
+    monkeypatch.setitem(sys.modules, "totonoe_server.tools.commands", None)
     result = invoke("verify", "file")
     assert result.exit_code == 2
     assert "totonoe[server]" in result.output

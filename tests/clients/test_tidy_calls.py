@@ -12,22 +12,17 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import answering, fail, failing, scripted
-from totonoe import (
+from totonoe import StateKind, TidyPolicy, TidyUpdate, Verdict
+from totonoe.enums import TidyFate, TidyOp, TidyPhase
+from totonoe.errors import QuotaExceeded, StaleRevision, Unavailable
+from totonoe.tidy.models import (
     PlanApplied,
-    StateKind,
     TidyCluster,
     TidyDone,
     TidyDoubles,
-    TidyFate,
-    TidyOp,
-    TidyPhase,
-    TidyPolicy,
     TidyProgress,
-    TidyUpdate,
     TurnRecorded,
-    Verdict,
 )
-from totonoe.errors import QuotaExceeded, StaleRevision, Unavailable
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import tidy_pb2, types_pb2
 
@@ -156,6 +151,7 @@ def test_tidy_sends_what_is_said_and_reads_each_message(call: Call) -> None:
             distance_below=0.2,
             clusters_max=7,
             page_token="before",
+            limit=7,
             operation_id="op_1",
             options={"agent_id": "anna"},
         )
@@ -168,6 +164,7 @@ def test_tidy_sends_what_is_said_and_reads_each_message(call: Call) -> None:
         distance_below=0.2,
         clusters_max=7,
         page_token="before",
+        limit=7,
         operation_id="op_1",
     )
     assert requests[1].operation_id.startswith("op_")
@@ -325,8 +322,35 @@ def test_tidy_tells_by_default_and_changes_nothing(run: Run) -> None:
     for part in ("mem_1 stays: Said twice.", "would close: mem_2", "protected: mem_3"):
         assert part in result.output
     assert "Would close 1 exact double of 3 states read." in result.output
-    assert "Over the blast radius: 20 may be closed in a day, and 19 were." in result.output
-    assert "There are more than one run closes" in result.output
+    assert "None may be closed today: --apply would change nothing." in result.output
+    more = "totonoe collections update default --set blast.rows_min=21"
+    assert f"20 a day may go, and 19 went in the last 24 hours. Allow more with: {more}" in (
+        result.output.replace("\n", " ")
+    )
+
+
+def test_tidy_in_part_names_the_command_for_its_own_collection(run: Run) -> None:
+    requests: list[Any] = []
+    part = {"dry_run": False, "closed": True, "more": True, "closed_counts": {"fact": 20}}
+    spent = tidy_pb2.TidyDone(blast_allowed=20, operation_id="op_1", **part)
+    events = [tidy_pb2.TidyResponse(done=spent)]
+    asked = ("tidy", "--apply", "--limit", "30", "--collection", "work")
+    result = run(*asked, Tidy=streaming(events, requests))
+    assert (requests[0].collection, requests[0].limit) == ("work", 30)
+    assert "update work --set blast.rows_min=40" in result.output.replace("\n", " ")
+    # With allowance left it is the limit alone that ends the run.
+    left = tidy_pb2.TidyDone(blast_allowed=50, operation_id="op_1", **part)
+    events = [tidy_pb2.TidyResponse(done=left)]
+    result = run(*asked, Tidy=streaming(events, requests))
+    assert "There are more than one run closes: run it again." in result.output
+    assert "update work" not in result.output
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "0"], ["--limit", "5", "--plan"]])
+def test_tidy_with_a_limit_that_cannot_be_is_refused(run: Run, arguments: list[str]) -> None:
+    result = run("tidy", *arguments)
+    assert result.exit_code == 2
+    assert "--limit" in result.output
 
 
 def test_tidy_apply_says_how_to_take_it_back(run: Run) -> None:

@@ -13,10 +13,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from support.scripted import fail, scripted
-from totonoe import Client, ExportProgress, errors, transfers
+from totonoe import Client, errors
+from totonoe.call import transfers
 from totonoe.cli.main import app
+from totonoe.transfer.models import ExportProgress
 from totonoe.v1 import transfer_pb2 as pb
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 LINES = [b'{"record":"header"}\n', b'{"text":"a\r b \\u2028 c"}\n', b'{"record":"end"}\n']

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from support.scripted import fail, scripted
-from totonoe import AsyncClient, ChangeType, Client, LinkType, RetryPolicy, errors
+from support.waits import wait_s
+from totonoe import AsyncClient, Client, LinkType, RetryPolicy, errors
+from totonoe.enums import ChangeType
 from totonoe.v1 import operations_pb2 as op
 from totonoe.v1 import types_pb2
-from totonoe.watching import Course
-from totonoe_server.testing import running_server
+from totonoe.watch.course import Course
+from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
 QUICK = RetryPolicy(attempts_max=3, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -152,7 +154,7 @@ def test_other_errors_end_it(call: Call) -> None:
 
 
 def test_patience_has_no_end() -> None:
-    course = Course(op.WatchRequest(), QUICK)
+    course = Course(op.WatchRequest(), QUICK, 30.0)
     course.took(message(1))
     failure = errors.Unavailable("no")
     assert all((course.wait_s(failure) or 1.0) <= 0.02 for _ in range(3000))
@@ -164,7 +166,7 @@ def holding(ended: threading.Event) -> Callable[..., Iterator[op.WatchResponse]]
     def watch(_request: Any, context: Any) -> Iterator[op.WatchResponse]:
         context.add_callback(ended.set)
         yield message(1)
-        ended.wait(30)
+        ended.wait(wait_s())
 
     return watch
 
@@ -175,7 +177,7 @@ def test_closing_ends_the_call() -> None:
         events = client.watch()
         assert next(events).revision == 1
         events.close()
-        assert ended.wait(20)
+        assert ended.wait(wait_s())
         assert list(events) == []
         events.close()
 
@@ -189,9 +191,9 @@ def test_closing_by_another_thread_ends_the_waiting() -> None:
             waiting = threading.Thread(target=lambda: rest.extend(events))
             waiting.start()
             events.close()
-            waiting.join(20)
+            waiting.join(wait_s())
             assert (first.revision, rest, waiting.is_alive()) == (1, [], False)
-        assert ended.wait(20)
+        assert ended.wait(wait_s())
 
 
 def test_dropped_iterator_ends_the_call() -> None:
@@ -199,7 +201,7 @@ def test_dropped_iterator_ends_the_call() -> None:
     with scripted(Watch=holding(ended)) as address, Client(address) as client:
         for _ in client.watch():
             break
-        assert ended.wait(20)
+        assert ended.wait(wait_s())
 
 
 def test_closing_the_asyncio_iterator_ends_the_call() -> None:
@@ -239,13 +241,13 @@ def test_goes_on_over_a_restart_of_the_daemon() -> None:
     ):
         following = threading.Thread(target=follow, args=(client,))
         following.start()
-        assert begun.wait(30)
+        assert begun.wait(wait_s())
         writer.remember("Before the restart.")
         server.stop()
         server.start()
         writer.remember("After it, something else.")
         writer.remember("The last words of all.")
-        following.join(60)
+        following.join(wait_s())
     assert seen == ["Before the restart.", "After it, something else.", "The last words of all."]
 
 
@@ -289,7 +291,7 @@ def test_interrupt_ends_the_command_cleanly(run: Call, monkeypatch: Any) -> None
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("totonoe.cli.watch_commands.change_lines", interrupted)
+    monkeypatch.setattr("totonoe.cli.show.watch.change_lines", interrupted)
     result = run("watch", Watch=Script([message(5, "The port is 8080.")]))
     assert (result.exit_code, result.output) == (0, "")
 

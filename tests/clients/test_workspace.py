@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -118,6 +119,22 @@ class TestEntries:
             "- 12:01 [observation] two lines and more [id:mem_0000000000000001]",
         ]
         assert not (tmp_path / "MEMORY.md").exists()
+
+    @pytest.mark.parametrize(
+        "steering", ["\x1b", "\x07", "\x9b", "\u202e", "\u2066", "\x00"], ids=ascii
+    )
+    def test_what_steers_an_editor_or_terminal_is_escaped(
+        self, tmp_path: Path, collection: Collection, keep: Any, steering: str
+    ) -> None:
+        text, category = f"a{steering}b\u2028c", f"x{steering}\ny"
+        collection.change(note(1, text, category=category))
+        collection.change(note(2, f"{text}\r\nd\re", category="introspection"))
+        keep()
+        mark = f"\\u{ord(steering):04x}"
+        entry = f"- 12:01 [x{mark} y] a{mark}b c [id:{note(1).id}]"
+        assert day(tmp_path).read_text(encoding="utf-8").split("\n")[2] == entry
+        monologue = tmp_path / "memory" / "inner-monologue-latest.md"
+        assert monologue.read_bytes().decode() == f"a{mark}b\\u2028c\nd\\u000de\n"
 
     def test_day_is_that_of_the_zone(
         self, tmp_path: Path, collection: Collection, keep: Any
@@ -282,6 +299,44 @@ class TestHands:
         keep()
         assert (tmp_path / "MEMORY.md").is_symlink()
         assert note(1).id in real.read_text()
+
+
+class TestRights:
+    @pytest.fixture(autouse=True)
+    def _umask(self) -> Iterator[None]:
+        before = os.umask(0)
+        yield
+        os.umask(before)
+
+    def modes(self, root: Path) -> dict[str, int]:
+        paths = [path for path in root.rglob("*") if not path.is_symlink()]
+        return {path.name: path.stat().st_mode & 0o777 for path in paths}
+
+    def test_files_are_their_owners_alone(self, tmp_path: Path, collection: Collection) -> None:
+        collection.change(note(1, importance=5, category="introspection"))
+        workspace = Workspace(tmp_path / "notes", collection, Rules(), print)  # type: ignore[arg-type]
+        with workspace.locked():
+            workspace.catch_up()
+        modes = self.modes(tmp_path)
+        assert modes.pop("notes") == modes.pop("memory") == 0o700
+        assert len(modes) == 5
+        assert set(modes.values()) == {0o600}
+
+    def test_files_that_others_could_read_are_restricted(
+        self, tmp_path: Path, collection: Collection, keep: Any
+    ) -> None:
+        collection.change(note(1, importance=5, category="introspection"))
+        keep()
+        mine = tmp_path / "mine.md"
+        mine.write_text("mine")
+        for path in tmp_path.rglob("*.md"):
+            path.chmod(0o644)
+        workspace = Workspace(tmp_path, collection, Rules(), print)  # type: ignore[arg-type]
+        with workspace.locked():
+            workspace.catch_up()
+        modes = self.modes(tmp_path)
+        assert modes.pop("mine.md") == 0o644
+        assert {mode for name, mode in modes.items() if name.endswith(".md")} == {0o600}
 
 
 class TestMonologue:

@@ -16,7 +16,6 @@ from typing import Any
 from support.engines import (
     DAY_US,
     HOUR_US,
-    WAIT_S,
     Store,
     change,
     dismiss,
@@ -33,12 +32,14 @@ from support.engines import (
     update,
 )
 from support.telling import told
-from totonoe_core.cleanup import Decay
-from totonoe_core.commands import DeleteEpisode, Purge, Remember
-from totonoe_core.consolidate import ReplayEvents
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.queries import RecallQuery
-from totonoe_core.records import Kind, LinkType, StateKind, TypedKey
+from support.waits import wait_s
+from totonoe_core.domain.cleanup import Decay
+from totonoe_core.domain.consolidate import ReplayEvents
+from totonoe_core.domain.graph import DeleteEpisode
+from totonoe_core.domain.memories import Purge, Remember
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Kind, LinkType, StateKind, TypedKey
 
 DIMENSION = 4
 
@@ -74,8 +75,13 @@ def fill(store: Store) -> dict[str, str]:
     )
     door = store.save("The door code is 4711", vector=vector(0, 3, -2, 1), private=True)
     secret = store.save(
-        "Ben waters the fern on Mondays", agent="ben", vector=vector(-1, 1, 4, 0), private=True
+        "Ben waters the fern on Mondays",
+        agent="ben",
+        vector=vector(-1, 1, 4, 0),
+        private=True,
+        external_id="note-1",
     )
+    store.do(update(secret, agent="ben", importance=4))
     event = store.save(
         "The boiler was serviced",
         vector=vector(2, -3, 0, 1),
@@ -180,11 +186,11 @@ def main(target: Path) -> None:
             diversity=DiversityPolicy(),
             decay=DecayPolicy(),
             client_vector_dimension=DIMENSION,
-        ).result(WAIT_S)
+        ).result(wait_s())
         box = remember("A box of old letters", vector=vector(1, 1, 1, 1))
-        attic = store.engine.apply("attic", "", [box]).result(WAIT_S)
+        attic = store.engine.apply("attic", "", [box]).result(wait_s())
         ids["box"] = attic.results[0].memory_id
-        store.engine.delete_collection("attic", "delete-attic", agent_id="anna").result(WAIT_S)
+        store.engine.delete_collection("attic", "delete-attic", agent_id="anna").result(wait_s())
         now_us = store.clock.now_us
         # What was recalled is written with the next upkeep, or when it is closed.
         store.reopen()

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.embedding import poll
 from support.engines import Store, forget, opened, remember, undo, unit, update, vector_at
-from totonoe_core import limits
+from support.waits import wait_until
+from totonoe_core.base import limits
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.records import Status
 from totonoe_core.guard.ahead import Ahead, Plain
 from totonoe_core.guard.candidates import scanned_from
 from totonoe_core.guard.cosines import Cosines
-from totonoe_core.guard.policy import PRESETS, Preset
 from totonoe_core.index import hnsw, prefix
 from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.selection import Selection, equal
-from totonoe_core.records import Status
 
 SEED = 31
 NEVER_STOPS = threading.Event()
@@ -318,7 +318,7 @@ def test_undo_of_many_finds_what_was_said_meanwhile(
         store.set(("guard.preset", preset))
         first = [remember(f"Memory {n} of the store.", vector=v) for n, v in enumerate(vectors)]
         ids = [one.memory_id for one in store.apply(*first).results]
-        poll(lambda: _fitted(store) is pruned)
+        wait_until(lambda: _fitted(store) is pruned)
         gone = store.apply(forget(*ids[10:50])).revision
         for number in (12, 47):
             said = remember(f"memory {number} of the store", vector=vectors[number])
@@ -351,7 +351,7 @@ def decided(
     ]
     ids = [one.memory_id for one in store.apply(*first).results]
     if graph:
-        poll(lambda: store.stats().hnsw_count == len(vectors))
+        wait_until(lambda: store.stats().hnsw_count == len(vectors))
     numbers = {memory_id: number for number, memory_id in enumerate(ids)}
     made = {
         "remember": lambda given: remember(given[0], vector=given[1]),

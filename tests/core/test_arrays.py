@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from support.engines import NOON, vector_of
-from totonoe_core.guard.policy import DecayPolicy, Tokenizer
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DecayPolicy, Tokenizer
+from totonoe_core.domain.records import Fields, Memory, Status, TimeRange, TypedKey
 from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
 from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
 from totonoe_core.index.selection import Selection
-from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Memory, Status, TimeRange, TypedKey
 from totonoe_core.text.normalize import refusing_hash
 
 

@@ -16,7 +16,6 @@ from support.engines import (
     DAY_US,
     HOUR_US,
     NOON,
-    WAIT_S,
     Store,
     dismiss,
     forget,
@@ -30,15 +29,17 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from totonoe_core import audit, errors, limits
-from totonoe_core.audit import AgentWrites, AuditQuery, AuditReport
-from totonoe_core.engine import auditing
-from totonoe_core.guard.policy import Tokenizer
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.queries import RecallMode, RecallQuery
+from totonoe_core.domain.records import Fields, LinkType, Memory, Status, TypedKey
+from totonoe_core.engine.queries import audit as auditing
 from totonoe_core.index import hnsw
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.queries import RecallMode, RecallQuery
-from totonoe_core.records import Fields, LinkType, Memory, Status, TypedKey
+from totonoe_core.rules import audit
+from totonoe_core.rules.audit import AgentWrites, AuditQuery, AuditReport
 
 NO_PAIRS = np.zeros((0, 2), np.int64)
 
@@ -180,7 +181,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def report(store: Store, *, agent: str = "anna", **more: Any) -> AuditReport:
-    return store.engine.audit(store.collection, AuditQuery(agent, **more)).result(WAIT_S)
+    return store.engine.read(store.collection, AuditQuery(agent, **more)).result(wait_s())
 
 
 def recall(store: Store, words: str) -> list[str]:
@@ -333,7 +334,9 @@ def test_index_recall_is_measured_where_there_is_a_graph(
     monkeypatch.setattr(hnsw, "FROM_COUNT", 50)
     commands = [remember(f"memory {number}", force=True) for number in range(120)]
     store.apply(*commands)
-    index: CollectionIndex = store.engine._collections.opened("default").result(WAIT_S)._state.index
+    index: CollectionIndex = (
+        store.engine._collections.opened("default").result(wait_s())._state.index
+    )
     index.graph.maintain(threading.Event())
     found = report(store)
     assert found.recall_sampled_count == limits.AUDIT_RECALLS
@@ -351,7 +354,7 @@ def test_an_audit_that_nobody_waits_for_ends(store: Store, monkeypatch: pytest.M
 
     def held(*args: Any) -> Any:
         begun.set()
-        assert go_on.wait(WAIT_S)
+        assert go_on.wait(wait_s())
         stops.append(args[-1].is_set())
         return near(*args)
 
@@ -365,13 +368,13 @@ def test_an_audit_that_nobody_waits_for_ends(store: Store, monkeypatch: pytest.M
 
     monkeypatch.setattr(audit, "near_duplicates", held)
     monkeypatch.setattr(auditing, "_Audit", Told)
-    future = store.engine.audit(store.collection, AuditQuery("anna"))
-    assert begun.wait(WAIT_S)
+    future = store.engine.read(store.collection, AuditQuery("anna"))
+    assert begun.wait(wait_s())
     assert future.cancel()
     go_on.set()
     with pytest.raises(CancelledError):
-        future.result(WAIT_S)
-    assert ended.wait(WAIT_S)
+        future.result(wait_s())
+    assert ended.wait(wait_s())
     assert stops == [True]
 
 
@@ -390,13 +393,13 @@ def test_an_audit_ends_when_the_engine_closes(
 
     monkeypatch.setattr(audit, "near_duplicates", held)
     store = Store(tmp_path)
-    first, second = (store.engine.audit(store.collection, AuditQuery("anna")) for _ in range(2))
-    assert begun.wait(WAIT_S)
+    first, second = (store.engine.read(store.collection, AuditQuery("anna")) for _ in range(2))
+    assert begun.wait(wait_s())
     assert store.recall(RecallQuery("anna", "x", mode=RecallMode.LEXICAL)).hits == ()
     store.close()
     for future in (first, second):
         with pytest.raises(errors.Unavailable) as caught:
-            future.result(WAIT_S)
+            future.result(wait_s())
         assert caught.value.reason == "SHUTTING_DOWN"
 
 

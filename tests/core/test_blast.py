@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from totonoe_core import blast
-from totonoe_core.commands import CollectionInfo
+from totonoe_core.base.errors import InvalidArgument, Quota
+from totonoe_core.domain import blast
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.keeping import protected, rank
+from totonoe_core.domain.policy import PRESETS, BlastPolicy, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, Status
 from totonoe_core.embedding import client_vectors
-from totonoe_core.engine.settings import changed
-from totonoe_core.errors import InvalidArgument, Quota
-from totonoe_core.guard.policy import PRESETS, BlastPolicy, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.keeping import protected, rank
-from totonoe_core.records import Fields, Kind, Memory, StateKind, Status
+from totonoe_core.engine.commands.settings import changed
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,24 @@ def test_the_larger_of_rows_and_share_is_allowed(
     found = blast.check(closing, live, today, policy)
     assert (found.allowed, found.over) == (allowed, over)
     if not over:
-        blast.refuse_over(found)
+        blast.refuse_over(found, "work")
+        assert found.fitted() == found
         return
     with pytest.raises(Quota) as caught:
-        blast.refuse_over(found)
+        blast.refuse_over(found, "work")
     assert caught.value.reason == "BLAST_RADIUS"
     assert caught.value.details == {
         "closing": str(closing),
         "today": str(today),
         "allowed": str(allowed),
+        "collection": "work",
     }
+    raised = policy.__class__(rows_min=closing + today, percent=policy.percent)
+    assert f"update work --set blast.rows_min={raised.rows_min}" in str(caught.value)
+    assert not blast.check(closing, live, today, raised).over
+    left = max(0, allowed - today)
+    assert found.fitted() == replace(found, closing=left or closing)
+    assert found.fitted().over is not bool(left)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.calibration import SHIPPED, weights_for
+from totonoe_core.domain.records import ModelIdentity
+from totonoe_core.domain.weights import Features, Weights
 from totonoe_core.guard import calibrate
 from totonoe_core.guard.calibrate import HAND, Labelled, calibrated, labelled, threshold
-from totonoe_core.guard.calibration import SHIPPED, weights_for
 from totonoe_core.guard.probe import LANGUAGES, REPORTED_ONLY, probe_pairs
-from totonoe_core.guard.weights import Features, Weights
-from totonoe_core.records import ModelIdentity
 
 MODEL = ModelIdentity("toy", "1", "", 4)
 CLASSES = 17

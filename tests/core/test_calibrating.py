@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.embedding import poll
 from support.engines import (
-    WAIT_S,
     HeldEmbedding,
     InProcessEmbedding,
     Store,
@@ -26,14 +24,17 @@ from support.engines import (
     undo,
     update,
 )
-from totonoe_core import limits, plain
-from totonoe_core.cleanup import CleanUpDuplicates
-from totonoe_core.commands import Calibrate, Calibrated, CollectionInfo
-from totonoe_core.engine import calibrating
-from totonoe_core.engine.judged_pairs import JudgedPair, judged_pairs
-from totonoe_core.errors import AlreadyExists, InvalidArgument, Unavailable
+from support.reembedding import reembed, restarted, settle
+from support.waits import wait_s, wait_until
+from totonoe_core.base import limits, plain
+from totonoe_core.base.errors import AlreadyExists, InvalidArgument, Unavailable
+from totonoe_core.domain.cleanup import CleanUpDuplicates
+from totonoe_core.domain.collections import Calibrate, Calibrated, CollectionInfo
+from totonoe_core.domain.records import TypedKey, Verdict
+from totonoe_core.embedding.hashing import HashingEmbedder
+from totonoe_core.engine.collection import calibrating
+from totonoe_core.engine.commands.judged_pairs import JudgedPair, judged_pairs
 from totonoe_core.guard.probe import ProbePair
-from totonoe_core.records import TypedKey, Verdict
 from totonoe_core.store.reader import ReaderPool
 
 WHO = ("Ann", "Bert", "Carla", "Dora", "Emil", "Fred", "Greta", "Hans", "Ida", "Jan")
@@ -76,13 +77,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def info(store: Store) -> CollectionInfo:
-    found: CollectionInfo = store.engine.get_collection(store.collection).result(WAIT_S)
+    found: CollectionInfo = store.engine.get_collection(store.collection).result(wait_s())
     return found
 
 
 def preview(store: Store, budget: float = 0.005) -> tuple[int, Calibrated]:
     command = Calibrate("anna", budget)
-    return store.engine.preview_calibration(store.collection, command).result(WAIT_S)
+    return store.engine.preview(store.collection, command).result(wait_s())
 
 
 def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
@@ -98,11 +99,11 @@ def test_calibrate_makes_the_verdict_that_of_the_model(store: Store) -> None:
     assert {one.name for one in found.fitted.classes} == {"light", "number", "cross_language"}
 
 
-def judged(store: Store) -> list[JudgedPair]:
+def judged(store: Store, model_number: int = 0) -> list[JudgedPair]:
     """Pairs that a Calibrate would learn from."""
     pool = ReaderPool(store.file(), 1)
     with pool.rows() as rows:
-        found = judged_pairs(rows)
+        found = judged_pairs(rows, model_number)
     pool.close()
     return found
 
@@ -192,6 +193,19 @@ def test_what_rules_took_is_no_judgement(store: Store) -> None:
     assert counts(store) == (0, 0)
 
 
+def test_pairs_with_vectors_of_another_model_are_left_out(store: Store) -> None:
+    one, other, third, fourth = save(store, *(f"Ann likes {what}" for what in WHAT[:4]))
+    store.do(dismiss(one, other))
+    store.do(merge(third, fourth))
+    restarted(store, InProcessEmbedding(HashingEmbedder(32)))
+    reembed(store)
+    settle(store)
+    # The one that took the other's place has its vector of then in its before image.
+    assert [pair.same for pair in judged(store, 1)] == [False]
+    store.do(merge(one, other))
+    assert [pair.same for pair in judged(store, 1)] == [True]
+
+
 def test_the_last_judged_pairs_are_learned_from(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,11 +293,11 @@ def test_writes_go_on_while_the_probe_set_is_embedded(tmp_path: Path) -> None:
     embedding = HeldEmbedding()
     with opened(tmp_path, embedding=embedding) as store:
         waiting = store.engine.apply("default", "", (Calibrate("anna", 0.005),))
-        released(embedding, 1)
+        embedding.wait_held(1)
         store.set(("description", "written meanwhile"))
         assert not waiting.done()
         done(embedding, waiting)
-        assert waiting.result(WAIT_S).revision == 2
+        assert waiting.result(wait_s()).revision == 2
         assert info(store).description == "written meanwhile"
         assert len(embedding.texts) == 2 * len(small_probe())
 
@@ -292,17 +306,12 @@ def test_calibrate_whose_texts_cannot_be_embedded_fails_alone(tmp_path: Path) ->
     embedding = HeldEmbedding()
     with opened(tmp_path, embedding=embedding) as store:
         waiting = store.engine.apply("default", "", (Calibrate("anna", 0.005),))
-        released(embedding, 1)
+        embedding.wait_held(1)
         embedding.release(Unavailable("EMBEDDER_UNAVAILABLE", "it died", retry_delay_ms=1))
         with pytest.raises(Unavailable):
-            waiting.result(WAIT_S)
+            waiting.result(wait_s())
         store.set(("description", "still written"))
         assert (info(store).revision, info(store).calibration) == (1, None)
-
-
-def released(embedding: HeldEmbedding, count: int) -> None:
-    """Waits until so many requests are held: a pool's thread hands them in."""
-    poll(lambda: len(embedding.held) >= count)
 
 
 def done(embedding: HeldEmbedding, waiting: Any) -> None:
@@ -313,4 +322,4 @@ def done(embedding: HeldEmbedding, waiting: Any) -> None:
         embedding.release()
         return bool(waiting.done())
 
-    poll(step)
+    wait_until(step)

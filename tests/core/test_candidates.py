@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.engines import WAIT_S, Store, opened, remember, unit, vector_at, vector_of
+from support.engines import Store, opened, remember, unit, vector_at, vector_of
 from support.models import Known, Thresholds, decide, token_jaccard
 from support.oracles import ordered_similarity
+from support.waits import wait_s
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.records import Kind, LinkType, Method, StateKind
 from totonoe_core.guard.candidates import cosine_refuses
-from totonoe_core.guard.policy import PRESETS, Preset
-from totonoe_core.records import Kind, LinkType, Method, StateKind
 
 WORDS = ["pump", "valve", "motor", "sensor", "gripper", "tray", "bolt", "cable"]
 STANDARD = Thresholds()
@@ -135,9 +136,11 @@ def test_guard_on_random_stores_decides_as_the_oracle(tmp_path: Path, name: str,
                 assert found.guard.similarity == min(1.0, expected.similarity), where
             else:
                 # What a verdict names comes first; then the nearest, as far as there is room.
-                named = [one for one in found.links if one.type is not LinkType.RELATED]
+                # Questions stand beside the links, and take no room.
+                links = [one for one in found.links if one.type is not LinkType.LIKELY_SAME]
+                named = [one for one in links if one.type is not LinkType.RELATED]
                 assert policy.judged or not named, where
-                others = [one.target_id for one in found.links[len(named) :]]
+                others = [one.target_id for one in links[len(named) :]]
                 taken = {one.target_id for one in named}
                 left = [one for one in expected.links if one not in taken]
                 assert others == left[: 5 - len(named)], where
@@ -426,7 +429,7 @@ def test_guard_across_chunks_of_the_arrays_sees_every_memory(
         futures = store.engine.apply_all(
             "default", [("", [remember(text, force=True)]) for text in texts]
         )
-        saved = [future.result(WAIT_S).results[0].memory_id for future in futures]
+        saved = [future.result(wait_s()).results[0].memory_id for future in futures]
         for at in (0, 15, 16, 17, 31, 32, 49):
             vector = vector_at(vector_of(texts[at]), 0.9)
             words = f"shelf{at} bin{at} part{at}"

@@ -12,7 +12,6 @@ import pytest
 from support.engines import (
     EVERY_STATUS,
     HOUR_US,
-    WAIT_S,
     change,
     forget,
     link,
@@ -22,13 +21,17 @@ from support.engines import (
     update,
 )
 from support.timelines import bare
-from totonoe_core import limits
-from totonoe_core.commands import Command, Forget, Merge, Purge, Remember, Undo, Update
-from totonoe_core.engine.recent import RecentOperations
-from totonoe_core.engine.waiting import Waiters
-from totonoe_core.errors import InvalidArgument, OutOfRange, Quota, TotonoeError, Unavailable
-from totonoe_core.queries import Changes, ChangeType, Filter
-from totonoe_core.records import LinkType, Status, TypedKey
+from support.waits import wait_s
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument, OutOfRange, Quota, TotonoeError, Unavailable
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Forget, Merge, Purge, Remember, Update
+from totonoe_core.domain.queries import Changes, ChangesQuery, ChangeType
+from totonoe_core.domain.records import LinkType, Status, TypedKey
+from totonoe_core.domain.undo import Undo
+from totonoe_core.engine.collection.waiting import Waiters
+from totonoe_core.engine.state.recent import RecentOperations
 
 DEAD = (Status.FORGOTTEN, Status.PURGED)
 
@@ -40,7 +43,7 @@ def store(tmp_path):
 
 
 def read(store, after=0, agent="anna", where=None) -> Changes:
-    return store.engine.changes(store.collection, agent, after, where).result(WAIT_S)
+    return store.engine.read(store.collection, ChangesQuery(agent, after, where)).result(wait_s())
 
 
 def told(store, after=0, agent="anna", where=None) -> list[tuple[str, str]]:
@@ -125,7 +128,7 @@ def test_what_changes_nothing_is_not_told(store):
     before = store.revision
     assert not store.do(remember("Only this.")).saved
     store.check(remember("Only this, checked."))
-    store.engine.preview_forget("default", forget(store.list()[0].id)).result(WAIT_S)
+    store.engine.preview("default", forget(store.list()[0].id)).result(wait_s())
     assert read(store, before) == Changes(before, ())
 
 
@@ -200,7 +203,7 @@ def test_private_memory_that_is_forgotten_says_nothing_to_others(store):
 
 def test_visibility_is_that_of_the_file_while_the_index_lacks_the_memory(store):
     one = store.save("Seen by all.")
-    state = store.engine._collections.opened("default").result(WAIT_S)._state
+    state = store.engine._collections.opened("default").result(wait_s())._state
     del state.index.slot_by_row[1]
     assert told(store, 0, "ben") == [("created", one)]
 
@@ -391,11 +394,11 @@ def test_undo_of_a_forget_restores(store):
 
 def test_waiting_ends_with_the_next_revision(store):
     store.save("One.")
-    assert store.engine.await_change("default", 0).result(WAIT_S) == 1
+    assert store.engine.await_change("default", 0).result(wait_s()) == 1
     waiting = store.engine.await_change("default", 1)
     assert not waiting.done()
     store.save("Two.")
-    assert waiting.result(WAIT_S) == 2
+    assert waiting.result(wait_s()) == 2
     assert read(store, 1).revision == 2
 
 
@@ -403,17 +406,17 @@ def test_a_refused_remember_wakes_nobody(store):
     store.save("One.")
     waiting = store.engine.await_change("default", 1)
     assert not store.do(remember("One.")).saved
-    waiters = store.engine._collections.opened("default").result(WAIT_S).waiters
+    waiters = store.engine._collections.opened("default").result(wait_s()).waiters
     assert not waiters._telling and not waiting.done()
     store.save("Two.")
-    assert waiting.result(WAIT_S) == 2
+    assert waiting.result(wait_s()) == 2
 
 
 def test_those_who_wait_are_failed_when_the_collection_closes(tmp_path):
     with opened(tmp_path) as store:
         store.save("One.")
         waiting = store.engine.await_change("default", 1)
-    assert isinstance(waiting.exception(WAIT_S), Unavailable)
+    assert isinstance(waiting.exception(wait_s()), Unavailable)
     assert waiting.exception().reason == "SHUTTING_DOWN"
 
 
@@ -468,14 +471,14 @@ def test_nobody_misses_a_revision():
         def wait() -> None:
             after = 0
             while after < 300:
-                after = waiters.wait(after).result(WAIT_S)
+                after = waiters.wait(after).result(wait_s())
                 seen.append(after)
 
         thread = threading.Thread(target=wait)
         thread.start()
         for revision in range(1, 301):
             waiters.publish(revision)
-        thread.join(WAIT_S)
+        thread.join(wait_s())
     assert seen[-1] == 300 and seen == sorted(set(seen))
 
 
@@ -483,7 +486,7 @@ def test_kept_operations_are_bounded_and_go_with_a_purge(store, monkeypatch):
     for number in range(6):
         store.save(f"Number {number} of some.")
     every(store)
-    recent = store.engine._collections.opened("default").result(WAIT_S)._state.recent
+    recent = store.engine._collections.opened("default").result(wait_s())._state.recent
     kept = [recent.get(revision) for revision in range(1, 7)]
     assert all(kept)
     monkeypatch.setattr(limits, "CHANGES_KEPT_BYTES_MAX", 2 * kept[0].nbytes())

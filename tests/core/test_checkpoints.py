@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 import shutil
@@ -26,15 +28,16 @@ from support.engines import (
     vector_of,
 )
 from support.indexes import assert_same_index
-from totonoe_core import errors
-from totonoe_core.commands import Merge, Purge
-from totonoe_core.engine import checkpointing, loading
-from totonoe_core.engine.collection import Collection
-from totonoe_core.engine.indexing import Indexing
-from totonoe_core.guard.policy import Tokenizer
-from totonoe_core.index import hnsw, prefix
-from totonoe_core.queries import RecallMode, RecallQuery
-from totonoe_core.records import Memory, Status
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.memories import Merge, Purge
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.queries import RecallMode, RecallQuery
+from totonoe_core.domain.records import Memory, Status
+from totonoe_core.engine.collection.collection import Collection
+from totonoe_core.engine.collection.indexing import Indexing
+from totonoe_core.engine.state import checkpointing, loading
+from totonoe_core.index import hnsw, prefix, recipe
 from totonoe_core.store import checkpoint as files
 from totonoe_core.store.checkpoint import MANIFEST, Checkpoints
 from totonoe_core.store.collection_file import CollectionFile
@@ -57,7 +60,7 @@ def make_small(patch: pytest.MonkeyPatch) -> None:
 
 
 def collection(store: Store) -> Collection:
-    found: Collection = store.engine._collections.opened(store.collection).result(30)
+    found: Collection = store.engine._collections.opened(store.collection).result(wait_s())
     return found
 
 
@@ -119,7 +122,7 @@ def compare_with_rows(store: Store, seed: object = "") -> None:
         with state.file.reading():
             return loading.rebuilt(state.file, state.info, state.index.access())
 
-    fresh = collection(store)._on_writer(rows).result(30)
+    fresh = collection(store)._on_writer(rows).result(wait_s())
     assert_same_index(state.index, fresh, seed)
 
 
@@ -187,7 +190,7 @@ def test_a_purged_row_after_a_checkpoint_is_emptied(tmp_path: Path) -> None:
         memory = (
             collection(store)
             ._on_writer(lambda: collection(store)._state.file.rows.memories([4])[4])
-            .result(30)
+            .result(wait_s())
         )
         changed = {name: getattr(memory, name) for name in memory.__dataclass_fields__}
         gone = Memory(**(changed | {"status": Status.PURGED, "vector": b"", "content": ""}))
@@ -232,7 +235,7 @@ def test_checkpoint_of_other_code_is_not_used(
     with opened(tmp_path / "a") as store:
         filled(store, 1, 10)
         store.reopen()
-        monkeypatch.setattr(loading, "made_by", lambda: "later code")
+        monkeypatch.setattr(recipe, "RECIPE", recipe.RECIPE + 1)
         other = copied(store, tmp_path / "b")
         assert collection(other)._state.opening.checkpoint is None
         assert (other.stats().checkpoint.bad_count, names(other)) == (0, [])
@@ -329,10 +332,38 @@ def test_damaged_checkpoint_is_set_aside_and_the_answers_are_the_same(
         store = Store(tmp_path / str(number))
         graph = collection(store)._state.index.graph
         graph.maintain(threading.Event())
-        assert store.stats().checkpoint.bad_count == 1, (name, how, number)
+        found = store.stats().checkpoint
+        assert found.bad_count == 1, (name, how, number)
+        assert found.bad.startswith(f"{bad.name}: ")
+        assert name in found.bad
         assert bad.with_name(bad.name + ".bad").exists()
         assert answers(store) == expected
         store.close()
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_checkpoint_that_cannot_be_opened_for_want_of_files_is_kept(
+    tmp_path: Path, sound: tuple[Path, Any], number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, expected = sound
+    shutil.copytree(path, tmp_path / "a")
+
+    def refuse(*_: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "FileIO", refuse)
+        store = Store(tmp_path / "a")
+        assert collection(store)._state.opening.checkpoint is None
+        assert answers(store) == expected
+        before = names(store)
+        assert store.stats().checkpoint.bad_count == 0
+        store.engine.close(30)
+    assert before
+    assert not [name for name in before if name.endswith(".bad")]
+    store = Store(tmp_path / "a")
+    assert collection(store)._state.opening.checkpoint is not None
+    store.close()
 
 
 def test_older_checkpoint_serves_when_the_newest_is_bad(tmp_path: Path) -> None:
@@ -625,7 +656,9 @@ def test_bad_row_is_set_aside_with_a_checkpoint_as_without(tmp_path: Path, later
                 # The first call may be the one that meets it.
                 with pytest.raises(errors.Corruption):
                     back.get(ids[2])
-                collection(back)._on_writer(collection(back)._state.look_at_suspects).result(30)
+                collection(back)._on_writer(collection(back)._state.look_at_suspects).result(
+                    wait_s()
+                )
             assert {one.id for one in back.list()} == {*ids} - {ids[2]}
             back.reopen()
         assert (collection(back)._state.opening.checkpoint is None) == later
@@ -651,7 +684,7 @@ def test_background_takes_one_after_many_changes(
             store.save(f"note {word}")
         found = collection(store)
         found._indexing.consider()
-        assert written.wait(30)
+        assert written.wait(wait_s())
         assert names(store)
 
 
@@ -775,9 +808,14 @@ def test_manifest_names_every_file_and_what_the_arrays_are_of(tmp_path: Path) ->
         store.reopen()
         place = directory(store) / names(store)[0]
         header = json.loads((place / MANIFEST).read_text().splitlines()[0])
-        assert {path.name for path in place.iterdir()} == {MANIFEST, *header["files"]}
-        for name, said in header["files"].items():
-            assert (place / name).stat().st_size == said["bytes"]
+        sizes: dict[str, int] = {MANIFEST: (place / MANIFEST).stat().st_size}
+        for name, array in header["arrays"].items():
+            size = int(np.prod(array["shape"])) * np.dtype(array["dtype"]).itemsize
+            begin = sizes.get(array["file"], 0)
+            data = (place / array["file"]).read_bytes()[begin : begin + size]
+            assert array["sha256"] == hashlib.sha256(data).hexdigest(), name
+            sizes[array["file"]] = begin + size
+        assert {path.name: path.stat().st_size for path in place.iterdir()} == sizes
         assert header["model"].startswith("none")
         assert header["dimension"] == 8
         assert header["collection"] == place.parent.parent.name

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from totonoe_core import limits
-from totonoe_core.consolidate import (
-    KeepReason,
-    MergeCluster,
+from totonoe_core.base import limits
+from totonoe_core.domain.consolidate import KeepReason, MergeCluster
+from totonoe_core.domain.records import Fields, Link, LinkType, Memory, RecallEvent, Status, Verdict
+from totonoe_core.rules.consolidate import (
     Nearest,
     clusters,
     coactivated_link,
     coactivations,
     keeper,
 )
-from totonoe_core.records import Fields, Link, LinkType, Memory, RecallEvent, Status, Verdict
 
 NOTHING: frozenset[tuple[int, int]] = frozenset()
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from support.engines import DAY_US, NOON
-from totonoe_core.decay import Columns, effective_confidence, report
-from totonoe_core.guard.policy import DecayPolicy
-from totonoe_core.records import Kind, StateKind
+from totonoe_core.domain.decay import Columns, effective_confidence, report
+from totonoe_core.domain.policy import DecayPolicy
+from totonoe_core.domain.records import Kind, StateKind
 
 
 def expected(base: float, days: float, policy: DecayPolicy) -> float:

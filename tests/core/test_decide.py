@@ -11,7 +11,6 @@ import pytest
 from support.engines import (
     EVERY_STATUS,
     NOON,
-    WAIT_S,
     Store,
     change,
     forget,
@@ -24,10 +23,20 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from totonoe_core import errors, limits
-from totonoe_core.commands import Forget, Forgotten, Update
-from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Kind, Link, LinkType, Method, StateKind, Status, TimeRange
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Forget, Forgotten, Update
+from totonoe_core.domain.records import (
+    Fields,
+    Kind,
+    Link,
+    LinkType,
+    Method,
+    StateKind,
+    Status,
+    TimeRange,
+)
 
 
 @pytest.fixture
@@ -165,7 +174,7 @@ class TestUpdate:
     def test_update_keeps_links_and_access_figures(self, store: Store) -> None:
         one, two = store.save("one"), store.save("two")
         store.do(link(one, two))
-        from totonoe_core.queries import RecallQuery
+        from totonoe_core.domain.queries import RecallQuery
 
         store.recall(RecallQuery("anna", "one", k=1))
         count = store.one(one).access_count
@@ -344,7 +353,7 @@ class TestForget:
         store.do(link(ids[0], ids[3], LinkType.CAUSES))
         store.do(forget(ids[2]))
         command = Forget("anna", (*ids, "mem_0123456789ab", ids[0]))
-        revision, preview = store.engine.preview_forget("default", command).result(WAIT_S)
+        revision, preview = store.engine.preview("default", command).result(wait_s())
         assert revision == store.revision
         assert [store.one(one).status for one in ids[:2]] == [Status.ACTIVE] * 2
         answer: Forgotten = store.do(command)
@@ -361,7 +370,7 @@ class TestForget:
             assert error.reason == "MEMORY_NOT_FOUND"
             with pytest.raises(errors.NotFound):
                 command = forget(memory_id)
-                store.engine.preview_forget("default", command).result(WAIT_S)
+                store.engine.preview("default", command).result(wait_s())
 
     def test_forget_of_several_unknown_ids_lists_them_and_is_no_operation(
         self, store: Store
@@ -416,7 +425,7 @@ class TestOneOperation:
             )
         assert store.revision == before
         assert store.list() == rows
-        info = store.engine.get_collection("default").result(WAIT_S)
+        info = store.engine.get_collection("default").result(wait_s())
         assert info.guard.preset.value == "standard"
         assert store.do(remember("one")).memory_id == one
         for text in ("three", "four"):
@@ -458,7 +467,7 @@ class TestSettings:
             )
         )
         info = answer.collection
-        assert info == store.engine.get_collection("default").result(WAIT_S)
+        assert info == store.engine.get_collection("default").result(wait_s())
         assert (info.guard.jaccard_above, info.guard.cosine_at_least) == (0.7, 0.9)
         assert (info.description, info.decay.floor, info.diversity.enabled) == (
             "shop floor",
@@ -473,11 +482,11 @@ class TestSettings:
                 ("decay.floor", None),
             )
         )
-        info = store.engine.get_collection("default").result(WAIT_S)
+        info = store.engine.get_collection("default").result(wait_s())
         assert (info.guard.cosine_at_least, info.guard.similar_above) == (None, 0.4)
         assert info.decay.floor == 0.05
         store.reopen()
-        assert store.engine.get_collection("default").result(WAIT_S) == info
+        assert store.engine.get_collection("default").result(wait_s()) == info
 
     @pytest.mark.parametrize(
         ("path", "value", "reason"),
@@ -499,10 +508,10 @@ class TestSettings:
             store, change(("description", "new"), (path, value)), errors.InvalidArgument
         )
         assert error.reason == reason
-        assert store.engine.get_collection("default").result(WAIT_S).description == ""
+        assert store.engine.get_collection("default").result(wait_s()).description == ""
 
     def test_settings_with_stale_revision_are_refused(self, store: Store) -> None:
-        seen = store.engine.get_collection("default").result(WAIT_S).settings_revision
+        seen = store.engine.get_collection("default").result(wait_s()).settings_revision
         store.set(("description", "one"))
         command = change(("description", "two"), expected_revision=seen)
         refused(store, command, errors.StaleRevision)
@@ -525,7 +534,7 @@ class TestSettings:
         assert store.check(again).guard.duplicate.memory_id == saved
 
     def test_settings_with_another_tokenizer_keep_access_figures(self, store: Store) -> None:
-        from totonoe_core.queries import RecallQuery
+        from totonoe_core.domain.queries import RecallQuery
 
         saved = store.save("text")
         store.recall(RecallQuery("anna", "text"))

@@ -10,7 +10,6 @@ import apsw
 import pytest
 
 from support.engines import (
-    WAIT_S,
     Store,
     contents,
     dismiss,
@@ -20,9 +19,12 @@ from support.engines import (
     undo,
     update,
 )
-from totonoe_core import errors, limits
-from totonoe_core.commands import Command, Dismissed, Purge, Undismissed
-from totonoe_core.queries import OperationFilter
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.dismissals import Dismissed, Undismissed
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import ChangesQuery, OperationFilter, OperationsQuery
 from totonoe_core.store.reader import ReaderPool
 
 UNKNOWN = "mem_0123456789abcdef"
@@ -111,10 +113,10 @@ def test_undo_brings_back_what_was_said(store: Store) -> None:
     store.do(dismiss(one, two, reason="second"))
     error = refused(store, undo(made))
     assert error.reason == "UNDO_CONFLICT"
-    answer = store.engine.preview_undo("default", undo(made)).result(WAIT_S)[1]
+    answer = store.engine.preview("default", undo(made)).result(wait_s())[1]
     (conflict,) = answer.conflicts
     assert (conflict.memory_id, conflict.target_id) == (one, two)
-    assert conflict.revision == made + 1
+    assert conflict.revision == store.revision, "the one to undo first"
 
 
 def test_operation_names_the_pair_to_those_who_see_both(store: Store) -> None:
@@ -126,7 +128,9 @@ def test_operation_names_the_pair_to_those_who_see_both(store: Store) -> None:
 
     def told(agent: str, memory_id: str = "") -> list[tuple[str, tuple[str, ...], str]]:
         where = OperationFilter(memory_id=memory_id, kinds=("Dismiss", "Undismiss"))
-        found = store.engine.operations("default", agent, where, 100, "").result(WAIT_S)
+        found = store.engine.read("default", OperationsQuery(agent, where, 100, "")).result(
+            wait_s()
+        )
         return [(row.kind, row.memory_ids, row.reason) for row in found.operations]
 
     public = [("Undismiss", (two, three), ""), ("Dismiss", (two, three), "")]
@@ -185,7 +189,7 @@ def test_a_purge_takes_it_and_its_images(store: Store) -> None:
 def test_a_damaged_row_is_not_believed(store: Store) -> None:
     one, two = store.save("one"), store.save("two")
     store.do(dismiss(one, two))
-    store.engine.close(WAIT_S)
+    store.engine.close(wait_s())
     connection = apsw.Connection(str(store.file()))
     connection.execute("UPDATE dismissal SET note = 'x'")
     connection.close()
@@ -232,5 +236,5 @@ def test_in_any_order_of_calls_what_counts_is_what_a_dict_holds(store: Store, se
 def test_watchers_go_on_past_it_and_hear_of_no_change(store: Store) -> None:
     one, two = store.save("one"), store.save("two")
     store.do(dismiss(one, two))
-    found = store.engine.changes(store.collection, "anna", 2, None).result(WAIT_S)
+    found = store.engine.read(store.collection, ChangesQuery("anna", 2, None)).result(wait_s())
     assert (found.revision, found.changes) == (3, ())

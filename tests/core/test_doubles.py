@@ -10,12 +10,23 @@ from typing import Any
 
 import pytest
 
-from support.engines import DAY_US, NOON, WAIT_S, Store, contents, opened, remember, undo, update
-from totonoe_core import errors, limits
-from totonoe_core.cleanup import CleanedUp, CleanUpDuplicates
-from totonoe_core.commands import Purge
-from totonoe_core.queries import OperationFilter
-from totonoe_core.records import Kind, StateKind, Status, TypedKey
+from support.engines import (
+    DAY_US,
+    HOUR_US,
+    NOON,
+    Store,
+    contents,
+    opened,
+    remember,
+    undo,
+    update,
+)
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.cleanup import CleanedUp, CleanUpDuplicates
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery
+from totonoe_core.domain.records import Kind, StateKind, Status, TypedKey
 
 COMMAND = CleanUpDuplicates("anna")
 
@@ -31,7 +42,7 @@ def save(store: Store, text: str, **more: Any) -> str:
 
 
 def preview(store: Store, command: CleanUpDuplicates = COMMAND) -> CleanedUp:
-    return store.engine.preview_clean_up(store.collection, command).result(WAIT_S)[1]
+    return store.engine.preview(store.collection, command).result(wait_s())[1]
 
 
 def pairs(found: CleanedUp) -> list[tuple[str, str]]:
@@ -125,19 +136,29 @@ def test_what_is_not_read_is_counted_and_comes_next(
     assert total == 6
 
 
-def test_over_the_blast_radius_nothing_is_superseded(store: Store) -> None:
-    store.apply(*[remember("the same", force=True) for _ in range(23)])
+def test_as_many_as_the_blast_radius_allows_go_and_the_rest_another_day(store: Store) -> None:
+    ids = [save(store, "the same") for _ in range(53)]
     told = preview(store)
-    assert (told.blast.closing, told.blast.allowed, told.blast.over) == (22, 20, True)
+    assert (told.blast.closing, told.blast.allowed, told.blast.over) == (20, 20, False)
+    assert told.more_count == 32
+    assert [one.memory_id for one in told.duplicates] == ids[:20]
+    assert len(store.do(replace(COMMAND, limit=5)).duplicates) == 5
+    found = store.do(COMMAND)
+    assert [one.memory_id for one in found.duplicates] == ids[5:20]
+    assert (found.blast.closing, found.blast.today, found.more_count) == (15, 5, 32)
+    # Nothing more may go on this day: what there is is told, and nothing is changed.
+    told = preview(store)
+    assert (told.blast.closing, told.blast.today, told.blast.over) == (32, 20, True)
+    assert len(told.duplicates) == 32
     revision = store.revision
-    with pytest.raises(errors.Quota):
+    with pytest.raises(errors.Quota) as caught:
         store.do(COMMAND)
     assert store.revision == revision
-    assert len(store.do(replace(COMMAND, limit=20)).duplicates) == 20
-    with pytest.raises(errors.Quota):
-        store.do(COMMAND)
+    assert "totonoe collections update default --set blast.rows_min=52" in str(caught.value)
+    store.clock.advance(DAY_US + HOUR_US)
+    assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[20:40]
     store.set(("blast.rows_min", 200))
-    assert len(store.do(COMMAND).duplicates) == 2
+    assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[40:52]
 
 
 def test_undo_brings_exact_doubles_back(store: Store) -> None:
@@ -146,8 +167,8 @@ def test_undo_brings_exact_doubles_back(store: Store) -> None:
     before = contents(store)
     assert len(store.do(COMMAND).duplicates) == 2
     (operation,) = (
-        store.engine.operations("default", "anna", OperationFilter(), 1, "")
-        .result(WAIT_S)
+        store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, ""))
+        .result(wait_s())
         .operations
     )
     assert (operation.kind, operation.reason) == ("CleanUpDuplicates", "exact duplicates")
@@ -159,7 +180,7 @@ def test_undo_brings_exact_doubles_back(store: Store) -> None:
 def test_what_changed_since_the_plan_stays(store: Store) -> None:
     ids = [save(store, "the same", confidence=at / 10) for at in (1, 2, 3)]
     reads = store.engine._collections.opened("default").result().reads
-    planned = reads.planned(COMMAND).result(WAIT_S)
+    planned = reads.planned(COMMAND).result(wait_s())
     store.do(update(ids[0], importance=5))
     assert pairs(store.do(planned)) == [(ids[1], ids[2])]
 

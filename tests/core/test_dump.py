@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from support.indexes import assert_same_index, random_index
-from totonoe_core.guard.policy import Tokenizer
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.records import Status
 from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import dump as dumping
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.dump import Cut
-from totonoe_core.records import Status
 
 
 class Held:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from totonoe_core import errors
+from totonoe_core.base import errors
 from totonoe_core.embedding import EmbedderSettings, IdentityChanged, ModelIdentity, frames
 from totonoe_core.embedding.protocol import text_refused
 

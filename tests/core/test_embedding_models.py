@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from support.embedding import assert_unit_rows
-from totonoe_core import errors
+from support.waits import wait_s
+from totonoe_core.base import errors
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService, make_embedder
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.use import UseEmbedder
@@ -142,10 +143,10 @@ def test_use_through_the_service() -> None:
     try:
         identity = service.wait_ready(60)
         texts = ["hello world", "10²", "x " * 3000]
-        vectors = service.submit(texts).result(60)
+        vectors = service.submit(texts).result(wait_s())
         assert_unit_rows(vectors, 3, 512)
         assert identity.name == "use-multilingual"
-        singles = np.concatenate([service.submit([text]).result(60) for text in texts])
+        singles = np.concatenate([service.submit([text]).result(wait_s()) for text in texts])
         np.testing.assert_allclose(vectors, singles, atol=1e-6)
     finally:
         service.close()

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from support.embedding import assert_unit_rows
-from totonoe_core import errors, limits
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService, IdentityChanged
 from totonoe_core.embedding.openai import TRIES_MAX, OpenAIEmbedder
-
-WAIT_S = 30.0
 
 
 class QuietServer(ThreadingHTTPServer):
@@ -43,7 +42,7 @@ class Server:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 owner.requests.append((self.path, body, dict(self.headers)))
-                owner.hang.wait(WAIT_S)
+                owner.hang.wait(wait_s())
                 status = owner.refusals.pop(0) if owner.refusals else 200
                 if any(text.startswith("bad") for text in body["input"]):
                     status = 400
@@ -76,7 +75,7 @@ class Server:
         self.hang.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(WAIT_S)
+        self._thread.join(wait_s())
 
 
 @pytest.fixture
@@ -259,14 +258,14 @@ def with_service(settings: EmbedderSettings, use: Callable[[EmbeddingService], N
 
 def test_service_keeps_good_texts_of_a_refused_batch(server: Server) -> None:
     def use(service: EmbeddingService) -> None:
-        service.wait_ready(WAIT_S)
+        service.wait_ready(wait_s())
         server.hang.clear()
         first = service.submit(["first"])
         futures = [service.submit([text]) for text in ("good", "bad", "fine")]
         server.hang.set()
         for future in (first, futures[0], futures[2]):
-            assert_unit_rows(future.result(WAIT_S), 1, 3)
-        error = futures[1].exception(WAIT_S)
+            assert_unit_rows(future.result(wait_s()), 1, 3)
+        error = futures[1].exception(wait_s())
         assert isinstance(error, errors.Precondition)
         assert error.reason == "EMBEDDER_MISCONFIGURED"
 
@@ -275,14 +274,14 @@ def test_service_keeps_good_texts_of_a_refused_batch(server: Server) -> None:
 
 def test_service_goes_on_after_an_outage_of_the_server(server: Server) -> None:
     def use(service: EmbeddingService) -> None:
-        service.wait_ready(WAIT_S)
+        service.wait_ready(wait_s())
         [pid] = service.worker_pids
         server.refusals = [401]
-        error = service.submit(["a"]).exception(WAIT_S)
+        error = service.submit(["a"]).exception(wait_s())
         assert isinstance(error, errors.Unavailable)
         assert service.state == "ready"
         assert "401" in service.failure
-        assert_unit_rows(service.submit(["a"]).result(WAIT_S), 1, 3)
+        assert_unit_rows(service.submit(["a"]).result(wait_s()), 1, 3)
         assert service.worker_pids == [pid]
 
     with_service(settings_of(server), use)
@@ -290,7 +289,7 @@ def test_service_goes_on_after_an_outage_of_the_server(server: Server) -> None:
 
 def test_service_stops_when_the_server_serves_another_model(server: Server) -> None:
     def use(service: EmbeddingService) -> None:
-        error = service.submit(["a"]).exception(WAIT_S)
+        error = service.submit(["a"]).exception(wait_s())
         assert isinstance(error, IdentityChanged)
         with pytest.raises(IdentityChanged):
             service.submit(["b"])

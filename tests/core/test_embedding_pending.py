@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
 from totonoe_core.embedding.pending import Pending, Piece, Request, settle, text_key
 from totonoe_core.embedding.protocol import Vectors, text_refused
 
@@ -18,10 +18,10 @@ def make_pending(cache_texts_max: int = 0) -> Pending:
     return Pending(queue_texts_max=100, cache_texts_max=cache_texts_max)
 
 
-def ask(pending: Pending, *texts: str) -> Request:
+def ask(pending: Pending, *texts: str, flow: str = "") -> Request:
     keys = [text_key(text) for text in texts]
     request = pending.lookup(keys)
-    pending.add(request, texts, keys)
+    pending.add(request, texts, keys, ("", flow))
     return request
 
 
@@ -77,6 +77,31 @@ def test_long_text_is_not_starved_by_short_ones() -> None:
         serve(pending)
         batches += 1
         assert batches < 5
+
+
+def test_text_of_another_flow_waits_for_no_long_list() -> None:
+    pending = make_pending()
+    bulk = [f"{number:02}" + "x" * 900 for number in range(40)]
+    for text in bulk:
+        ask(pending, text, flow="bulk")
+    assert serve(pending) == bulk[:9]
+    ask(pending, "short", flow="other")
+    assert "short" in serve(pending)
+
+
+def test_text_of_the_same_flow_waits_for_one_chunk_of_a_long_one() -> None:
+    pending = make_pending()
+    ask(pending, "x" * 32_000, flow="one")
+    ask(pending, "short", flow="one")
+    assert "short" in serve(pending)
+
+
+def test_flows_that_are_done_are_forgotten() -> None:
+    pending = make_pending()
+    for number in range(3000):
+        ask(pending, f"text {number}", flow=str(number))
+        serve(pending)
+    assert len(pending._nexts) < 2000
 
 
 def test_equal_waiting_texts_are_embedded_once() -> None:

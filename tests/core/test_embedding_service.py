@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.embedding import ScriptedModel, assert_unit_rows, is_running, poll
-from totonoe_core import errors, limits
+from support.embedding import ScriptedModel, assert_unit_rows, is_running
+from support.waits import wait_s, wait_until
+from totonoe_core.base import errors, limits
 from totonoe_core.embedding import (
     EmbedderSettings,
     EmbeddingService,
@@ -28,7 +29,6 @@ from totonoe_core.embedding import (
 from totonoe_core.embedding.child import Child, ChildGoneError, child_environment
 from totonoe_core.embedding.hashing import HashingEmbedder
 
-WAIT_S = 30.0
 HASHING = EmbedderSettings(kind="hashing")
 Start = Callable[..., EmbeddingService]
 
@@ -58,18 +58,18 @@ def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
 
 
 def failure_of(future: Future[Any]) -> BaseException | None:
-    return future.exception(WAIT_S)
+    return future.exception(wait_s())
 
 
 def test_service_equals_embedder_in_process_whatever_the_batch(start: Start) -> None:
     service = start(HASHING, cache_texts_max=0)
     texts = [f"note number {i} about the harbour" for i in range(100)]
     futures = [service.submit([text]) for text in texts]  # waits for the first load
-    together = service.submit(texts).result(WAIT_S)
+    together = service.submit(texts).result(wait_s())
     expected = HashingEmbedder().embed(texts)
     assert_unit_rows(together, 100, 384)
     np.testing.assert_allclose(together, expected, atol=1e-6)
-    singles = np.concatenate([future.result(WAIT_S) for future in futures])
+    singles = np.concatenate([future.result(wait_s()) for future in futures])
     np.testing.assert_allclose(singles, expected, atol=1e-6)
     stats = service.stats()
     assert stats.texts_count == 200
@@ -83,7 +83,7 @@ def test_service_equals_embedder_in_process_whatever_the_batch(start: Start) -> 
 def test_start_returns_at_once_and_identity_follows(start: Start) -> None:
     service = start(HASHING)
     assert service.state == "loading"
-    identity = service.wait_ready(WAIT_S)
+    identity = service.wait_ready(wait_s())
     assert identity == service.identity == HashingEmbedder().identity
     with pytest.raises(RuntimeError):
         service.start()
@@ -92,8 +92,8 @@ def test_start_returns_at_once_and_identity_follows(start: Start) -> None:
 def test_long_text_is_the_mean_of_its_chunks(start: Start) -> None:
     service = start(HASHING)
     text = "The pump in hall 3 runs hot. " * 200
-    alone = service.submit([text]).result(WAIT_S)
-    among = service.submit(["other", text]).result(WAIT_S)
+    alone = service.submit([text]).result(wait_s())
+    among = service.submit(["other", text]).result(wait_s())
     assert_unit_rows(alone, 1, 384)
     assert np.array_equal(alone[0], among[1])
     assert float(alone[0] @ HashingEmbedder().embed([text])[0]) > 0.98
@@ -101,7 +101,7 @@ def test_long_text_is_the_mean_of_its_chunks(start: Start) -> None:
 
 def test_repeated_text_comes_from_the_cache(start: Start) -> None:
     service = start(HASHING)
-    first = service.submit(["again", "again", "new"]).result(WAIT_S)
+    first = service.submit(["again", "again", "new"]).result(wait_s())
     chunks_count = service.stats().chunks_count
     second = service.submit(["again"])
     assert second.done()
@@ -112,18 +112,18 @@ def test_repeated_text_comes_from_the_cache(start: Start) -> None:
 
 def test_full_queue_is_refused_with_retry_delay(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings, queue_texts_max=3)
-    service.wait_ready(WAIT_S)
+    service.wait_ready(wait_s())
     blocked = service.submit(["wait here"])
-    poll(scripted.batches)
+    wait_until(scripted.batches)
     waiting = service.submit(["a", "b"])
     with pytest.raises(errors.Unavailable) as raised:
         service.submit(["c"])
     assert raised.value.reason == "EMBEDDER_BUSY"
     assert raised.value.retry_delay_ms > 0
     scripted.release("wait here")
-    assert blocked.result(WAIT_S).shape == (1, 8)
-    assert waiting.result(WAIT_S).shape == (2, 8)
-    assert service.submit(["c"]).result(WAIT_S).shape == (1, 8)
+    assert blocked.result(wait_s()).shape == (1, 8)
+    assert waiting.result(wait_s()).shape == (2, 8)
+    assert service.submit(["c"]).result(wait_s()).shape == (1, 8)
 
 
 def test_what_waits_is_sent_as_one_batch_without_the_cancelled(
@@ -131,12 +131,12 @@ def test_what_waits_is_sent_as_one_batch_without_the_cancelled(
 ) -> None:
     service = start(scripted.settings)
     service.submit(["wait here"])
-    poll(scripted.batches)
+    wait_until(scripted.batches)
     futures = [service.submit([f"text {i}"]) for i in range(5)]
     assert futures[2].cancel()
     scripted.release("wait here")
     for i in (0, 1, 3, 4):
-        futures[i].result(WAIT_S)
+        futures[i].result(wait_s())
     assert scripted.batches() == [["wait here"], ["text 0", "text 1", "text 3", "text 4"]]
 
 
@@ -160,10 +160,10 @@ def test_bad_texts_are_refused_unquoted(start: Start, texts: list[str], reason: 
 
 def test_killed_child_fails_pending_and_is_replaced(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings)
-    service.wait_ready(WAIT_S)
+    service.wait_ready(wait_s())
     [pid] = service.worker_pids
     under_way = service.submit(["wait for nothing"])
-    poll(scripted.batches)
+    wait_until(scripted.batches)
     queued = service.submit(["queued"])
     os.kill(pid, signal.SIGKILL)
     for future in (under_way, queued):
@@ -172,39 +172,39 @@ def test_killed_child_fails_pending_and_is_replaced(start: Start, scripted: Scri
         assert error.reason == "EMBEDDER_UNAVAILABLE"
         assert error.retry_delay_ms > 0
     assert "died" in service.failure
-    service.wait_ready(WAIT_S)
+    service.wait_ready(wait_s())
     assert service.worker_pids != [pid]
-    assert service.submit(["queued"]).result(WAIT_S).shape == (1, 8)
+    assert service.submit(["queued"]).result(wait_s()).shape == (1, 8)
     assert service.stats().restarts_count == 1
 
 
 def test_child_killed_when_idle_is_replaced_unasked(start: Start) -> None:
     service = start(HASHING)
-    service.wait_ready(WAIT_S)
+    service.wait_ready(wait_s())
     [pid] = service.worker_pids
     os.kill(pid, signal.SIGKILL)
-    poll(lambda: service.stats().restarts_count == 1)
-    service.wait_ready(WAIT_S)
-    assert_unit_rows(service.submit(["hello"]).result(WAIT_S), 1, 384)
+    wait_until(lambda: service.stats().restarts_count == 1)
+    service.wait_ready(wait_s())
+    assert_unit_rows(service.submit(["hello"]).result(wait_s()), 1, 384)
 
 
 def test_child_that_does_not_answer_is_killed(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings, batch_time_limit_s=0.3)
-    service.wait_ready(WAIT_S)
+    service.wait_ready(wait_s())
     [pid] = service.worker_pids
     error = failure_of(service.submit(["wait for ever"]))
     assert isinstance(error, errors.Unavailable)
     assert "in time" in service.failure
     assert "ever" not in service.failure
     assert not is_running(pid)
-    service.wait_ready(WAIT_S)
-    assert service.submit(["quick"]).result(WAIT_S).shape == (1, 8)
+    service.wait_ready(wait_s())
+    assert service.submit(["quick"]).result(wait_s()).shape == (1, 8)
 
 
 def test_stopped_child_that_takes_no_input_is_given_up_in_time() -> None:
     child = Child(HASHING, threading.Condition())
     try:
-        poll(lambda: child.received)
+        wait_until(lambda: child.received)
         os.kill(child.pid, signal.SIGSTOP)
         os.waitpid(child.pid, os.WUNTRACED)  # until all its threads have stopped
         with pytest.raises(ChildGoneError, match="does not take"):
@@ -216,17 +216,17 @@ def test_stopped_child_that_takes_no_input_is_given_up_in_time() -> None:
         dead = Child(HASHING, threading.Condition())
         try:
             dead.kill()
-            dead.send(frames.TEXTS, b"[]", time.monotonic() + WAIT_S)
+            dead.send(frames.TEXTS, b"[]", time.monotonic() + wait_s())
         finally:
             dead.end()
 
 
 def test_restarting_service_refuses_at_once(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings)
-    known = service.submit(["known"]).result(WAIT_S)
+    known = service.submit(["known"]).result(wait_s())
     scripted.set_dies_at_load(True)
     os.kill(service.worker_pids[0], signal.SIGKILL)
-    poll(lambda: service.stats().restarts_count >= 2)
+    wait_until(lambda: service.stats().restarts_count >= 2)
     assert service.state == "restarting"
     with pytest.raises(errors.Unavailable) as raised:
         service.submit(["new"])
@@ -236,8 +236,8 @@ def test_restarting_service_refuses_at_once(start: Start, scripted: ScriptedMode
     with pytest.raises(errors.Unavailable):
         service.wait_ready(0.01)
     scripted.set_dies_at_load(False)
-    service.wait_ready(WAIT_S)
-    assert service.submit(["new"]).result(WAIT_S).shape == (1, 8)
+    service.wait_ready(wait_s())
+    assert service.submit(["new"]).result(wait_s()).shape == (1, 8)
 
 
 def test_first_load_that_fails_fails_what_waits(start: Start, scripted: ScriptedModel) -> None:
@@ -250,7 +250,7 @@ def test_embedder_that_cannot_run_stops_the_service(start: Start, tmp_path: Path
     service = start(EmbedderSettings(kind="model2vec", path=str(tmp_path / "missing")))
     early = service.submit(["early"])
     with pytest.raises(errors.Precondition) as raised:
-        service.wait_ready(WAIT_S)
+        service.wait_ready(wait_s())
     assert raised.value.reason == "EMBEDDER_MISCONFIGURED"
     assert isinstance(failure_of(early), errors.Precondition)
     assert service.state == "stopped"
@@ -261,10 +261,10 @@ def test_embedder_that_cannot_run_stops_the_service(start: Start, tmp_path: Path
 
 def test_another_model_after_restart_is_refused(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings)
-    identity = service.wait_ready(WAIT_S)
+    identity = service.wait_ready(wait_s())
     scripted.set_dimension(16)
     os.kill(service.worker_pids[0], signal.SIGKILL)
-    poll(lambda: service.state == "stopped")
+    wait_until(lambda: service.state == "stopped")
     assert service.identity == identity
     with pytest.raises(IdentityChanged) as raised:
         service.submit(["text"])
@@ -276,8 +276,8 @@ def test_prints_of_a_library_do_not_break_the_frames(
     start: Start, scripted: ScriptedModel, capfd: pytest.CaptureFixture[str]
 ) -> None:
     service = start(scripted.settings)
-    assert service.submit(["print", "print more"]).result(WAIT_S).shape == (2, 8)
-    assert service.submit(["after"]).result(WAIT_S).shape == (1, 8)
+    assert service.submit(["print", "print more"]).result(wait_s()).shape == (2, 8)
+    assert service.submit(["after"]).result(wait_s()).shape == (1, 8)
     assert service.stats().restarts_count == 0
     service.close()
     captured = capfd.readouterr()
@@ -289,11 +289,11 @@ def test_prints_of_a_library_do_not_break_the_frames(
 def test_refused_text_fails_alone_and_unquoted(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings)
     service.submit(["wait here"])
-    poll(scripted.batches)
+    wait_until(scripted.batches)
     futures = [service.submit([text]) for text in ("good", "refuse this", "fine")]
     scripted.release("wait here")
-    assert futures[0].result(WAIT_S).shape == (1, 8)
-    assert futures[2].result(WAIT_S).shape == (1, 8)
+    assert futures[0].result(wait_s()).shape == (1, 8)
+    assert futures[2].result(wait_s()).shape == (1, 8)
     error = failure_of(futures[1])
     assert isinstance(error, errors.Precondition)
     assert error.reason == "EMBEDDER_MISCONFIGURED"
@@ -303,22 +303,22 @@ def test_refused_text_fails_alone_and_unquoted(start: Start, scripted: ScriptedM
 
 def test_text_without_a_vector_gets_a_unit_vector(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings)
-    result = service.submit(["zero", "zero two", "infinite", "plain"]).result(WAIT_S)
+    result = service.submit(["zero", "zero two", "infinite", "plain"]).result(wait_s())
     assert_unit_rows(result, 4, 8)
-    again = service.submit(["zero"]).result(WAIT_S)
+    again = service.submit(["zero"]).result(wait_s())
     assert np.array_equal(again[0], result[0])
 
 
 def test_several_workers_share_the_queue(start: Start, scripted: ScriptedModel) -> None:
     service = start(scripted.settings, workers=2)
-    service.wait_ready(WAIT_S)
-    poll(lambda: len(service.worker_pids) == 2)
+    service.wait_ready(wait_s())
+    wait_until(lambda: len(service.worker_pids) == 2)
     blocked = service.submit(["wait here"])
-    poll(scripted.batches)
-    assert service.submit(["passes"]).result(WAIT_S).shape == (1, 8)
+    wait_until(scripted.batches)
+    assert service.submit(["passes"]).result(wait_s()).shape == (1, 8)
     assert not blocked.done()
     scripted.release("wait here")
-    blocked.result(WAIT_S)
+    blocked.result(wait_s())
 
 
 def test_submit_from_many_threads_answers_all(start: Start) -> None:
@@ -329,14 +329,14 @@ def test_submit_from_many_threads_answers_all(start: Start) -> None:
     def work(number: int) -> None:
         for i in range(30):
             text = f"thread {number} text {i % 20}"
-            if not np.array_equal(service.submit([text]).result(WAIT_S), embedder.embed([text])):
+            if not np.array_equal(service.submit([text]).result(wait_s()), embedder.embed([text])):
                 wrong.append(text)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(WAIT_S)
+        thread.join(wait_s())
     assert not wrong
     assert service.stats().texts_count == 240
 
@@ -352,7 +352,7 @@ def test_callback_may_submit_and_close(start: Start) -> None:
         done.set()
 
     service.submit(["one"]).add_done_callback(again)
-    assert done.wait(WAIT_S)
+    assert done.wait(wait_s())
     assert isinstance(failure_of(second[0]), errors.Unavailable)
 
 
@@ -362,9 +362,9 @@ def test_close_fails_pending_and_leaves_no_process(
 ) -> None:
     service = start(scripted.settings)
     if loaded:
-        service.wait_ready(WAIT_S)
+        service.wait_ready(wait_s())
     pending = service.submit(["wait for nothing"])
-    poll(lambda: service.worker_pids and (scripted.batches() or not loaded))
+    wait_until(lambda: service.worker_pids and (scripted.batches() or not loaded))
     pids = service.worker_pids
     service.close()
     error = failure_of(pending)
@@ -411,7 +411,7 @@ time.sleep(60)
         assert parent.stdout
         pids = [int(pid) for pid in parent.stdout.readline().split()]
         assert len(pids) == 1
-        poll(scripted.batches)
+        wait_until(scripted.batches)
         assert is_running(pids[0])
         parent.kill()
-    poll(lambda: not is_running(pids[0]))
+    wait_until(lambda: not is_running(pids[0]))

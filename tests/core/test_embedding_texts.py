@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.embedding import assert_unit_rows
-from totonoe_core import errors
+from totonoe_core.base import errors
 from totonoe_core.embedding import EmbedderSettings, ModelIdentity, chunks, make_embedder
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.protocol import client_vectors

@@ -15,7 +15,6 @@ from support.engines import (
     DAY_US,
     HOUR_US,
     NOON,
-    WAIT_S,
     Store,
     contents,
     opened,
@@ -25,11 +24,12 @@ from support.engines import (
     update,
     vector_at,
 )
-from totonoe_core import errors, limits
-from totonoe_core.cleanup import EndSession, GroupBy, Measure, SessionEnded
-from totonoe_core.commands import Purge
-from totonoe_core.queries import OperationFilter, RecallQuery
-from totonoe_core.records import Kind, StateKind, Status
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.cleanup import EndSession, GroupBy, Measure, SessionEnded
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery, RecallQuery
+from totonoe_core.domain.records import Kind, StateKind, Status
 from totonoe_core.text.tokens import tokens
 
 ROBOT = (
@@ -59,7 +59,7 @@ def end(store: Store, session: str = "s", **more: Any) -> SessionEnded:
 
 
 def preview(store: Store, command: EndSession) -> SessionEnded:
-    return store.engine.preview_end_session(store.collection, command).result(WAIT_S)[1]
+    return store.engine.preview(store.collection, command).result(wait_s())[1]
 
 
 def statuses(store: Store, ids: list[str]) -> list[Status]:
@@ -288,8 +288,8 @@ def test_undo_brings_everything_back(store: Store) -> None:
     before = contents(store)
     assert end(store).superseded_count == 3
     operation = (
-        store.engine.operations("default", "anna", OperationFilter(), 1, "")
-        .result(WAIT_S)
+        store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, ""))
+        .result(wait_s())
         .operations[0]
     )
     assert (operation.kind, operation.reason) == ("EndSession", "end of session")
@@ -311,7 +311,7 @@ def test_what_changed_since_the_plan_stays_as_it_is(store: Store) -> None:
     ids = save(store, *ROBOT)
     command = EndSession("anna", "s")
     planned = store.engine._collections.opened("default").result().reads.planned(command)
-    stale = planned.result(WAIT_S)
+    stale = planned.result(wait_s())
     store.do(update(ids[2], importance=5))
     answer = store.do(stale)
     assert answer.groups == ()

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.embedding import poll
 from support.engines import (
     EVERY_STATUS,
     NOON,
-    WAIT_S,
     HeldEmbedding,
     InProcessEmbedding,
     Store,
@@ -29,12 +27,16 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core import errors, limits
+from support.reembedding import restarted
+from support.waits import wait_s, wait_until
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset, Tokenizer
+from totonoe_core.domain.queries import GetQuery, ListQuery, RecallMode, RecallQuery
+from totonoe_core.domain.records import Status
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset, Tokenizer
-from totonoe_core.queries import Filter, RecallMode, RecallQuery
-from totonoe_core.records import Status
+from totonoe_core.search.why_not import WhyNotQuery
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def create(
         "client_vector_dimension": 8,
     }
     future = engine.create_collection(name, operation_id, agent_id=agent, **(options | more))
-    return future.result(WAIT_S)
+    return future.result(wait_s())
 
 
 class TestReplay:
@@ -117,7 +119,7 @@ class TestReplay:
         first = store.apply(remember("text"), operation_id="op-1")
         other = store.apply(remember("another", agent="ben"), operation_id="op-1")
         assert not other.replayed
-        answer = store.engine.apply("second", "op-1", [remember("text")]).result(WAIT_S)
+        answer = store.engine.apply("second", "op-1", [remember("text")]).result(wait_s())
         assert not answer.replayed
         assert answer.results[0].memory_id != first.results[0].memory_id
 
@@ -157,14 +159,14 @@ class TestReplay:
                 ("", [remember("one")]),
             ],
         )
-        first, second = futures[0].result(WAIT_S), futures[1].result(WAIT_S)
+        first, second = futures[0].result(wait_s()), futures[1].result(wait_s())
         assert second.replayed
         assert second.results == first.results
         with pytest.raises(errors.AlreadyExists):
-            futures[2].result(WAIT_S)
+            futures[2].result(wait_s())
         with pytest.raises(errors.InvalidArgument):
-            futures[3].result(WAIT_S)
-        assert not futures[4].result(WAIT_S).results[0].saved
+            futures[3].result(wait_s())
+        assert not futures[4].result(wait_s()).results[0].saved
 
     def test_operation_of_no_or_too_many_commands_is_refused(self, store: Store) -> None:
         for commands in ([], [forget("ext:x")] * (limits.COMMANDS_PER_OPERATION_MAX + 1)):
@@ -201,7 +203,7 @@ class TestRevision:
             if more[1] == "op-wait":
                 # Everything of the operation before is decided, nothing is committed.
                 deciding.set()
-                assert go_on.wait(WAIT_S)
+                assert go_on.wait(wait_s())
             put(self, *more)
 
         monkeypatch.setattr(CollectionFile, "put_reply", slow)
@@ -212,18 +214,20 @@ class TestRevision:
                 ("op-wait", [remember("three")]),
             ],
         )
-        assert deciding.wait(WAIT_S)
+        assert deciding.wait(wait_s())
         try:
-            info = store.engine.get_collection("default").result(WAIT_S)
+            info = store.engine.get_collection("default").result(wait_s())
             assert (info.revision, info.description) == (1, "")
             found = store.recall(RecallQuery("anna", "two", vector_of("two").tobytes()))
             assert found.revision == 1
             assert [hit.memory.content for hit in found.hits] == ["one"]
-            page = store.engine.scan("default", "anna", EVERY_STATUS, 10, "").result(WAIT_S)
+            page = store.engine.read("default", ListQuery("anna", EVERY_STATUS, 10, "")).result(
+                wait_s()
+            )
             assert (page.revision, len(page.memories)) == (1, 1)
         finally:
             go_on.set()
-        assert futures[1].result(WAIT_S).revision == 3
+        assert futures[1].result(wait_s()).revision == 3
         assert store.revision == 3
 
 
@@ -253,7 +257,7 @@ class TestCollections:
         assert other.revision == 1
         other.set(("guard.preset", "ego"))
         assert (
-            store.engine.get_collection("default").result(WAIT_S).guard.preset.value == "standard"
+            store.engine.get_collection("default").result(wait_s()).guard.preset.value == "standard"
         )
 
     def test_collection_unknown_or_badly_named_is_typed(self, store: Store) -> None:
@@ -267,9 +271,9 @@ class TestCollections:
             ("shop\n", errors.InvalidArgument),
         ):
             with pytest.raises(kind):
-                store.engine.get_collection(name).result(WAIT_S)
+                store.engine.get_collection(name).result(wait_s())
             with pytest.raises(kind):
-                store.engine.apply(name, "", [remember("text")]).result(WAIT_S)
+                store.engine.apply(name, "", [remember("text")]).result(wait_s())
 
     def test_collections_are_listed_by_name_in_pages(self, store: Store) -> None:
         names = ["b", "a", "c.1", "z-9"]
@@ -279,7 +283,7 @@ class TestCollections:
         for size in (1, 2, 5, 100):
             found, token = [], ""
             while True:
-                page = store.engine.list_collections(size, token).result(WAIT_S)
+                page = store.engine.list_collections(size, token).result(wait_s())
                 assert len(page.collections) <= size
                 found += [one.name for one in page.collections]
                 token = page.next_page_token
@@ -288,7 +292,7 @@ class TestCollections:
             assert found == expected
         for token in ("x", base64.urlsafe_b64encode(b"d:a").decode(), "é"):
             with pytest.raises(errors.InvalidArgument) as caught:
-                store.engine.list_collections(10, token).result(WAIT_S)
+                store.engine.list_collections(10, token).result(wait_s())
             assert caught.value.reason == "BAD_PAGE_TOKEN"
 
     def test_collections_beyond_those_open_at_once_are_served(
@@ -299,12 +303,12 @@ class TestCollections:
         for number in range(8):
             create(store.engine, f"c{number}")
             future = store.engine.apply(f"c{number}", "", [remember(f"text {number}")])
-            saved[f"c{number}"] = future.result(WAIT_S).results[0].memory_id
-        page = store.engine.list_collections(100, "").result(WAIT_S)
+            saved[f"c{number}"] = future.result(wait_s()).results[0].memory_id
+        page = store.engine.list_collections(100, "").result(wait_s())
         revisions = {one.name: one.revision for one in page.collections}
         assert revisions == {"default": 0} | dict.fromkeys(saved, 1)
         for name, memory_id in saved.items():
-            found = store.engine.get(name, "anna", [memory_id]).result(WAIT_S)
+            found = store.engine.read(name, GetQuery("anna", (memory_id,))).result(wait_s())
             assert found.memories[0].id == memory_id
 
     def test_collections_to_the_limit_then_quota(
@@ -318,22 +322,22 @@ class TestCollections:
 
     def test_collection_deleted_is_gone_and_its_name_free(self, store: Store) -> None:
         create(store.engine, "shop")
-        store.engine.apply("shop", "", [remember("text"), remember("more")]).result(WAIT_S)
+        store.engine.apply("shop", "", [remember("text"), remember("more")]).result(wait_s())
         count, revision, operation_id, replayed = store.engine.delete_collection(
             "shop", "op-9", agent_id="anna"
-        ).result(WAIT_S)
+        ).result(wait_s())
         assert (count, operation_id, replayed) == (2, "op-9", False)
-        again = store.engine.delete_collection("shop", "op-9", agent_id="anna").result(WAIT_S)
+        again = store.engine.delete_collection("shop", "op-9", agent_id="anna").result(wait_s())
         assert again == (2, revision, "op-9", True)
         with pytest.raises(errors.NotFound):
-            store.engine.get_collection("shop").result(WAIT_S)
+            store.engine.get_collection("shop").result(wait_s())
         with pytest.raises(errors.NotFound):
-            store.engine.delete_collection("shop", "", agent_id="anna").result(WAIT_S)
+            store.engine.delete_collection("shop", "", agent_id="anna").result(wait_s())
         create(store.engine, "shop")
-        answer = store.engine.apply("shop", "", [remember("text")]).result(WAIT_S)
+        answer = store.engine.apply("shop", "", [remember("text")]).result(wait_s())
         assert (answer.revision, answer.results[0].saved) == (1, True)
         store.reopen()
-        assert store.engine.get_collection("shop").result(WAIT_S).revision == 1
+        assert store.engine.get_collection("shop").result(wait_s()).revision == 1
         files = list((store.path / "collections").glob("*/memory.db"))
         assert len(files) == 2, "the deleted one's file stays; default was never looked at"
 
@@ -345,17 +349,17 @@ class TestCollections:
     def test_searches_beside_a_deletion_all_end(self, store: Store) -> None:
         """Readers waited for ever for connections of a collection that was gone."""
         create(store.engine, "shop")
-        store.engine.apply("shop", "", [remember("text")]).result(WAIT_S)
+        store.engine.apply("shop", "", [remember("text")]).result(wait_s())
         query = RecallQuery("anna", "text")
-        futures: list[Future[Any]] = [store.engine.search("shop", query) for _ in range(20)]
+        futures: list[Future[Any]] = [store.engine.read("shop", query) for _ in range(20)]
         futures.append(store.engine.delete_collection("shop", "", agent_id="anna"))
         for _ in range(20):
             try:
-                futures.append(store.engine.search("shop", query))
+                futures.append(store.engine.read("shop", query))
             except errors.NotFound:
                 break
         for future in futures:
-            error = future.exception(WAIT_S)
+            error = future.exception(wait_s())
             assert error is None or isinstance(error, errors.Unavailable | errors.NotFound)
         assert store.recall(query).hits == ()
 
@@ -366,18 +370,27 @@ class TestCollections:
             for step in (
                 lambda: store.do(remember("new", text_only=True)),
                 lambda: store.check(remember("new", text_only=True)),
-                lambda: store.recall(RecallQuery("anna", "text")),
+                lambda: store.recall(RecallQuery("anna", "text", mode=RecallMode.VECTOR)),
             ):
-                with pytest.raises(errors.ModelMismatch) as caught:
+                with pytest.raises(errors.ModelMismatch, match="`totonoe reembed`") as caught:
                     step()
                 assert "/64/" in caught.value.details["stamped"]
                 assert "/32/" in caught.value.details["running"]
+            # It is found by its words, and the answer says why not by more.
+            recalled = store.recall(RecallQuery("anna", "text"))
+            assert [hit.memory.id for hit in recalled.hits] == [saved]
+            assert recalled.arms == ("lexical",)
+            assert "`totonoe reembed`" in recalled.degraded_because
+            standing = store.engine.read("default", WhyNotQuery(saved, RecallQuery("anna", "text")))
+            assert standing.result(wait_s()).degraded_because == recalled.degraded_because
             assert store.one(saved).content == "text"
             assert store.do(remember("text", text_only=True)).memory_id == saved
             found = store.recall(RecallQuery("anna", "text", mode=RecallMode.LEXICAL))
             assert len(found.hits) == 1
-        with opened(tmp_path) as store, pytest.raises(errors.ModelMismatch):
-            store.do(remember("new", text_only=True))
+        with opened(tmp_path) as store:
+            with pytest.raises(errors.ModelMismatch, match="start it with that model"):
+                store.do(remember("new", text_only=True))
+            assert len(store.recall(RecallQuery("anna", "text")).hits) == 1
 
 
 class TestFirstVector:
@@ -389,7 +402,7 @@ class TestFirstVector:
             yield store
 
     def dimension(self, store: Store) -> int:
-        return store.engine.get_collection("default").result(WAIT_S).model.dimension
+        return store.engine.get_collection("default").result(wait_s()).model.dimension
 
     def test_first_vector_fixes_the_dimension_for_good(self, store: Store) -> None:
         assert self.dimension(store) == 0
@@ -425,11 +438,11 @@ class TestFirstVector:
             for at, size in enumerate((4, 7, 4))
         ]
         first, second, third = store.engine.apply_all("default", requests)
-        assert first.result(WAIT_S).results[0].saved
+        assert first.result(wait_s()).results[0].saved
         with pytest.raises(errors.InvalidArgument) as caught:
-            second.result(WAIT_S)
+            second.result(wait_s())
         assert caught.value.reason == "DIMENSION_MISMATCH"
-        assert third.result(WAIT_S).revision == 2
+        assert third.result(wait_s()).revision == 2
         assert self.dimension(store) == 4
 
     @pytest.mark.parametrize("vector", [b"123", b"12345", bytes(4 * 4097)])
@@ -441,8 +454,14 @@ class TestFirstVector:
         assert caught.value.reason == "DIMENSION_MISMATCH"
         assert self.dimension(store) == 0
 
-    def test_text_without_vector_names_what_is_missing(self, store: Store) -> None:
-        with pytest.raises(errors.InvalidArgument) as caught:
+    def test_text_without_vector_fixes_nothing(self, store: Store) -> None:
+        store.save("text", text_only=True)
+        assert self.dimension(store) == 0
+
+    def test_text_without_vector_under_a_model_names_what_is_missing(self, store: Store) -> None:
+        assert self.dimension(store) == 0
+        restarted(store, InProcessEmbedding())
+        with pytest.raises(errors.InvalidArgument, match="`totonoe reembed`") as caught:
             store.apply(remember("text", text_only=True))
         assert caught.value.reason == "VECTOR_REQUIRED"
 
@@ -459,7 +478,7 @@ class TestList:
         ids = [
             store.save(f"text {number}", created_us=NOON - 1000 + number) for number in range(20)
         ]
-        page = store.engine.scan("default", "anna", Filter(), 5, "").result(WAIT_S)
+        page = store.engine.read("default", ListQuery("anna", Filter(), 5, "")).result(wait_s())
         assert [memory.id for memory in page.memories] == ids[:5]
         store.do(forget(ids[4], ids[7]))  # the token's own memory, and one to come
         store.do(update(ids[5], content="changed"))
@@ -468,14 +487,16 @@ class TestList:
         store.reopen()
         token, rest = page.next_page_token, []
         while token:
-            page = store.engine.scan("default", "anna", Filter(), 5, token).result(WAIT_S)
+            page = store.engine.read("default", ListQuery("anna", Filter(), 5, token)).result(
+                wait_s()
+            )
             rest += [memory.id for memory in page.memories]
             token = page.next_page_token
         assert rest == [one for one in ids[5:] if one != ids[7]] + [after]
 
     def test_list_with_a_token_that_is_not_its_own_is_refused(self, store: Store) -> None:
         store.apply(*(remember(f"text {number}") for number in range(3)))
-        page = store.engine.scan("default", "anna", Filter(), 1, "").result(WAIT_S)
+        page = store.engine.read("default", ListQuery("anna", Filter(), 1, "")).result(wait_s())
         data = json.loads(base64.urlsafe_b64decode(page.next_page_token))
 
         def token(*values: Any) -> str:
@@ -493,14 +514,16 @@ class TestList:
         ]
         for one in bad:
             with pytest.raises(errors.InvalidArgument) as caught:
-                store.engine.scan("default", "anna", Filter(), 1, one).result(WAIT_S)
+                store.engine.read("default", ListQuery("anna", Filter(), 1, one)).result(wait_s())
             assert caught.value.reason == "BAD_PAGE_TOKEN", one
         with pytest.raises(errors.InvalidArgument):
             other = Filter(categories=("a",))
-            store.engine.scan("default", "anna", other, 1, page.next_page_token).result(WAIT_S)
+            store.engine.read("default", ListQuery("anna", other, 1, page.next_page_token)).result(
+                wait_s()
+            )
         for size in (0, -1, limits.PAGE_SIZE_MAX + 1):
             with pytest.raises(errors.InvalidArgument):
-                store.engine.scan("default", "anna", Filter(), size, "").result(WAIT_S)
+                store.engine.read("default", ListQuery("anna", Filter(), size, "")).result(wait_s())
 
     def test_list_hides_what_is_private_to_others(self, store: Store) -> None:
         mine, ours = store.save("mine", private=True), store.save("ours")
@@ -538,6 +561,28 @@ class TestStats:
         assert figures.revision == store.revision == 5
         assert figures.state == "serving"
 
+    def test_stats_count_private_memories_and_their_links_for_their_own_agent(
+        self, store: Store
+    ) -> None:
+        shown = store.save("public")
+        hidden = store.save("berta's", agent="berta", private=True)
+        other = store.save("berta's too", agent="berta", private=True)
+        store.apply(link(hidden, shown, agent="berta"), link(hidden, other, agent="berta"))
+        store.do(forget(other, agent="berta"))
+
+        def counts(agent: str) -> tuple[int, int, int, int, dict[str, int]]:
+            found = store.stats(agent)
+            return (
+                found.active_count,
+                found.total_count,
+                found.forgotten_count,
+                found.link_count,
+                found.kind_counts,
+            )
+
+        assert counts("anna") == (1, 1, 0, 0, {"state/fact": 1})
+        assert counts("berta") == (2, 3, 1, 1, {"state/fact": 2})
+
     def test_stats_after_updates_count_each_memory_once(self, store: Store) -> None:
         saved = store.save("one")
         for number in range(3):
@@ -550,19 +595,19 @@ class TestClosed:
     def test_closed_engine_refuses_every_call(self, store: Store) -> None:
         engine = store.engine
         store.save("text")
-        engine.close(WAIT_S)
-        engine.close(WAIT_S)
+        engine.close(wait_s())
+        engine.close(wait_s())
         calls = [
             lambda: engine.apply("default", "", [remember("more")]),
-            lambda: engine.check("default", remember("more")),
-            lambda: engine.search("default", RecallQuery("anna", "text")),
-            lambda: engine.get("default", "anna", ["ext:x"]),
-            lambda: engine.scan("default", "anna", Filter(), 1, ""),
-            lambda: engine.preview_forget("default", forget("ext:x")),
+            lambda: engine.preview("default", remember("more")),
+            lambda: engine.read("default", RecallQuery("anna", "text")),
+            lambda: engine.read("default", GetQuery("anna", ("ext:x",))),
+            lambda: engine.read("default", ListQuery("anna", Filter(), 1, "")),
+            lambda: engine.preview("default", forget("ext:x")),
             lambda: engine.get_collection("default"),
             lambda: engine.list_collections(1, ""),
             lambda: engine.delete_collection("shop", "", agent_id="anna"),
-            lambda: engine.stats(""),
+            lambda: engine.stats("", ""),
             lambda: engine.create_collection(
                 "shop",
                 "",
@@ -576,18 +621,19 @@ class TestClosed:
         ]
         for number, call in enumerate(calls):
             with pytest.raises(errors.Unavailable) as caught:
-                call().result(WAIT_S)
+                call().result(wait_s())
             assert caught.value.reason == "SHUTTING_DOWN", number
 
     def test_write_that_waits_for_the_embedder_is_told_of_the_end(self, tmp_path: Path) -> None:
         embedding = HeldEmbedding()
         store = Store(tmp_path, embedding=embedding)
         future = store.engine.apply("default", "", [remember("text", text_only=True)])
-        store.engine.get_collection("default").result(WAIT_S)
+        store.engine.get_collection("default").result(wait_s())
         store.check(remember("a vector is here", vector=vector_of("x", 64)))
+        embedding.wait_held()
         embedding.release(errors.Unavailable("SHUTTING_DOWN", "ends", retry_delay_ms=1))
         with pytest.raises(errors.Unavailable):
-            future.result(WAIT_S)
+            future.result(wait_s())
         store.close()
         with opened(tmp_path, embedding=InProcessEmbedding()) as again:
             assert again.list() == []
@@ -668,7 +714,7 @@ def test_text_that_cannot_be_embedded_fails_its_own_item_only(
         futures = store.engine.apply_all(
             "default", [("", (remember(content, text_only=True),)) for content in contents]
         )
-        poll(lambda: len(embedding.held) == 5 - at_once)
+        wait_until(lambda: len(embedding.held) == 5 - at_once)
         # Answered from the last to the first: the items are still decided in their order.
         held, embedding.held = embedding.held, []
         for texts, future in reversed(held):
@@ -677,8 +723,8 @@ def test_text_that_cannot_be_embedded_fails_its_own_item_only(
             else:
                 future.set_result(embedding.vectors(texts))
         with pytest.raises(errors.Precondition):
-            futures[1].result(WAIT_S)
-        answers = [futures[i].result(WAIT_S) for i in (0, 2, 3, 4)]
+            futures[1].result(wait_s())
+        answers = [futures[i].result(wait_s()) for i in (0, 2, 3, 4)]
     assert [answer.revision for answer in answers] == [1, 2, 2, 3]
     assert [answer.results[0].saved for answer in answers] == [True, True, False, True]
 
@@ -693,7 +739,7 @@ def test_presets_carry_the_thresholds_of_their_sources(store: Store) -> None:
     assert (robotmem.tokenizer, robotmem.judged_from) == (Tokenizer.WHITESPACE, None)
     for preset in Preset:
         store.set(("guard.preset", preset.value))
-        info = store.engine.get_collection("default").result(WAIT_S)
+        info = store.engine.get_collection("default").result(wait_s())
         assert info.guard == PRESETS[preset]
 
 

@@ -12,11 +12,18 @@ from typing import Any
 
 import pytest
 
-from support.engines import HOUR_US, NOON, WAIT_S, Store, episode, forget, opened, remember, update
-from totonoe_core import errors, limits
-from totonoe_core.commands import DeleteEpisode
-from totonoe_core.queries import EpisodePage, EpisodeRead
-from totonoe_core.records import ANY_TIME, Episode, Status, TimeRange, TypedKey
+from support.engines import HOUR_US, NOON, Store, episode, forget, opened, remember, update
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.graph import DeleteEpisode
+from totonoe_core.domain.queries import (
+    EpisodePage,
+    EpisodeQuery,
+    EpisodeRead,
+    EpisodesQuery,
+    GetQuery,
+)
+from totonoe_core.domain.records import ANY_TIME, Episode, Status, TimeRange, TypedKey
 from totonoe_core.store.collection_file import Touched
 from totonoe_core.store.reader import ReaderPool, Rows
 
@@ -35,7 +42,9 @@ def made(store: Store, *args: Any, **more: Any) -> Episode:
 
 
 def read(store: Store, episode_id: str, agent: str = "anna", memories: bool = False) -> EpisodeRead:
-    return store.engine.episode(store.collection, agent, episode_id, memories).result(WAIT_S)
+    return store.engine.read(store.collection, EpisodeQuery(agent, episode_id, memories)).result(
+        wait_s()
+    )
 
 
 def page(
@@ -47,8 +56,8 @@ def page(
     size: int = 100,
     token: str = "",
 ) -> EpisodePage:
-    found = store.engine.episodes(store.collection, agent, time, memory_id, size, token)
-    return found.result(WAIT_S)
+    found = store.engine.read(store.collection, EpisodesQuery(agent, time, memory_id, size, token))
+    return found.result(wait_s())
 
 
 def listed(store: Store, **more: Any) -> list[str]:
@@ -315,9 +324,9 @@ class TestRead:
                 heads = {}
                 for one in chosen:
                     if store_sees(store, one, reader):
-                        head = store.engine.get(
-                            store.collection, reader, [one], follow_superseded=True
-                        ).result(WAIT_S)
+                        head = store.engine.read(
+                            store.collection, GetQuery(reader, (one,), follow_superseded=True)
+                        ).result(wait_s())
                         heads[head.memories[0].id] = head.memories[0]
                 there = [one for one in heads if heads[one].status is not Status.FORGOTTEN]
                 shown = read(store, found.id, reader).episode

@@ -11,7 +11,6 @@ import pytest
 
 from support.engines import (
     DAY_US,
-    WAIT_S,
     FakeClock,
     Store,
     contents,
@@ -19,11 +18,19 @@ from support.engines import (
     remember,
     undo,
 )
-from totonoe_core import errors, limits
-from totonoe_core.cleanup import Decay, Decayed
-from totonoe_core.commands import Purge
-from totonoe_core.queries import AsOf, Filter, OperationFilter, RecallQuery
-from totonoe_core.records import Kind, Memory, StateKind, Status, TimeRange
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.cleanup import Decay, Decayed
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import (
+    AsOf,
+    GetQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import Kind, Memory, StateKind, Status, TimeRange
 
 
 @pytest.fixture
@@ -33,7 +40,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def preview(store: Store, command: Decay) -> tuple[int, Decayed]:
-    return store.engine.preview_decay(store.collection, command).result(WAIT_S)
+    return store.engine.preview(store.collection, command).result(wait_s())
 
 
 def by_text(store: Store) -> dict[str, Status]:
@@ -90,8 +97,8 @@ def test_undo_opens_them_again(store: Store) -> None:
     before = contents(store)
     assert len(store.do(Decay("anna", close_below=0.3)).closed) == 2
     operation = (
-        store.engine.operations("default", "anna", OperationFilter(), 1, "")
-        .result(WAIT_S)
+        store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, ""))
+        .result(wait_s())
         .operations[0]
     )
     assert (operation.kind, operation.reason) == ("Decay", "faded")
@@ -154,7 +161,7 @@ def test_what_was_recalled_since_the_plan_stays(store: Store) -> None:
     other = store.save("two", confidence=0.35)
     store.clock.advance(40 * DAY_US)
     reads = store.engine._collections.opened("default").result().reads
-    planned = reads.planned(Decay("anna", close_below=0.3)).result(WAIT_S)
+    planned = reads.planned(Decay("anna", close_below=0.3)).result(wait_s())
     assert len(planned.plan.closing) == 2
     assert store.recall(RecallQuery("anna", text="one", k=1, touch=True)).hits[0].memory.id == one
     answer = store.do(planned)
@@ -250,7 +257,9 @@ def test_a_closed_memory_is_as_it_was_for_whoever_looks_back(store: Store) -> No
     revision = store.revision
     store.do(Decay("anna", close_below=0.3))
     then: Memory = (
-        store.engine.get("default", "anna", [one], as_of=AsOf(revision)).result(WAIT_S).memories[0]
+        store.engine.read("default", GetQuery("anna", (one,), as_of=AsOf(revision)))
+        .result(wait_s())
+        .memories[0]
     )
     assert (then.status, then.fields.valid_to_us) == (Status.ACTIVE, None)
     store.reopen()

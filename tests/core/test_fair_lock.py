@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from totonoe_core.fair_lock import FairLock
+from support.waits import wait_s
+from totonoe_core.base.fair_lock import FairLock
 
-WAIT_S = 30.0
 THREADS = 4
 TURNS = 200
 
@@ -18,7 +18,7 @@ def test_who_waits_comes_before_who_asks_again() -> None:
     lock, order, ready = FairLock(), list[int](), threading.Barrier(THREADS)
 
     def work(number: int) -> None:
-        ready.wait(WAIT_S)
+        ready.wait(wait_s())
         for _ in range(TURNS):
             with lock:
                 order.append(number)
@@ -31,7 +31,7 @@ def test_who_waits_comes_before_who_asks_again() -> None:
         while len(lock._gates) < THREADS:
             time.sleep(0.001)
     for thread in threads:
-        thread.join(WAIT_S)
+        thread.join(wait_s())
     assert sorted(order) == sorted(list(range(THREADS)) * TURNS)
     # All of them had asked before the first was served: each comes once in the first round.
     assert sorted(order[:THREADS]) == list(range(THREADS))
@@ -52,7 +52,7 @@ def test_one_at_a_time_and_an_error_gives_it_back() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(WAIT_S)
+        thread.join(wait_s())
     assert most == 1
     with pytest.raises(ZeroDivisionError), lock:
         _ = 1 / 0

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from support.engines import DAY_US, NOON, vector_of
-from totonoe_core.filters import matches
-from totonoe_core.guard.policy import DecayPolicy, Tokenizer
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DecayPolicy, Tokenizer
+from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, Status, TimeRange
 from totonoe_core.index import masks
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, Kind, Memory, StateKind, Status, TimeRange
+from totonoe_core.search.filters import matches
 from totonoe_core.text.normalize import refusing_hash
 
 DECAY = DecayPolicy()

@@ -11,7 +11,6 @@ import pytest
 from support.engines import (
     EVERY_STATUS,
     HOUR_US,
-    WAIT_S,
     Store,
     forget,
     link,
@@ -21,10 +20,11 @@ from support.engines import (
     undo,
     update,
 )
-from totonoe_core import errors, limits
-from totonoe_core.commands import Forget, Forgotten
-from totonoe_core.queries import NO_FILTER, Filter
-from totonoe_core.records import Status, TimeRange
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import NO_FILTER, Filter
+from totonoe_core.domain.memories import Forget, ForgetMatching, Forgotten
+from totonoe_core.domain.records import Status, TimeRange
 
 
 @pytest.fixture
@@ -34,7 +34,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def meeting(store: Store, where: Filter, agent: str = "anna") -> tuple[int, Forgotten, int]:
-    return store.engine.preview_forget_filter(store.collection, agent, where).result(WAIT_S)
+    found = store.engine.preview(store.collection, ForgetMatching(agent, where)).result(wait_s())
+    return found.revision, found.answer.forgotten, found.answer.count
 
 
 def expecting(*named: tuple[str, int], ids: tuple[str, ...] = ()) -> Forget:
@@ -75,7 +76,7 @@ def test_forget_expects_by_external_id_as_it_was_named(store: Store) -> None:
 def test_preview_is_refused_as_the_forget_would_be(store: Store) -> None:
     one = store.save("one")
     with pytest.raises(errors.StaleRevision):
-        store.engine.preview_forget("default", expecting((one, 7))).result(WAIT_S)
+        store.engine.preview("default", expecting((one, 7))).result(wait_s())
 
 
 def test_filter_shows_what_it_would_hide_and_hides_nothing(store: Store) -> None:

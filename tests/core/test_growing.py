@@ -10,7 +10,6 @@ import pytest
 
 from support.engines import (
     HOUR_US,
-    WAIT_S,
     InProcessEmbedding,
     Store,
     forget,
@@ -20,10 +19,12 @@ from support.engines import (
     undo,
     vector_of,
 )
-from totonoe_core import errors, tidy_plan
-from totonoe_core.commands import Remembered
-from totonoe_core.guard.policy import Action
-from totonoe_core.records import (
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.memories import Remembered
+from totonoe_core.domain.policy import Action
+from totonoe_core.domain.queries import HistoryQuery
+from totonoe_core.domain.records import (
     TIDY_KEY,
     Kind,
     LinkType,
@@ -33,7 +34,8 @@ from totonoe_core.records import (
     TypedKey,
     Verdict,
 )
-from totonoe_core.tidy import TidyOp, TidyUpdate
+from totonoe_core.domain.tidy import TidyOp, TidyUpdate
+from totonoe_core.rules import tidy_plan
 
 SUMMARY, MOOD = StateKind.SUMMARY, StateKind.LONG_MOOD
 FIRST, SECOND, THIRD = "Ben tests the pump.", "The release went out.", "Rain since Monday."
@@ -69,7 +71,9 @@ def test_a_second_one_is_the_next_version_of_the_first(store: Store, state_kind:
     assert (after.content, after.revision) == (SECOND, revision + 1)
     assert (after.created_us, after.updated_us) == (before.created_us, store.clock())
     assert len(store.list()) == 1
-    page = store.engine.history("default", "anna", first.memory_id, 10, "").result(WAIT_S)
+    page = store.engine.read("default", HistoryQuery("anna", first.memory_id, 10, "")).result(
+        wait_s()
+    )
     assert [one.memory.content for one in page.versions] == [SECOND, FIRST]
     assert store.do(undo(store.revision)).undone
     back = store.one(first.memory_id)
@@ -258,9 +262,11 @@ def test_the_same_operation_id_grows_once_and_of_many_at_once_one_is_left(store:
     assert (again.replayed, again.results) == (True, told.results)
     texts = [f"Word {number} of the day." for number in range(30)]
     requests = [("", [remember(text, state_kind=SUMMARY)]) for text in texts]
-    found = [one.result(WAIT_S) for one in store.engine.apply_all("default", requests)]
+    found = [one.result(wait_s()) for one in store.engine.apply_all("default", requests)]
     assert {one.results[0].grown_id for one in found} == {first}
-    versions = store.engine.history("default", "anna", first, 100, "").result(WAIT_S).versions
+    versions = (
+        store.engine.read("default", HistoryQuery("anna", first, 100, "")).result(wait_s()).versions
+    )
     assert [one.memory.content for one in versions] == [*reversed(texts), SECOND, FIRST]
     store.reopen()
     (live,) = store.list()
@@ -277,7 +283,7 @@ def test_a_text_to_be_embedded_grows_too(tmp_path: Path) -> None:
 
 def test_a_full_collection_still_grows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first = say(store, FIRST).memory_id
-    monkeypatch.setattr("totonoe_core.limits.MEMORIES_PER_COLLECTION_MAX", 1)
+    monkeypatch.setattr("totonoe_core.base.limits.MEMORIES_PER_COLLECTION_MAX", 1)
     assert say(store, SECOND).grown_id == first
     with pytest.raises(errors.Quota):
         say(store, THIRD, thread_id="t")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from totonoe_core import heap
+from totonoe_core.base import heap
 
 
 @pytest.mark.parametrize("has_it", [True, False])

@@ -13,7 +13,6 @@ import pytest
 
 from support.engines import (
     NOON,
-    WAIT_S,
     Store,
     forget,
     link,
@@ -23,12 +22,20 @@ from support.engines import (
     update,
 )
 from support.timelines import AGENTS, Timeline, bare
-from totonoe_core import errors, limits
-from totonoe_core.commands import CreateEpisode, DeleteEpisode
-from totonoe_core.engine.operations import operation_info
-from totonoe_core.queries import HistoryPage, OperationFilter, OperationPage, Version
-from totonoe_core.records import LinkType, Memory, Status, TimeRange, TypedKey
-from totonoe_core.undo import OperationInfo
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
+from totonoe_core.domain.queries import (
+    HistoryPage,
+    HistoryQuery,
+    OperationFilter,
+    OperationPage,
+    OperationsQuery,
+    Version,
+)
+from totonoe_core.domain.records import LinkType, Memory, Status, TimeRange, TypedKey
+from totonoe_core.domain.undo import OperationInfo
+from totonoe_core.engine.state.operations import operation_info
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])
@@ -43,7 +50,9 @@ def timeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def page(
     store: Store, memory_id: str, agent: str = "anna", size: int = 1000, token: str = ""
 ) -> HistoryPage:
-    return store.engine.history(store.collection, agent, memory_id, size, token).result(WAIT_S)
+    return store.engine.read(store.collection, HistoryQuery(agent, memory_id, size, token)).result(
+        wait_s()
+    )
 
 
 def versions(store: Store, memory_id: str, agent: str = "anna", size: int = 1000) -> list[Version]:
@@ -67,9 +76,9 @@ def operations(
     found: list[OperationInfo] = []
     token = ""
     for _ in range(1000):
-        one: OperationPage = store.engine.operations(
-            store.collection, agent, OperationFilter(**conditions), size, token
-        ).result(WAIT_S)
+        one: OperationPage = store.engine.read(
+            store.collection, OperationsQuery(agent, OperationFilter(**conditions), size, token)
+        ).result(wait_s())
         assert len(one.operations) <= size
         found += one.operations
         token = one.next_page_token
@@ -291,7 +300,7 @@ def test_operations_go_on_where_enough_was_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "OPERATIONS_SCANNED_MAX", 4)
-    monkeypatch.setattr("totonoe_core.engine.history._READ_AT_ONCE", 2)
+    monkeypatch.setattr("totonoe_core.engine.queries.history._READ_AT_ONCE", 2)
     with opened(tmp_path) as store:
         store.save("valve", agent="ben")
         for number in range(9):
@@ -300,7 +309,9 @@ def test_operations_go_on_where_enough_was_looked_at(
         pages = []
         token = ""
         while token or not pages:
-            one = store.engine.operations("default", "anna", where, 10, token).result(WAIT_S)
+            one = store.engine.read("default", OperationsQuery("anna", where, 10, token)).result(
+                wait_s()
+            )
             pages.append([x.revision for x in one.operations])
             token = one.next_page_token
         assert pages == [[], [], [1]]
@@ -315,7 +326,9 @@ def test_tokens_stay_good_while_others_write_and_only_for_their_question(tmp_pat
         where = OperationFilter()
 
         def listed(token: str, where: OperationFilter = where) -> OperationPage:
-            return store.engine.operations("default", "anna", where, 4, token).result(WAIT_S)
+            return store.engine.read("default", OperationsQuery("anna", where, 4, token)).result(
+                wait_s()
+            )
 
         first, operations_first = page(store, one, size=2), listed("")
         store.do(update(one, content="later"))
@@ -358,11 +371,13 @@ def test_ids_of_an_operation_are_cut_at_their_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "IDS_PER_REQUEST_MAX", 2)
-    monkeypatch.setattr("totonoe_core.engine.history._IDS_PER_PAGE_MAX", 3)
+    monkeypatch.setattr("totonoe_core.engine.queries.history._IDS_PER_PAGE_MAX", 3)
     with opened(tmp_path) as store:
         for _ in range(3):
             store.apply(*(remember(f"text {number}", force=True) for number in range(3)))
-        one = store.engine.operations("default", "anna", OperationFilter(), 9, "").result(WAIT_S)
+        one = store.engine.read(
+            "default", OperationsQuery("anna", OperationFilter(), 9, "")
+        ).result(wait_s())
         assert [len(x.memory_ids) for x in one.operations] == [2, 2]
         assert one.next_page_token
         assert len(operations(store)) == 3

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.embedding import poll
 from support.engines import Store, forget, opened, remember, unit, update
-from totonoe_core.guard.policy import DiversityPolicy
+from support.waits import wait_s, wait_until
+from totonoe_core.domain.policy import DiversityPolicy
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Status
 from totonoe_core.index import hnsw
 from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
 from totonoe_core.index.hnsw import Graph, ReadersWriterLock
-from totonoe_core.queries import RecallQuery
-from totonoe_core.records import Status
 from totonoe_core.search import arms
 
 DIMENSION = 16
@@ -316,7 +316,7 @@ def test_searches_beside_a_graph_that_is_being_filled_find_what_was_there(
         append(arrays, vectors[start : start + 100])
         graph.maintain(NEVER_STOPS)
     done.set()
-    searcher.join(20)
+    searcher.join(wait_s())
     assert not searcher.is_alive()
     assert not wrong
     assert (graph.indexed, graph.count) == (len(vectors), len(vectors))
@@ -325,7 +325,7 @@ def test_searches_beside_a_graph_that_is_being_filled_find_what_was_there(
 def test_readers_writer_lock_lets_readers_in_together_and_writers_alone() -> None:
     lock = ReadersWriterLock()
     inside: list[str] = []
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=wait_s())
     wrong: list[list[str]] = []
 
     def read() -> None:
@@ -345,11 +345,11 @@ def test_readers_writer_lock_lets_readers_in_together_and_writers_alone() -> Non
     for thread in threads[:2]:
         thread.start()
     for thread in threads[:2]:
-        thread.join(20)
+        thread.join(wait_s())
     for thread in threads[2:]:
         thread.start()
     for thread in threads[2:]:
-        thread.join(20)
+        thread.join(wait_s())
     assert not any(thread.is_alive() for thread in threads)
     assert not wrong
 
@@ -376,10 +376,10 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
         policy = DiversityPolicy(enabled=False)
         return store.recall(RecallQuery("anna", "", vector.tobytes(), k, diversity=policy))
 
-    poll(lambda: store.stats().hnsw_count == 300)
+    wait_until(lambda: store.stats().hnsw_count == 300)
     for number in range(hnsw._RATED_QUERIES * 2):
         recall(vectors[number])
-    poll(lambda: store.stats().recall_rated_count > 0)
+    wait_until(lambda: store.stats().recall_rated_count > 0)
     assert store.stats().recall_at_k >= 0.99
     found = recall(vectors[7])
     assert (found.vector_search, found.hits[0].memory.id) == ("hnsw", saved[7])
@@ -396,7 +396,7 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
         assert recall(expected, 1).hits[0].memory.id == saved[at]
     store.reopen()
     assert recall(vectors[50], 1).hits[0].memory.id == saved[50]
-    poll(lambda: store.stats().hnsw_count == 299)
+    wait_until(lambda: store.stats().hnsw_count == 299)
     assert recall(vectors[50], 1).vector_search == "hnsw"
 
 
@@ -409,7 +409,7 @@ def test_guard_of_a_collection_with_a_graph_but_no_prefix_asks_no_graph(
         remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
     ]
     saved = [one.memory_id for one in store.apply(*commands).results]
-    poll(lambda: store.stats().hnsw_count == 300)
+    wait_until(lambda: store.stats().hnsw_count == 300)
 
     def broken(*_: object) -> None:
         raise AssertionError("the guard asked the graph")

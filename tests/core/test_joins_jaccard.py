@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support import oracles_joins
+from totonoe_core.domain.grouping import complete_link
 from totonoe_core.index.arrays import CHUNK, Arrays
 from totonoe_core.joins import jaccard
-from totonoe_core.joins.grouping import complete_link
 from totonoe_core.joins.jaccard import jaccard_pairs, jaccard_pairs_of_sets
 from totonoe_core.kernels.joins import STRETCH
 

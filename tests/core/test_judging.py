@@ -9,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from support.embedding import poll
-from support.engines import WAIT_S
 from support.judges import ScriptedJudge, pair, service
-from totonoe_core import errors, limits
-from totonoe_core.guard.calibration import CAREFUL
+from support.waits import wait_s, wait_until
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.calibration import CAREFUL
+from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.domain.weights import Features
 from totonoe_core.guard.verdict import Comparison, compare
-from totonoe_core.guard.weights import Features
 from totonoe_core.judging import Hearing, JudgeSettings, JudgingService, Opinion, Pair, open_service
 from totonoe_core.judging.hearing import is_borderline, judged_by
 from totonoe_core.judging.protocol import JudgeFailed
 from totonoe_core.judging.settings import make_judge
-from totonoe_core.records import Evidence, Finding, Judgement, Verdict
 
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
+HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
 
 
 @contextmanager
@@ -112,7 +111,7 @@ def test_whole_sentences_more_are_never_borderline() -> None:
 def test_opinion_names_verdict_and_judge_and_keeps_the_evidence() -> None:
     before = Judgement(Verdict.RELATED, 0.4, (Evidence(Finding.SYNONYM),) * limits.EVIDENCE_MAX)
     after = judged_by(before, Opinion(Verdict.UPDATE, 0.7, "j" * 100))
-    assert (after.verdict, after.confidence) == (Verdict.UPDATE, 0.7)
+    assert (after.verdict, after.same_probability) == (Verdict.UPDATE, pytest.approx(0.3))
     assert after.evidence[0] == Evidence(Finding.JUDGE, own_text="j" * limits.EVIDENCE_CHARS)
     assert after.evidence[1:] == before.evidence[:-1]
 
@@ -149,11 +148,11 @@ def test_opinion_is_known_whichever_text_comes_first() -> None:
     with running(judge) as judging:
         hearing = Hearing(judging, 0.8, may_ask=True)
         heard(hearing)
-        judging.submit(hearing.wanted).result(WAIT_S)
+        judging.submit(hearing.wanted).result(wait_s())
         for own, other in ((GLAD, HAPPY), (HAPPY, GLAD)):
             again = Hearing(judging, 0.8, may_ask=True)
             found = heard(again, own, other)
-            assert (found.verdict, found.confidence) == (Verdict.DUPLICATE, 0.75)
+            assert (found.verdict, found.same_probability) == (Verdict.DUPLICATE, 0.75)
             assert not again.wanted
     assert len(judge.pairs) == 1
 
@@ -167,8 +166,8 @@ def test_pair_is_asked_once_and_then_known() -> None:
         judge.hold()
         first, second = judging.submit([pair("a")]), judging.submit([pair("a"), pair("b")])
         judge.release()
-        first.result(WAIT_S)
-        second.result(WAIT_S)
+        first.result(wait_s())
+        second.result(wait_s())
         judging.submit([pair("a")]).result(0)
         assert [one.one for one in judge.pairs] == ["a", "b"]
         assert judging.look_up(pair("a")) == (True, Opinion(Verdict.UPDATE, 0.75, "scripted"))
@@ -179,15 +178,15 @@ def test_pair_is_asked_once_and_then_known() -> None:
 def test_pair_given_twice_is_asked_about_once() -> None:
     judge = ScriptedJudge()
     with running(judge) as judging:
-        judging.submit([pair("a"), pair("a")]).result(WAIT_S)
-        judging.submit([pair("b")]).result(WAIT_S)
+        judging.submit([pair("a"), pair("a")]).result(wait_s())
+        judging.submit([pair("b")]).result(wait_s())
         assert [one.one for one in judge.pairs] == ["a", "b"]
 
 
 def test_pair_without_an_opinion_is_not_asked_about_again() -> None:
     judge = ScriptedJudge(None)
     with running(judge) as judging:
-        judging.submit([pair("a")]).result(WAIT_S)
+        judging.submit([pair("a")]).result(wait_s())
         assert judging.look_up(pair("a")) == (True, None)
         judging.submit([pair("a")]).result(0)
         assert len(judge.pairs) == 1
@@ -198,11 +197,11 @@ def test_deadline_ends_the_wait_and_the_late_answer_is_kept() -> None:
     judge = ScriptedJudge()
     judge.hold()
     with running(judge, deadline_s=0.01) as judging:
-        judging.submit([pair("a")]).result(WAIT_S)
+        judging.submit([pair("a")]).result(wait_s())
         assert judging.look_up(pair("a")) == (False, None)
         assert judging.stats().late_count == 1
         judge.release()
-        poll(lambda: judging.look_up(pair("a"))[0])
+        wait_until(lambda: judging.look_up(pair("a"))[0])
 
 
 def test_pair_that_nobody_waits_for_any_more_is_not_asked_about() -> None:
@@ -210,22 +209,22 @@ def test_pair_that_nobody_waits_for_any_more_is_not_asked_about() -> None:
     judge.hold()
     with running(judge, deadline_s=0.01) as judging:
         judging.submit([pair("a")])
-        judging.submit([pair("b")]).result(WAIT_S)
+        judging.submit([pair("b")]).result(wait_s())
         judge.release()
-        poll(lambda: judging.look_up(pair("a"))[0])
-        judging.submit([pair("c")]).result(WAIT_S)
+        wait_until(lambda: judging.look_up(pair("a"))[0])
+        judging.submit([pair("c")]).result(wait_s())
         assert "b" not in [one.one for one in judge.pairs]
 
 
 def late(judging: JudgingService, judge: ScriptedJudge) -> None:
     judge.hold()
-    judging.submit([pair(f"late {judging.stats().late_count}")]).result(WAIT_S)
+    judging.submit([pair(f"late {judging.stats().late_count}")]).result(wait_s())
     judge.release()
 
 
 def failing(judging: JudgingService, judge: ScriptedJudge) -> None:
     judge.error = JudgeFailed("HTTP 500")
-    judging.submit([pair(f"failed {judging.stats().failed_count}")]).result(WAIT_S)
+    judging.submit([pair(f"failed {judging.stats().failed_count}")]).result(wait_s())
 
 
 @pytest.mark.parametrize(("misfortune", "deadline_s"), [(late, 0.01), (failing, 10.0)])
@@ -251,7 +250,7 @@ def test_judge_is_asked_again_after_the_pause_and_paused_by_one_more_failure() -
             failing(judging, judge)
         assert judging.stats().paused_count == 2
         judge.error = None
-        judging.submit([pair("good")]).result(WAIT_S)
+        judging.submit([pair("good")]).result(wait_s())
         assert judging.look_up(pair("good"))[0]
         failing(judging, judge)
         assert judging.stats().paused_count == 2
@@ -261,10 +260,10 @@ def test_failure_of_any_kind_is_no_opinion_and_is_asked_about_again() -> None:
     judge = ScriptedJudge()
     judge.error = ZeroDivisionError("a bug")
     with running(judge) as judging:
-        judging.submit([pair("a")]).result(WAIT_S)
+        judging.submit([pair("a")]).result(wait_s())
         assert judging.look_up(pair("a")) == (False, None)
         judge.error = None
-        judging.submit([pair("a")]).result(WAIT_S)
+        judging.submit([pair("a")]).result(wait_s())
         assert judging.look_up(pair("a"))[0]
 
 
@@ -278,7 +277,7 @@ def test_full_queue_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         judging.submit([pair("c")]).result(0)
         judge.release()
         for future in waiting:
-            future.result(WAIT_S)
+            future.result(wait_s())
         assert judging.accepts
 
 
@@ -286,9 +285,9 @@ def test_cache_forgets_what_was_unused_for_longest(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(limits, "JUDGE_CACHE_PAIRS_MAX", 2)
     with running(ScriptedJudge()) as judging:
         for name in ("a", "b"):
-            judging.submit([pair(name)]).result(WAIT_S)
+            judging.submit([pair(name)]).result(wait_s())
         assert judging.look_up(pair("a"))[0]
-        judging.submit([pair("c")]).result(WAIT_S)
+        judging.submit([pair("c")]).result(wait_s())
         assert [judging.look_up(pair(name))[0] for name in "abc"] == [True, False, True]
 
 
@@ -297,7 +296,7 @@ def test_close_lets_everybody_go_on_and_asks_nobody() -> None:
     judge.hold()
     judging = service(judge)
     waiting = judging.submit([pair("a"), pair("b")])
-    assert judge.asked.wait(WAIT_S)
+    assert judge.asked.wait(wait_s())
     # By the first callback, before `close` waits for the judge.
     waiting.add_done_callback(lambda _: judge.release())
     judging.close()

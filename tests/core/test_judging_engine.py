@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from support.engines import WAIT_S, Store, opened, remember, update, vector_at, vector_of
+from support.engines import Store, opened, remember, update, vector_at, vector_of
 from support.judges import ScriptedJudge, service
-from totonoe_core.commands import Remember
-from totonoe_core.records import Finding, Kind, LinkType, Method, StateKind, Verdict
+from support.waits import wait_s
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.records import Finding, Kind, LinkType, Method, StateKind, Verdict
 
 BASE = vector_of("base")
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
+HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def test_duplicate_by_opinion_is_refused_with_the_judge_as_its_ground(tmp_path: 
         assert (answer.saved, answer.memory_id) == (False, known)
         duplicate = answer.guard.duplicate
         assert (duplicate.method, answer.guard.verdict) == (Method.COSINE, Verdict.DUPLICATE)
-        assert duplicate.judgement.confidence == 0.75
+        assert duplicate.judgement.same_probability == 0.75
         ground = duplicate.judgement.evidence[0]
         assert (ground.finding, ground.own_text) == (Finding.JUDGE, "scripted")
         assert {judge.pairs[0].one, judge.pairs[0].other} == {HAPPY, GLAD}
@@ -148,12 +149,12 @@ def test_nobody_waits_behind_a_write_that_waits_for_the_judge(tmp_path: Path) ->
         judge.hold()
         batch = [("", [near()]), ("", [remember("The pump is loud")])]
         slow, behind = store.engine.apply_all("default", batch)
-        assert behind.result(WAIT_S).results[0].saved
+        assert behind.result(wait_s()).results[0].saved
         assert store.save("The seal is new")
-        assert judge.asked.wait(WAIT_S)
+        assert judge.asked.wait(wait_s())
         assert not slow.done()
         judge.release()
-        assert slow.result(WAIT_S).results[0].memory_id == known
+        assert slow.result(wait_s()).results[0].memory_id == known
 
 
 def test_two_at_once_who_wait_for_the_judge_are_decided_one_after_the_other(
@@ -164,9 +165,9 @@ def test_two_at_once_who_wait_for_the_judge_are_decided_one_after_the_other(
         store.save(HAPPY, vector=BASE)
         judge.hold()
         both = store.engine.apply_all("default", [("", [near()]), ("", [near(agent="bert")])])
-        assert judge.asked.wait(WAIT_S)
+        assert judge.asked.wait(wait_s())
         judge.release()
-        answers = [one.result(WAIT_S).results[0] for one in both]
+        answers = [one.result(wait_s()).results[0] for one in both]
         assert sorted(answer.saved for answer in answers) == [False, True]
         assert answers[0].memory_id == answers[1].memory_id
         assert len(judge.pairs) == 1
@@ -188,6 +189,6 @@ def test_closing_engine_decides_what_waits_for_the_judge(tmp_path: Path) -> None
         store.save(HAPPY, vector=BASE)
         judge.hold()
         waiting = store.engine.apply("default", "", [near()])
-        assert judge.asked.wait(WAIT_S)
+        assert judge.asked.wait(wait_s())
         waiting.add_done_callback(lambda _: judge.release())
-    assert waiting.result(WAIT_S).results[0].saved
+    assert waiting.result(wait_s()).results[0].saved

@@ -13,11 +13,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from support.judges import pair
-from totonoe_core import errors
+from totonoe_core.base import errors
+from totonoe_core.domain.records import Verdict
 from totonoe_core.judging import JudgeSettings
 from totonoe_core.judging.nli import NliJudge
 from totonoe_core.judging.settings import make_judge
-from totonoe_core.records import Verdict
 
 # Not the order of the names, as in many published models.
 LABELS = {"0": "CONTRADICTION", "1": "entailment", "2": "neutral"}

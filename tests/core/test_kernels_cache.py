@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.waits import wait_s
 from totonoe_core.kernels import cache
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def run(code: str, tmp_path: Path, **variables: str) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=wait_s(120),
     )
 
 
@@ -142,6 +143,17 @@ def test_import_truncated_cache_file_is_wiped_and_compiled_again(tmp_path, suffi
     assert "LOG" not in third.stderr, "the cache is whole again"
 
 
+def test_compiling_is_logged_once_and_only_when_something_is_compiled(tmp_path):
+    (tmp_path / "second.py").write_text(SMALLEST.replace("twice", "thrice").replace("2 *", "3 *"))
+    logged = SMALL_KERNEL.replace("basicConfig(", "basicConfig(level=20, ")
+    both = logged.replace("import smallest", "import smallest, second")
+    assert run(both, tmp_path).stderr.count("LOG compiling kernels, once") == 1
+    assert "LOG" not in run(both, tmp_path).stderr
+    (tmp_path / "second.py").write_text(SMALLEST.replace("twice", "thrice").replace("2 *", "4 *"))
+    assert run(both, tmp_path).stderr.count("LOG compiling kernels, once") == 1
+    run(both, tmp_path, NUMBA_DISABLE_JIT="1")
+
+
 def test_import_broken_cache_of_the_user_compiles_and_touches_nothing(tmp_path):
     own = tmp_path / "own"
     run(SMALL_KERNEL, tmp_path, NUMBA_CACHE_DIR=str(own))
@@ -186,7 +198,7 @@ def test_kernels_without_jit_match_their_twins():
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=wait_s(200),
     )
     assert found.returncode == 0, found.stdout
     assert "2 skipped" in found.stdout, "the run without JIT skips what only compiled code does"

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import oracles_joins
-from totonoe_core.index.lexical import InvertedIndex
-from totonoe_core.kernels import hashing, posting_lists, slot_map
+from totonoe_core.index.lexical import InvertedIndex, Lists
+from totonoe_core.kernels import hashing, posting_lists, postings, slot_map
 
 TEXT = st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
 
@@ -56,7 +56,7 @@ def test_lists_of_any_postings_are_written_and_read_back(seed: int) -> None:
             assert list(pairs) == by_term[term], f"seed {seed}"
         end = int(np.count_nonzero(kept))
         back = InvertedIndex.load(lists, index.key, end)
-        assert posting_lists.lists_need(lists.sizes, lists.slots, lists.counts) > 0
+        assert posting_lists.lists_need(lists.sizes, lists.slots, lists.counts, end) > 0
         # It goes on: the same postings again behind the others.
         again = np.array(list(by_term), np.int64)
         back.add_hashes(end, again)
@@ -83,3 +83,54 @@ def test_many_slots_at_once_are_found_as_if_put_one_by_one(without_zero: bool) -
     assert taken == expected
     for one, other in zip(*tables, strict=True):
         assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "slots", "counts"),
+    [
+        ([3], [1, 5, 4], [1, 1, 1]),
+        ([3], [1, 5, 5], [1, 1, 1]),
+        ([3], [-1, 5, 6], [1, 1, 1]),
+        ([3], [-(2**31), 5, 6], [1, 1, 1]),
+        ([3], [1, 5, 9], [1, 1, 1]),
+        ([3], [1, 5, 2**31 - 1], [1, 1, 1]),
+        ([3], [1, 5, 6], [1, 0, 1]),
+        ([3], [1, 5, 6], [1, 1]),
+        ([2], [1, 5, 6], [1, 1, 1]),
+        ([4], [1, 5, 6], [1, 1, 1]),
+        ([0, 3], [1, 5, 6], [1, 1, 1]),
+        ([-1, 3], [1, 5, 6], [1, 1, 1]),
+        ([2**31 - 1], [1, 5, 6], [1, 1, 1]),
+    ],
+)
+def test_lists_that_no_index_has_are_refused(
+    sizes: list[int], slots: list[int], counts: list[int]
+) -> None:
+    """Unsorted slots kept `lists_need` in a loop without end."""
+    key = np.zeros(2, np.uint64)
+    arrays = np.array(sizes, np.int32), np.array(slots, np.int32), np.array(counts, np.uint8)
+    assert posting_lists.lists_need(*arrays, 9) == -1
+    hashes = np.arange(len(sizes), dtype=np.int64)
+    assert InvertedIndex.load(Lists(hashes, *arrays), key, 9) is None
+
+
+def test_terms_that_come_twice_are_refused() -> None:
+    one = np.ones(2, np.int32)
+    lists = Lists(np.array([4, 4]), one, one, one.astype(np.uint8))
+    assert InvertedIndex.load(lists, np.zeros(2, np.uint64), 9) is None
+    lists = Lists(np.array([4]), one, one, one.astype(np.uint8))
+    assert InvertedIndex.load(lists, np.zeros(2, np.uint64), 9) is None
+
+
+def test_reading_any_bytes_ends_within_the_pool_and_the_mask() -> None:
+    rng = np.random.default_rng(8)
+    mask = np.ones(500, np.uint8)
+    slots, counts = np.empty(100, np.int32), np.empty(100, np.uint8)
+    for number in range(2000):
+        # High bytes: varints that go on.
+        data = rng.integers(0, 256, int(rng.integers(1, 80))) | 128 * (number % 2)
+        pool = data.astype(np.uint8)
+        head = int(rng.integers(-5, 90))
+        found = postings.read_postings(pool, head, 100, mask, slots, counts)
+        assert 0 <= found <= 100
+        assert ((slots[:found] >= 0) & (slots[:found] < 500)).all()

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from support.transfers import POLICIES, file_of, header
-from totonoe_core import limits
-from totonoe_core.errors import BadImport
-from totonoe_core.lines import VERSION, writing
-from totonoe_core.lines.reading import Entry, LineReader
-from totonoe_core.records import Fields, Memory, Status
+from totonoe_core.base import limits
+from totonoe_core.base.errors import BadImport
+from totonoe_core.domain.records import Fields, Memory, Status
+from totonoe_core.jsonl import VERSION, writing
+from totonoe_core.jsonl.reading import Entry, LineReader
 
 DOCS = Path(__file__).parents[2] / "docs" / "export.md"
 ID, OTHER = "mem_0123456789abcdef", "mem_fedcba9876543210"

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from totonoe_core import limits
-from totonoe_core.index.collection_index import same_key
-from totonoe_core.merge import joined, links_after, lost_details
-from totonoe_core.records import (
+from totonoe_core.base import limits
+from totonoe_core.domain.records import (
     ANY_TIME,
     Fields,
     Finding,
@@ -24,6 +22,8 @@ from totonoe_core.records import (
     TimeRange,
     TypedKey,
 )
+from totonoe_core.index.collection_index import same_key
+from totonoe_core.rules.merge import joined, links_after, lost_details
 
 _ROWS = itertools.count(1)
 
@@ -335,8 +335,9 @@ class TestLostDetails:
         quote = '"' + "long words " * 20 + '"'
         (one,) = lost_details([("a", f"He said {quote}")], "nothing")
         assert len(one.text) <= limits.EVIDENCE_CHARS
-        fill = ("a", "word " * 13_200)
+        fill = ("a", "word " * limits.LOST_SCANNED_PIECES_MAX)
         assert lost_details([fill, ("b", "Port 80")], "nothing") == ()
+        assert lost_details([("b", "Port 80")], "1 " * (limits.LOST_SCANNED_PIECES_MAX + 1)) == ()
 
     def test_what_no_reader_knows_is_no_error(self) -> None:
         assert lost("ვერსია 12", "nothing") == [(Finding.NUMBER, "12")]

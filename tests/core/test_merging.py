@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from support.engines import (
-    WAIT_S,
     InProcessEmbedding,
     Store,
     forget,
@@ -23,10 +22,12 @@ from support.engines import (
     vector_of,
 )
 from support.judges import ScriptedJudge, service
-from totonoe_core import errors, limits
-from totonoe_core.commands import Merged, Remember
-from totonoe_core.queries import Filter, RecallMode, RecallQuery
-from totonoe_core.records import (
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Merged, Remember
+from totonoe_core.domain.queries import GetQuery, RecallMode, RecallQuery
+from totonoe_core.domain.records import (
     Finding,
     Kind,
     Link,
@@ -74,12 +75,14 @@ def replacing(content: str, *ids: str, **more: Any) -> Remember:
 
 
 def state_of(store: Store) -> Any:
-    return store.engine._collections.opened("default").result(WAIT_S)._state
+    return store.engine._collections.opened("default").result(wait_s())._state
 
 
 def head(store: Store, memory_id: str, agent: str = "anna") -> str:
     """Id of the memory that stands in the place of one."""
-    found = store.engine.get("default", agent, [memory_id], follow_superseded=True).result(WAIT_S)
+    found = store.engine.read(
+        "default", GetQuery(agent, (memory_id,), follow_superseded=True)
+    ).result(wait_s())
     return found.memories[0].id
 
 
@@ -155,12 +158,11 @@ class TestMerge:
         assert answer.merged
         assert store.one(keep).vector == store.one(one).vector
 
-    def test_new_text_without_a_vector_is_refused_where_clients_bring_them(
-        self, store: Store
-    ) -> None:
+    def test_new_text_without_a_vector_has_none_where_no_model_runs(self, store: Store) -> None:
         keep, one = store.save("first"), store.save("second")
-        command = merge(keep, one, content="third", text_only=True)
-        assert refused(store, command, errors.InvalidArgument).reason == "VECTOR_REQUIRED"
+        assert store.do(merge(keep, one, content="third", text_only=True)).merged
+        assert (store.one(keep).content, store.one(keep).vector) == ("third", b"")
+        assert hits(store, words("third")) == [keep]
 
     def test_vector_of_another_dimension_is_refused(self, store: Store) -> None:
         keep, one = store.save("first"), store.save("second")
@@ -282,7 +284,7 @@ class TestRefused:
                 merge(one, keep, agent="ben", expected_revisions=expected),
             )
         ]
-        failed = [future.exception(WAIT_S) for future in futures]
+        failed = [future.exception(wait_s()) for future in futures]
         assert [type(error) for error in failed] == [type(None), errors.StaleRevision]
         assert live(store) == [keep]
 
@@ -359,7 +361,7 @@ class TestGuard:
             base = vector_of("base")
             third = store.save("The customer is happy with the answer", vector=base)
             keep, one = store.save("first"), store.save("second")
-            content = "The customer is glad about the answer"
+            content = "The customer is glad with the answer"
             command = merge(keep, one, content=content, vector=vector_at(base, 0.9))
             answer = store.do(command)
             assert (answer.merged, answer.guard.duplicate.memory_id) == (False, third)
@@ -595,18 +597,18 @@ class TestSupersedeByRemember:
 
     def test_they_refuse_nothing_and_a_third_does(self, store: Store) -> None:
         one, third = store.save("alpha"), store.save("beta")
-        before = store.list()
-        answer = store.do(replacing("beta", one))
-        assert (answer.saved, answer.memory_id, answer.superseded_ids) == (False, third, ())
-        assert store.list() == before
         answer = store.do(replacing("alpha", one, importance=5))
-        assert answer.superseded_ids == (one,)
+        assert (answer.saved, answer.superseded_ids) == (True, (one,))
+        two = answer.memory_id
+        answer = store.do(replacing("beta", two))
+        assert (answer.saved, answer.memory_id, answer.superseded_ids) == (False, third, (two,))
 
     def test_check_answers_the_same_and_saves_nothing(self, store: Store) -> None:
         one = store.save("alpha")
         before = store.list()
         assert not store.check(remember("alpha")).would_save
-        assert store.check(replacing("alpha", one)).would_save
+        would = store.check(replacing("alpha", one))
+        assert (would.would_save, would.superseded_ids) == (True, (one,))
         with pytest.raises(errors.NotFound):
             store.check(replacing("alpha", "mem_00000000ffff"))
         assert store.list() == before

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from support.engines import WAIT_S, Store, forget, link, opened, remember, update
-from totonoe_core import errors, limits
-from totonoe_core.association import LOOKED_AT_ONCE, Spread, spread
-from totonoe_core.queries import Neighborhood, NeighborsQuery
-from totonoe_core.records import Link, LinkType, Status, TypedKey
+from support.engines import Store, forget, link, opened, remember, update
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.queries import Neighborhood, NeighborsQuery
+from totonoe_core.domain.records import Link, LinkType, Status, TypedKey
+from totonoe_core.rules.association import LOOKED_AT_ONCE, Spread, spread
 
 Graph = dict[str, list[Link]]
 
@@ -203,7 +204,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def near(store: Store, *ids: str, agent: str = "anna", **more: Any) -> Neighborhood:
     query = NeighborsQuery(agent, ids, **more)
-    return store.engine.neighbors(store.collection, query).result(WAIT_S)
+    return store.engine.read(store.collection, query).result(wait_s())
 
 
 def shape(found: Neighborhood) -> list[tuple[str, int, float, str]]:

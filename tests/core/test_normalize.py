@@ -15,6 +15,7 @@ from totonoe_core.text.normalize import (
     fold_width,
     refusing_form,
     refusing_hash,
+    shows_nothing,
     snippet,
 )
 
@@ -242,3 +243,53 @@ def test_snippet_any_text_is_one_line_within_limit(text, limit):
     found = snippet(text, limit)
     assert len(found) <= limit
     assert found.splitlines() in ([found], [])
+
+
+# -- what shows nothing
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \t\r\n", "\u3000\u2028\x85", "\x01\x1b\x7f\x9f", "\u200b\u2060\ufeff\u00ad",
+     "\u200c\u200d", "\u200e\u200f\u061c\u202e\u2066", "\ufe0f\ufe00\U000e0100\u180b",
+     "\U000e0001\U000e0041\U000e007f", "\u115f\u1160\u3164\uffa0", "\u2800", "\u034f",
+     "\ufff9\ufffb", "\U0001d173"],
+    ids=ascii,
+)  # fmt: skip
+def test_shows_nothing_invisible_characters_alone_are_no_text(text):
+    assert shows_nothing(text)
+    assert not shows_nothing(text + "a")
+    assert not shows_nothing("猫" + text)
+
+
+@pytest.mark.parametrize(
+    "text", [".", "?", "²", "★", "👍🏽", "♥\ufe0f", "\u0301", "ㅤa", "か", "한", "\ufffd", "١", "ـ"]
+)
+def test_shows_nothing_a_visible_character_is_a_text(text):
+    assert not shows_nothing(text)
+
+
+def test_shows_nothing_every_format_and_control_character_is_known():
+    # Signs of Arabic, Syriac, Kaithi and hieroglyphs are of the same category, and are seen.
+    seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+    seen |= set(range(0x13430, 0x13440))
+    invisible = [
+        code
+        for code in range(1, 0x110000)  # NUL has a reason of its own
+        if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zs", "Zl", "Zp") and code not in seen
+    ]
+    assert [hex(code) for code in invisible if not shows_nothing(chr(code))] == []
+
+
+# -- line ends
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The port is 8080.\nIt was 80.", "ポートは8080。\n前は80。", "端口是8080。\n以前是80。"],
+)
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\u2028", "\x85", "\n\n"], ids=ascii)
+def test_line_ends_of_any_system_are_one_text_in_both_forms(text, end):
+    other = text.replace("\n", end)
+    assert refusing_hash(other) == refusing_hash(text)
+    assert canonical_form(other) == canonical_form(text)

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.engines import EVERY_STATUS, NOON, WAIT_S, Store, forget, link, opened, unlink, update
+from support.engines import EVERY_STATUS, NOON, Store, forget, link, opened, unlink, update
 from support.timelines import AGENTS, CONFIDENT, QUERIES, Timeline, bare
-from totonoe_core import errors, limits
-from totonoe_core.commands import Merge, Purge
-from totonoe_core.engine.merging import Merging
-from totonoe_core.engine.past_index import PastIndex, PastIndexes
-from totonoe_core.engine.purging import Purging
-from totonoe_core.queries import AsOf, Filter, RecallQuery
-from totonoe_core.records import Memory, Status, TypedKey
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Merge, Purge
+from totonoe_core.domain.queries import AsOf, GetQuery, ListQuery, RecallMode, RecallQuery
+from totonoe_core.domain.records import Memory, Status, TypedKey
+from totonoe_core.engine.commands.merge import Merging
+from totonoe_core.engine.commands.purge import Purging
+from totonoe_core.engine.state.past_index import PastIndex, PastIndexes
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])
@@ -34,8 +36,10 @@ def timeline(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def get(store: Store, *ids: str, as_of: AsOf, agent: str = "anna", follow: bool = False) -> Any:
-    found = store.engine.get(store.collection, agent, ids, as_of=as_of, follow_superseded=follow)
-    return found.result(WAIT_S)
+    found = store.engine.read(
+        store.collection, GetQuery(agent, tuple(ids), as_of=as_of, follow_superseded=follow)
+    )
+    return found.result(wait_s())
 
 
 def same(found: Any, told: Any, now: set[str]) -> None:
@@ -92,7 +96,7 @@ def test_get_as_of_is_what_was_there_then(timeline: Timeline, agent: str) -> Non
             held = [m for m in then.values() if m.fields.external_id == external_id]
             live = [m for m in held if m.status is not Status.FORGOTTEN] or held
             one = get(store, f"ext:{external_id}", as_of=AsOf(revision), agent=agent).memories[0]
-            assert one == max(live, key=lambda m: m.row)
+            assert one == max(live, key=lambda m: (m.fields.private, m.row))
             asked = ("ext:none", *(f"ext:{name}" for name in named), one.id)
             several = get(store, *asked, as_of=AsOf(revision), agent=agent)
             assert several.missing_ids == ("ext:none",)
@@ -170,14 +174,24 @@ def test_moment_is_a_revision_or_a_time(tmp_path: Path) -> None:
 
         for time_us, wanted in ((NOON, "pump"), (NOON + 9, "pump"), (NOON + 10, "valve")):
             assert text(AsOf(time_us=time_us)) == wanted
-        assert text(AsOf(time_us=2**62)) == "valve"
-        assert get(store, one, as_of=AsOf(time_us=2**62)).as_of_revision == 2
+        # Another machine's clock may lead ours a little.
+        lead_us = limits.CLOCK_SKEW_ALLOWED_S * 1_000_000
+        ahead = AsOf(time_us=store.clock() + lead_us)
+        assert get(store, one, as_of=ahead).as_of_revision == 2
+        store.clock.now_us -= 60_000_000
+        assert text(AsOf(time_us=NOON + 10)) == "valve", "its own newest time is never to come"
+        for late in (NOON + 11, 2**62):
+            with pytest.raises(errors.OutOfRange) as caught:
+                text(AsOf(time_us=late))
+            assert caught.value.reason == "REVISION_OUT_OF_RANGE"
+            assert caught.value.details["field"] == "as_of.time"
+        store.clock.now_us += 60_000_000
         for early in (AsOf(time_us=NOON - 1), AsOf(time_us=-(2**62)), AsOf(0)):
             with pytest.raises(errors.NotFound):
                 text(early)
-            listed = store.engine.scan("default", "anna", Filter(), 10, "", as_of=early).result(
-                WAIT_S
-            )
+            listed = store.engine.read(
+                "default", ListQuery("anna", Filter(), 10, "", as_of=early)
+            ).result(wait_s())
             assert (listed.memories, listed.as_of_revision, listed.revision) == ((), 0, 2)
             assert store.recall(RecallQuery("anna", "pump", as_of=early)).hits == ()
         with pytest.raises(errors.OutOfRange) as later:
@@ -245,8 +259,8 @@ def test_list_as_of_goes_on_where_it_read_enough(
     timeline: Timeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "AS_OF_ROWS_SCANNED_MAX", 1)
-    monkeypatch.setattr("totonoe_core.engine.past._STEP_MIN", 1)
-    monkeypatch.setattr("totonoe_core.engine.past._STEP_MAX", 2)
+    monkeypatch.setattr("totonoe_core.engine.queries.past._STEP_MIN", 1)
+    monkeypatch.setattr("totonoe_core.engine.queries.past._STEP_MAX", 2)
     for revision in (3, 13, 23):
         where = Filter(tags=("pump",), statuses=tuple(Status))
         expected = [
@@ -257,13 +271,60 @@ def test_list_as_of_goes_on_where_it_read_enough(
         assert timeline.listed("anna", where, AsOf(revision), 2) == expected
 
 
-def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Path) -> None:
-    future = AsOf(time_us=2**60)
+def test_a_time_to_come_is_refused_by_every_read(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
+        one = store.save("pump")
+        late = AsOf(time_us=store.clock() + 3_600_000_000)
+        query = RecallQuery("anna", "pump", mode=RecallMode.LEXICAL, as_of=late)
+        for call in (
+            lambda: get(store, one, as_of=late),
+            lambda: store.engine.read(
+                "default", ListQuery("anna", Filter(), 10, "", as_of=late)
+            ).result(),
+            lambda: store.recall(query),
+        ):
+            with pytest.raises(errors.OutOfRange, match=r"as_of\.time: got .*, allowed: a time"):
+                call()
+
+
+def test_get_of_what_came_later_says_so_to_those_who_see_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.save("first")
+        later = store.save("pump", external_id="pump")
+        hidden = store.save("valve", agent="ben", private=True)
+        gone = store.save("motor")
+        store.apply(Purge("anna", (gone,)))
+
+        def reason(memory_id: str, agent: str = "anna", revision: int = 1) -> str:
+            with pytest.raises(errors.NotFound) as caught:
+                get(store, memory_id, agent=agent, as_of=AsOf(revision))
+            return caught.value.reason
+
+        for name in (later, "ext:pump"):
+            assert reason(name) == "MEMORY_NOT_YET"
+        assert reason(hidden, "ben") == "MEMORY_NOT_YET"
+        for name in (hidden, gone, "mem_00000000ffff", "ext:other"):
+            assert reason(name) == "MEMORY_NOT_FOUND"
+        assert get(store, later, as_of=AsOf(2)).memories[0].id == later
+        # It was there, and private: nothing is told of it.
+        store.do(update(hidden, agent="ben", private=False))
+        assert reason(hidden, revision=3) == "MEMORY_NOT_FOUND"
+        # An external id that it got later is a name that nothing had.
+        store.do(update(later, external_id="other"))
+        assert reason("ext:other", revision=2) == "MEMORY_NOT_FOUND"
+        several = get(store, later, hidden, as_of=AsOf(1))
+        assert several.missing_ids == (later, hidden)
+
+
+def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        future = AsOf(time_us=store.clock() + 1_000_000)
         ids = [store.save(f"text {number}") for number in range(4)]
 
         def page(token: str, where: Filter = EVERY_STATUS, as_of: AsOf = future) -> Any:
-            return store.engine.scan("default", "anna", where, 2, token, as_of=as_of).result(WAIT_S)
+            return store.engine.read(
+                "default", ListQuery("anna", where, 2, token, as_of=as_of)
+            ).result(wait_s())
 
         first = page("")
         store.do(forget(ids[3]))
@@ -272,7 +333,7 @@ def test_page_token_of_the_past_holds_the_moment_of_its_first_page(tmp_path: Pat
         assert [m.id for m in (*first.memories, *second.memories)] == ids
         assert second.memories[1].status is Status.ACTIVE
         assert (second.as_of_revision, second.revision, second.next_page_token) == (4, 6, "")
-        live = store.engine.scan("default", "anna", EVERY_STATUS, 2, "").result(WAIT_S)
+        live = store.engine.read("default", ListQuery("anna", EVERY_STATUS, 2, "")).result(wait_s())
         for token, where, as_of in (
             (first.next_page_token, Filter(), future),
             (first.next_page_token, EVERY_STATUS, AsOf(4)),
@@ -312,7 +373,9 @@ def test_purged_memory_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert found.hits[0].memory.links == ()
         with pytest.raises(errors.NotFound):
             get(store, one, as_of=AsOf(3))
-        listed = store.engine.scan("default", "anna", EVERY_STATUS, 9, "", as_of=AsOf(3)).result()
+        listed = store.engine.read(
+            "default", ListQuery("anna", EVERY_STATUS, 9, "", as_of=AsOf(3))
+        ).result()
         assert [memory.id for memory in listed.memories] == [other]
 
 
@@ -326,7 +389,7 @@ def test_index_of_the_past_is_made_once_and_learns_who_may_see_what(
             made.append(revision)
             super().__init__(rows, revision, *more)
 
-    monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Counted)
+    monkeypatch.setattr("totonoe_core.engine.state.past_index.PastIndex", Counted)
     with opened(tmp_path) as store:
         one, other = store.save("red pump"), store.save("blue pump")
 
@@ -362,19 +425,19 @@ def test_index_of_the_past_is_not_kept_if_it_was_cleared_meanwhile(
             made.append(revision)
             super().__init__(rows, revision, *more)
             begun.set()
-            assert go_on.wait(WAIT_S)
+            assert go_on.wait(wait_s())
 
-    monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Slow)
+    monkeypatch.setattr("totonoe_core.engine.state.past_index.PastIndex", Slow)
     with opened(tmp_path) as store:
         store.save("red pump")
         rows = store.engine._collections.opened("default").result()._state.file.rows
         past = PastIndexes()
         thread = threading.Thread(target=lambda: past.at(rows, 1, 0, 8))
         thread.start()
-        assert begun.wait(WAIT_S)
+        assert begun.wait(wait_s())
         past.clear()
         go_on.set()
-        thread.join(WAIT_S)
+        thread.join(wait_s())
         past.at(rows, 1, 0, 8)
         past.at(rows, 1, 0, 8)
         assert made == [1, 1]
@@ -388,7 +451,7 @@ def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
     class Slow(PastIndex):
         def __init__(self, rows: Any, revision: int, *more: Any) -> None:
             begun.set()
-            assert go_on.wait(WAIT_S)
+            assert go_on.wait(wait_s())
             super().__init__(rows, revision, *more)
 
     with opened(tmp_path) as store:
@@ -396,9 +459,9 @@ def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
         store.save("blue pump")
         queries = [RecallQuery("anna", "pump", as_of=AsOf(revision)) for revision in (1, 2)]
         kept = store.recall(queries[0])
-        monkeypatch.setattr("totonoe_core.engine.past_index.PastIndex", Slow)
-        making = store.engine.search("default", queries[1])
-        assert begun.wait(WAIT_S)
+        monkeypatch.setattr("totonoe_core.engine.state.past_index.PastIndex", Slow)
+        making = store.engine.read("default", queries[1])
+        assert begun.wait(wait_s())
         with pytest.raises(errors.Unavailable) as busy:
             store.recall(queries[1])
         assert busy.value.reason == "OVERLOADED"
@@ -406,7 +469,7 @@ def test_indexes_of_the_past_send_a_second_caller_away_and_stop(
         assert store.recall(RecallQuery("anna", "pump")).hits
         store.engine._collections.opened("default").result().stop()
         go_on.set()
-        error = making.exception(WAIT_S)
+        error = making.exception(wait_s())
         assert isinstance(error, errors.Unavailable)
         assert error.reason == "SHUTTING_DOWN"
 
@@ -429,13 +492,13 @@ def test_past_stays_the_same_while_others_write(tmp_path: Path) -> None:
             writes += [store.engine.apply("default", "", [command]) for command in commands]
         reads = 0
         while reads < 3 or not writes[-1].done():
-            page = store.engine.scan("default", "anna", EVERY_STATUS, 10, "", as_of=at)
-            assert page.result(WAIT_S).memories == tuple(told)
+            page = store.engine.read("default", ListQuery("anna", EVERY_STATUS, 10, "", as_of=at))
+            assert page.result(wait_s()).memories == tuple(told)
             hits = store.recall(RecallQuery("anna", "pump", as_of=at)).hits
             assert sorted((hit.memory for hit in hits), key=lambda m: m.row) == told
             reads += 1
         for one in writes:
-            one.exception(WAIT_S)
+            one.exception(wait_s())
 
 
 def test_memory_of_the_past_holds_its_vector(tmp_path: Path) -> None:

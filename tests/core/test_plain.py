@@ -10,19 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.engines import NOON, update
-from totonoe_core import plain
-from totonoe_core.commands import (
-    Applied,
-    CollectionInfo,
-    Forgotten,
-    Linked,
-    Remembered,
-    SettingsChanged,
-    Unlinked,
-    Updated,
-)
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.records import (
+from totonoe_core.base import plain
+from totonoe_core.domain.collections import CollectionInfo, SettingsChanged
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.graph import Linked, Unlinked
+from totonoe_core.domain.memories import Forgotten, Remembered, Updated
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.records import (
     Duplicate,
     Fields,
     GuardReport,

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.embedding import poll
 from support.engines import Store, opened, remember, unit, vector_at
+from support.waits import wait_until
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.records import Judgement, Method, Status, Verdict
 from totonoe_core.guard.candidates import Probe, search
 from totonoe_core.guard.cosines import Cosines
-from totonoe_core.guard.policy import PRESETS, Preset
 from totonoe_core.index import hnsw, prefix
 from totonoe_core.index.arrays import STATUSES, Arrays
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import SLACK, WIDTH, Prefix, leading_directions
 from totonoe_core.index.selection import Selection, equal
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Judgement, Method, Status, Verdict
 
 SEED = 30
 NEVER_STOPS = threading.Event()
@@ -314,7 +314,7 @@ def fill(store: Store, vectors: np.ndarray) -> list[str]:
     commands = [remember(f"text {at}", vector=one, force=True) for at, one in enumerate(vectors)]
     saved = [one.memory_id for one in store.apply(*commands).results]
     # The prefix is brought up to date before the graph.
-    poll(lambda: store.stats().hnsw_count == len(vectors))
+    wait_until(lambda: store.stats().hnsw_count == len(vectors))
     return saved
 
 

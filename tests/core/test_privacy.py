@@ -9,12 +9,21 @@ from typing import Any
 
 import pytest
 
-from support.engines import WAIT_S, Store, forget, link, merge, opened, remember, undo, update
-from totonoe_core import errors
-from totonoe_core.commands import CreateEpisode, DeleteEpisode, Remember
-from totonoe_core.guard.policy import Action
-from totonoe_core.queries import AsOf, OperationFilter
-from totonoe_core.records import LinkType, Memory, Status, TypedKey, Verdict
+from support.engines import Store, forget, link, merge, opened, remember, undo, update
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.policy import Action
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    GetQuery,
+    HistoryQuery,
+    OperationFilter,
+    OperationsQuery,
+)
+from totonoe_core.domain.records import LinkType, Memory, Status, TypedKey, Verdict
 
 KEY = TypedKey("api", "port")
 
@@ -105,9 +114,9 @@ def shown(store: Store, memory_id: str, agent: str) -> list[Memory]:
     """One memory as every read shows its newest version."""
     engine, name = store.engine, store.collection
     revision = store.revision
-    then = engine.get(name, agent, [memory_id], as_of=AsOf(revision)).result(WAIT_S)
-    versions = engine.history(name, agent, memory_id, 100, "").result(WAIT_S).versions
-    told = engine.changes(name, agent, 0, None).result(WAIT_S).changes
+    then = engine.read(name, GetQuery(agent, (memory_id,), as_of=AsOf(revision))).result(wait_s())
+    versions = engine.read(name, HistoryQuery(agent, memory_id, 100, "")).result(wait_s()).versions
+    told = engine.read(name, ChangesQuery(agent, 0, None)).result(wait_s()).changes
     changed = [one.memory for each in told for one in each.memories if one.memory_id == memory_id]
     listed = [one for one in store.list(agent) if one.id == memory_id]
     made = [one.memory for one in versions if one.memory is not None]
@@ -144,8 +153,8 @@ def test_forget_counts_the_links_that_the_agent_sees(store: Store) -> None:
     store.do(link(one, other))
     store.do(link(one, secret))
     assert (
-        store.engine.preview_forget(store.collection, forget(one, agent="ben"))
-        .result(WAIT_S)[1]
+        store.engine.preview(store.collection, forget(one, agent="ben"))
+        .result(wait_s())[1]
         .unlinked_count
         == 1
     )
@@ -156,8 +165,8 @@ def test_forget_counts_the_links_that_the_agent_sees(store: Store) -> None:
 def infos(store: Store, agent: str) -> tuple[dict[int, Any], dict[int, Any]]:
     """Operations by revision, as a list of them and as the changes tell them."""
     engine, name = store.engine, store.collection
-    page = engine.operations(name, agent, OperationFilter(), 1000, "").result(WAIT_S)
-    changes = engine.changes(name, agent, 0, None).result(WAIT_S).changes
+    page = engine.read(name, OperationsQuery(agent, OperationFilter(), 1000, "")).result(wait_s())
+    changes = engine.read(name, ChangesQuery(agent, 0, None)).result(wait_s()).changes
     listed = {one.revision: one for one in page.operations}
     return listed, {each.operation.revision: each.operation for each in changes}
 

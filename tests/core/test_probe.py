@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from totonoe_core.base.limits import EMBED_BATCH_TEXTS_MAX
+from totonoe_core.domain.calibration import weights_for
+from totonoe_core.domain.records import Verdict
 from totonoe_core.embedding import EmbedderSettings, make_embedder
-from totonoe_core.guard.calibration import weights_for
 from totonoe_core.guard.probe import probe_pairs
 from totonoe_core.guard.verdict import compare
 from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.limits import EMBED_BATCH_TEXTS_MAX
-from totonoe_core.records import Verdict
 
 FLOORS = Path(__file__).with_name("probe_floors.json")
 MARGIN = 1

@@ -16,7 +16,6 @@ import pytest
 from support.engines import (
     DAY_US,
     EVERY_STATUS,
-    WAIT_S,
     FakeClock,
     Store,
     forget,
@@ -27,22 +26,13 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core import errors, limits, plain
-from totonoe_core.commands import (
-    Applied,
-    LostDetail,
-    Merged,
-    Purge,
-    Purged,
-    Remembered,
-    Updated,
-)
-from totonoe_core.engine import caches
-from totonoe_core.engine.redacting import Redaction
-from totonoe_core.guard.policy import RetentionPolicy
-from totonoe_core.index import hnsw, prefix
-from totonoe_core.queries import AsOf, RecallMode, RecallQuery
-from totonoe_core.records import (
+from support.waits import wait_s
+from totonoe_core.base import errors, limits, plain
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.memories import LostDetail, Merged, Purge, Purged, Remembered, Updated
+from totonoe_core.domain.policy import RetentionPolicy
+from totonoe_core.domain.queries import AsOf, GetQuery, RecallMode, RecallQuery
+from totonoe_core.domain.records import (
     Duplicate,
     Episode,
     Evidence,
@@ -60,6 +50,9 @@ from totonoe_core.records import (
     TypedKey,
     Verdict,
 )
+from totonoe_core.engine.commands.redact import Redaction
+from totonoe_core.engine.state import caches
+from totonoe_core.index import hnsw, prefix
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import ReaderPool
 from totonoe_core.store.schema import COLLECTION, open_writer
@@ -104,7 +97,7 @@ def left_in_files(directory: Path, wanted: list[bytes]) -> list[tuple[str, bytes
 
 def with_episode(store: Store, *memory_ids: str, revision: int = 1) -> None:
     """An episode of memories as CreateEpisode leaves it, and the image of one that is gone."""
-    store.engine.close(WAIT_S)
+    store.engine.close(wait_s())
     file = CollectionFile(store.file())
     common = {"start_us": 1, "end_us": 2, "importance": 3, "agent_id": "anna", "private": False}
     for number in (1, 2):
@@ -184,7 +177,7 @@ def test_purge_leaves_nothing_in_any_file(tmp_path: Path) -> None:
 def test_bytes_that_moved_between_pages_are_gone_too(tmp_path: Path) -> None:
     """Rows whose lengths change leave copies behind where pages are divided anew."""
     path, generator = tmp_path / "memory.db", random.Random(0)
-    connection = open_writer(path, COLLECTION)
+    connection = open_writer(path, COLLECTION, create=True)
     insert = "INSERT OR REPLACE INTO setting VALUES (?,?,1)"
     with connection:
         for number in [*range(800), *(generator.randrange(800) for _ in range(800))]:
@@ -222,14 +215,14 @@ def test_purge_finds_the_copies_that_moving_rows_left(store: Store) -> None:
     generator = random.Random(4)
     texts = [f"<text{number:05}>" + "y" * generator.randrange(600) for number in range(120)]
     saved = store.engine.apply_all("default", [("", [remember(one, force=True)]) for one in texts])
-    ids = [future.result(WAIT_S).results[0].memory_id for future in saved]
+    ids = [future.result(wait_s()).results[0].memory_id for future in saved]
     chosen = [generator.randrange(120) for _ in ids]
     changes = [
         update(ids[number], content=texts[number][:11] + "z" * generator.randrange(900), force=True)
         for number in chosen
     ]
     for future in store.engine.apply_all("default", [("", [one]) for one in changes]):
-        future.result(WAIT_S)
+        future.result(wait_s())
     store.do(purge(*ids[::3]))
     gone = [text[:11].encode() for text in texts]
     assert left_in_files(store.path, gone[::3]) == []
@@ -279,7 +272,7 @@ def test_an_id_is_not_used_again_after_a_restart(
     store.do(purge(one))
     store.reopen()
     ids = iter([one, "mem_00000000000000aa"])
-    monkeypatch.setattr("totonoe_core.ids.new_memory_id", lambda: next(ids))
+    monkeypatch.setattr("totonoe_core.base.ids.new_memory_id", lambda: next(ids))
     assert store.save("two") == "mem_00000000000000aa"
     assert raw(store, "SELECT id FROM memory ORDER BY row")[0] == (one,)
 
@@ -304,7 +297,7 @@ def test_preview_tells_what_purge_then_does_and_changes_nothing(store: Store) ->
     store.do(update(one, importance=5))
     with_episode(store, one, revision=store.revision)
     command = purge(one, "mem_00000000000000aa")
-    revision, preview = store.engine.preview_purge("default", command).result(WAIT_S)
+    revision, preview = store.engine.preview("default", command).result(wait_s())
     assert (revision, store.one(one).content) == (3, CHANGED)
     assert preview == Purged((one,), ("mem_00000000000000aa",), 2, 0, 1)
     assert store.do(command) == preview
@@ -349,7 +342,7 @@ def test_a_kept_unlink_says_no_note_whichever_end_is_purged(
     assert other.results[0].removed[0].note == NOTE
     store.do(link(*ends, note=NOTE))
     store.apply(asked, operation_id="op-1")
-    preview = store.engine.preview_purge("default", purge(one)).result(WAIT_S)[1]
+    preview = store.engine.preview("default", purge(one)).result(wait_s())[1]
     assert store.do(purge(one)).reply_count == preview.reply_count == 2
     removed = store.apply(asked, operation_id="op-1").results[0].removed
     assert [(len(item.target_id), item.note) for item in removed] == [(20, "")]
@@ -419,11 +412,15 @@ def test_the_chain_goes_around_what_is_purged(store: Store) -> None:
     store.do(purge(ids[1], ids[2]))
     first = store.one(ids[0])
     assert (first.status, first.superseded_by) == (Status.SUPERSEDED, ids[3])
-    found = store.engine.get("default", "anna", [ids[0]], follow_superseded=True).result(WAIT_S)
+    found = store.engine.read(
+        "default", GetQuery("anna", (ids[0],), follow_superseded=True)
+    ).result(wait_s())
     assert [memory.id for memory in found.memories] == [ids[3]]
     store.do(purge(ids[3]))
     assert store.one(ids[0]).superseded_by == ids[3]
-    found = store.engine.get("default", "anna", [ids[0]], follow_superseded=True).result(WAIT_S)
+    found = store.engine.read(
+        "default", GetQuery("anna", (ids[0],), follow_superseded=True)
+    ).result(wait_s())
     assert [memory.id for memory in found.memories] == [ids[0]]
 
 
@@ -451,8 +448,8 @@ def test_remember_and_purge_in_one_operation_and_in_one_batch(store: Store) -> N
     first, second = store.engine.apply_all(
         "default", [("op-1", [remember(SECRET)]), ("op-2", [forget(kept), purge(kept)])]
     )
-    one = first.result(WAIT_S).results[0].memory_id
-    assert second.result(WAIT_S).results[1].purged_ids == (kept,)
+    one = first.result(wait_s()).results[0].memory_id
+    assert second.result(wait_s()).results[1].purged_ids == (kept,)
     assert [memory.id for memory in store.list()] == [one]
     assert left_in_files(store.path, [b"kept"]) == []
 
@@ -460,7 +457,7 @@ def test_remember_and_purge_in_one_operation_and_in_one_batch(store: Store) -> N
 def test_arrays_and_caches_hold_nothing(store: Store) -> None:
     one = store.save(SECRET, category="quokka")
     store.do(update(one, content=CHANGED))
-    index = store.engine._collections.opened("default").result(WAIT_S)._state.index
+    index = store.engine._collections.opened("default").result(wait_s())._state.index
     slots = index.slot_by_id.versions(one)
     assert len(slots) == 2
     view = index.view()
@@ -480,7 +477,7 @@ def test_every_service_is_told_to_forget(monkeypatch: pytest.MonkeyPatch, tmp_pa
     told = []
     monkeypatch.setattr(InProcessEmbedding, "forget_cached", lambda _: told.append("embedding"))
     monkeypatch.setattr(
-        "totonoe_core.engine.collection.forget_cached",
+        "totonoe_core.engine.collection.collection.forget_cached",
         lambda: (told.append("own"), caches.forget_cached()),
     )
     with opened(tmp_path, embedding=InProcessEmbedding()) as store:
@@ -495,7 +492,7 @@ def test_indexes_of_the_past_are_let_go(store: Store) -> None:
     store.save("two")
     query = RecallQuery("anna", SECRET, vector_of(SECRET).tobytes(), as_of=AsOf(revision=1))
     assert [hit.memory.id for hit in store.recall(query).hits] == [one]
-    past = store.engine._collections.opened("default").result(WAIT_S)._state.past
+    past = store.engine._collections.opened("default").result(wait_s())._state.past
     assert past._kept
     store.do(purge(one))
     assert not past._kept
@@ -538,7 +535,7 @@ def test_a_reader_that_holds_the_wal_is_waited_for_later(tmp_path: Path) -> None
         with pool.rows() as rows:
             held = rows.all_memories()
             next(held)
-            file = store.engine._collections.opened("default").result(WAIT_S)._state.file
+            file = store.engine._collections.opened("default").result(wait_s())._state.file
             store.do(purge(one))
             assert file.to_clean
             assert left_in_files(tmp_path, [SECRET[:20].encode()])
@@ -546,7 +543,7 @@ def test_a_reader_that_holds_the_wal_is_waited_for_later(tmp_path: Path) -> None
             del held
         pool.close()
         # As the writer's upkeep does within a second.
-        store.engine._collections.opened("default").result(WAIT_S)._on_writer(file.clean).result()
+        store.engine._collections.opened("default").result(wait_s())._on_writer(file.clean).result()
         assert not file.to_clean
         assert left_in_files(tmp_path, [SECRET[:20].encode()]) == []
 
@@ -627,7 +624,7 @@ def test_retention_is_off_unless_it_is_set(store: Store) -> None:
 
 def test_retention_is_a_setting_with_a_range(store: Store) -> None:
     store.set(("retention.purge_forgotten_days", 30.0))
-    info = store.engine.get_collection("default").result(WAIT_S)
+    info = store.engine.get_collection("default").result(wait_s())
     assert info.retention == RetentionPolicy(30.0)
     for value in (-1.0, 36501.0):
         with pytest.raises(errors.InvalidArgument):
@@ -635,7 +632,7 @@ def test_retention_is_a_setting_with_a_range(store: Store) -> None:
     with pytest.raises(errors.InvalidArgument):
         store.set(("retention.other", 1.0))
     store.set(("retention.purge_forgotten_days", None))
-    info = store.engine.get_collection("default").result(WAIT_S)
+    info = store.engine.get_collection("default").result(wait_s())
     assert info.retention == RetentionPolicy()
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from support.engines import (
-    WAIT_S,
     Store,
     contents,
     forget,
@@ -24,10 +23,14 @@ from support.engines import (
     undo,
     update,
 )
-from totonoe_core import errors
-from totonoe_core.commands import Applied, Command, CreateEpisode, Purge, Undone
-from totonoe_core.queries import OperationFilter
-from totonoe_core.records import Status
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.domain.graph import CreateEpisode
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import EpisodeQuery, OperationFilter, OperationsQuery
+from totonoe_core.domain.records import Status
+from totonoe_core.domain.undo import Undone
 
 ROUNDS = 4
 THREADS = 6
@@ -60,7 +63,7 @@ def race(store: Store, pool: ThreadPoolExecutor) -> Callable[..., Answers]:
         together = threading.Barrier(len(commands))
 
         def call(command: Command) -> Applied | errors.TotonoeError:
-            together.wait(WAIT_S)
+            together.wait(wait_s())
             try:
                 return store.apply(command)
             except errors.TotonoeError as error:
@@ -99,8 +102,8 @@ def check(store: Store) -> None:
             assert one.id not in seen
             seen.add(one.id)
             one = held["memories"][one.superseded_by]
-    asked = store.engine.operations("default", "anna", OperationFilter(), 1000, "")
-    told = [one.revision for one in asked.result(WAIT_S).operations]
+    asked = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1000, ""))
+    told = [one.revision for one in asked.result(wait_s()).operations]
     assert told == list(range(store.revision, 0, -1))
 
 
@@ -149,7 +152,9 @@ def test_episode_against_forget(store: Store, race: Callable[..., Answers]) -> N
         for place in won(answers, errors.NotFound)[:-1]:
             assert answers[place].revision < first
             made_id = answers[place].results[0].episode.id
-            read = store.engine.episode("default", "anna", made_id, False).result(WAIT_S)
+            read = store.engine.read("default", EpisodeQuery("anna", made_id, False)).result(
+                wait_s()
+            )
             assert (read.episode.memory_ids, read.episode.gone_count) == (ids[1:], 1)
 
 

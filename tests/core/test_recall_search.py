@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from support.engines import (
     InProcessEmbedding,
     Store,
     forget,
+    link,
     opened,
     remember,
     unit,
@@ -23,12 +26,11 @@ from support.engines import (
     vector_of,
 )
 from support.oracles import ordered_similarity
-from totonoe_core import errors
-from totonoe_core.guard.policy import DiversityPolicy
-from totonoe_core.queries import DiversityEffect, Filter, RecallMode, RecallQuery
-from totonoe_core.records import Kind, Memory, StateKind, Status, TimeRange
-from totonoe_core.search.fusion import RRF_K
-from totonoe_core.search.recall import LEXICAL_WEIGHT, VECTOR_WEIGHT
+from totonoe_core.base import errors
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DiversityPolicy
+from totonoe_core.domain.queries import AsOf, DiversityEffect, RecallMode, RecallQuery
+from totonoe_core.domain.records import Kind, LinkType, Memory, StateKind, Status, TimeRange
 
 PLAIN = DiversityPolicy(enabled=False)
 
@@ -185,7 +187,7 @@ def test_filters_of_the_test_above_divide_the_store(filled: Store) -> None:
         assert name in trivial or 0 < count < len(memories), name
 
 
-def test_hits_explain_both_arms_and_their_fusion(filled: Store) -> None:
+def test_hits_explain_both_arms_and_their_relevance(filled: Store) -> None:
     vector = vector_of("query")
     query = RecallQuery(
         "agent0", "part3 note", vector.tobytes(), k=30, diversity=PLAIN, touch=False
@@ -198,7 +200,7 @@ def test_hits_explain_both_arms_and_their_fusion(filled: Store) -> None:
         live, key=lambda m: -ordered_similarity(np.frombuffer(m.vector, "<f4"), vector)
     )
     rank = {memory.id: place for place, memory in enumerate(by_vector, 1)}
-    sums = []
+    relevances = []
     for place, hit in enumerate(found.hits, 1):
         expected = ordered_similarity(np.frombuffer(hit.memory.vector, "<f4"), vector)
         assert hit.cosine_similarity == max(-1.0, min(1.0, expected))
@@ -207,14 +209,19 @@ def test_hits_explain_both_arms_and_their_fusion(filled: Store) -> None:
         assert hit.diversity is DiversityEffect.NONE
         assert (hit.lexical_rank > 0) <= (hit.lexical_similarity > 0)
         assert 0.0 <= hit.lexical_similarity <= 1.0
-        ranked = ((VECTOR_WEIGHT, hit.vector_rank), (LEXICAL_WEIGHT, hit.lexical_rank))
-        parts = [weight / (RRF_K + at) for weight, at in ranked if at]
-        assert parts, "who is found was found by an arm"
-        sums.append(sum(parts))
+        assert hit.vector_rank or hit.lexical_rank, "a hit comes from an arm"
+        fit = (max(0.0, hit.cosine_similarity) + 2.0 * hit.lexical_similarity) / 3.0
+        assert hit.relevance == pytest.approx(fit, abs=1e-12)
+        relevances.append(hit.relevance)
     words = {hit.lexical_rank for hit in found.hits} - {0}
     assert len(words) > 5
     assert found.hits[0].memory.id in rank
-    assert sums == pytest.approx(sorted(sums, reverse=True), abs=1e-12)
+    assert relevances == sorted(relevances, reverse=True)
+    least = relevances[10]
+    strong = filled.recall(replace(query, min_relevance=least))
+    assert [hit.memory.id for hit in strong.hits] == [
+        hit.memory.id for hit in found.hits if hit.relevance >= least
+    ]
 
 
 def test_hit_by_part_number_is_first_in_the_lexical_arm(tmp_path: Path) -> None:
@@ -326,6 +333,8 @@ def test_k_is_what_is_given_at_most(filled: Store) -> None:
         (RecallQuery("a", "", b"\0" * 32, mode=RecallMode.LEXICAL), "MISSING_FIELD"),
         (RecallQuery("a", "x", k=0), "OUT_OF_RANGE"),
         (RecallQuery("a", "x", k=1001), "OUT_OF_RANGE"),
+        (RecallQuery("a", "x", min_relevance=1.1), "OUT_OF_RANGE"),
+        (RecallQuery("a", "x", min_relevance=math.nan), "OUT_OF_RANGE"),
         (RecallQuery("a", "x", b"\0" * 32), "ZERO_VECTOR"),
         (RecallQuery("a", "x", b"\0" * 28), "DIMENSION_MISMATCH"),
         (RecallQuery("a", "x", np.full(8, np.nan, "<f4").tobytes()), "NON_FINITE_VECTOR"),
@@ -345,43 +354,54 @@ def test_recall_that_makes_no_sense_is_refused(
     assert caught.value.reason == reason
 
 
-WORDS = ("amber", "bronze", "copper", "denim", "ebony", "fawn", "gold", "hazel")
-
-
 def test_ties_are_by_age_whatever_was_updated_or_opened_since(tmp_path: Path) -> None:
-    """Twins tie in both arms; fused, 1/(5+1) + 2/(5+7) and 1/(5+7) + 2/(5+3) are one number."""
+    """Twins, of one text and one vector, tie in both arms."""
     base = vector_of("q")
-    word_ranks = {1: 7, 7: 3, 2: 1, 3: 2, 4: 4, 5: 5, 6: 6, 8: 8}
     with opened(tmp_path) as store:
-        ids = {}
-        for vector_rank in (7, 1, 2, 3, 4, 5, 6, 8):
-            words = " ".join(WORDS[: 9 - word_ranks[vector_rank]])
-            ids[vector_rank] = store.save(
-                words, vector=vector_at(base, 1 - 0.05 * vector_rank), force=True
-            )
+        twins = [store.save("umber twin", vector=base, force=True) for _ in range(3)]
+        for number in range(5):
+            store.save(f"other {number}", vector=vector_at(base, 0.5 - 0.1 * number), force=True)
 
-        def found(text: str, agent: str = "anna", mode: RecallMode = RecallMode.HYBRID) -> Any:
+        def first_three(mode: RecallMode) -> list[str]:
             query = RecallQuery(
-                agent, text, base.tobytes(), diversity=PLAIN, touch=False, mode=mode
+                "anna", "umber twin", base.tobytes(), diversity=PLAIN, touch=False, mode=mode
             )
-            return store.recall(query).hits
+            return [hit.memory.id for hit in store.recall(query).hits][:3]
 
-        def tied() -> list[str]:
-            hits = {hit.memory.id: hit for hit in found(" ".join(WORDS))}
-            one, other = hits[ids[7]], hits[ids[1]]
-            assert (one.vector_rank, one.lexical_rank) == (7, 3)
-            assert (other.vector_rank, other.lexical_rank) == (1, 7)
-            return sorted((ids[7], ids[1]), key=lambda one: hits[one].fused_rank)
-
-        twins = [
-            store.save("umber twin", agent="ben", private=True, vector=base, force=True)
-            for _ in range(3)
-        ]
-        for change in (None, twins[0], ids[7]):
+        for change in (None, *twins):
             if change is not None:
-                agent = "ben" if change in twins else "anna"
-                store.do(update(change, agent=agent, importance=4))
-            assert tied() == [ids[7], ids[1]]
-            for mode in (RecallMode.VECTOR, RecallMode.LEXICAL):
-                hits = found("umber twin", "ben", mode)
-                assert [hit.memory.id for hit in hits][:3] == twins
+                store.do(update(change, importance=4))
+            for mode in RecallMode:
+                assert first_three(mode) == twins
+        store.reopen()
+        for mode in RecallMode:
+            assert first_three(mode) == twins
+
+
+def test_newer_stands_before_what_it_updates_and_comes_in_its_place(tmp_path: Path) -> None:
+    base = vector_of("q")
+    with opened(tmp_path) as store:
+        oldest = store.save("The staging port is 5433", vector=base)
+        old = store.save("port 5434", vector=vector_at(base, 0.6), force=True)
+        new = store.save("5435", vector=vector_at(base, 0.5), force=True)
+        other = store.save("port of call", vector=vector_at(base, 0.55), force=True)
+        hers = store.save("5436", vector=vector_at(base, 0.4), agent="berta", private=True)
+        for newer, older, agent in (
+            (old, oldest, "anna"),
+            (new, old, "anna"),
+            (hers, new, "berta"),
+        ):
+            store.do(link(newer, older, LinkType.UPDATES, agent=agent))
+
+        def found(k: int, agent: str = "anna") -> list[tuple[str, DiversityEffect]]:
+            query = RecallQuery(agent, "staging port", base.tobytes(), k=k, touch=False)
+            return [(hit.memory.id, hit.diversity) for hit in store.recall(query).hits]
+
+        assert [one for one, _ in found(4)] == [new, old, oldest, other]
+        assert found(1) == [(new, DiversityEffect.NEWER)]
+        assert found(1, "berta") == [(hers, DiversityEffect.NEWER)]
+        revision = store.revision
+        store.do(forget(new))
+        assert found(1) == [(old, DiversityEffect.NEWER)]
+        query = RecallQuery("anna", "staging port", base.tobytes(), k=1, as_of=AsOf(revision))
+        assert store.recall(query).hits[0].memory.id == new

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from support.engines import (
-    WAIT_S,
     HeldEmbedding,
     Store,
     forget,
@@ -37,12 +36,19 @@ from support.reembedding import (
     state_of,
     told_by,
 )
-from totonoe_core.commands import Purge
-from totonoe_core.engine import checkpointing, loading
-from totonoe_core.errors import AlreadyExists, ModelMismatch, Precondition
-from totonoe_core.queries import AsOf, OperationFilter, RecallMode, RecallQuery
-from totonoe_core.records import Method
-from totonoe_core.reembed import Phase, Reembed
+from support.waits import wait_s, wait_until
+from totonoe_core.base.errors import AlreadyExists, ModelMismatch, Precondition
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import (
+    AsOf,
+    OperationFilter,
+    OperationsQuery,
+    RecallMode,
+    RecallQuery,
+)
+from totonoe_core.domain.records import Method
+from totonoe_core.domain.reembed import Phase, Reembed
+from totonoe_core.engine.state import checkpointing, loading
 
 LEFT_RIGHT = ("left", "right")
 TEXTS = [f"the pump {number} stands in hall {number % 7}" for number in range(40)]
@@ -68,13 +74,8 @@ def held_right() -> HeldEmbedding:
 
 
 def wait_until_held(store: Store, embedding: HeldEmbedding) -> None:
-    """Until texts wait at the embedder."""
-    for _ in range(3000):
-        if embedding.held:
-            return
-        state_of(store)  # it looks, and does not sleep long
-        threading.Event().wait(0.01)
-    raise AssertionError("nothing was asked of the embedder")
+    """Until texts wait at the embedder; each look at the state wakes the run."""
+    wait_until(lambda: embedding.held or not state_of(store))
 
 
 def test_collection_gets_the_model_that_runs(store: Store) -> None:
@@ -91,7 +92,7 @@ def test_collection_gets_the_model_that_runs(store: Store) -> None:
     assert (done.before.name, done.after.name) == LEFT_RIGHT
     assert (done.memory_count, done.embedded_count) == (12, 12)
     assert store.revision == before + 1
-    assert store.engine.get_collection("default").result(WAIT_S).model == right.identity
+    assert store.engine.get_collection("default").result(wait_s()).model == right.identity
     assert_unmixed(store, LEFT_RIGHT)
     assert_complete(store, right)
     found = recalled(store, TEXTS[5], mode=RecallMode.VECTOR)
@@ -109,8 +110,8 @@ def test_it_is_an_operation_that_history_lists_and_an_undo_refuses(store: Store)
     filled(store, 3)
     restarted(store, running("right"))
     reembed(store, "op 1")
-    pages = store.engine.operations("default", "anna", OperationFilter(), 10, "")
-    page = pages.result(WAIT_S)
+    pages = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 10, ""))
+    page = pages.result(wait_s())
     newest = page.operations[0]
     assert (newest.kind, newest.operation_id, newest.reason) == (
         "Reembed",
@@ -129,7 +130,7 @@ def test_same_operation_id_gives_the_first_answer(store: Store) -> None:
     (again,) = told_by(begin(store, "op 1"))
     assert (again.done, again.replayed) == (first, True)
     with pytest.raises(AlreadyExists):
-        store.engine.reembed("default", "op 1", Reembed("anna")).result(WAIT_S)
+        store.engine.reembed("default", "op 1", Reembed("anna")).result(wait_s())
 
 
 def test_nothing_to_do_is_said(store: Store) -> None:
@@ -165,13 +166,15 @@ class TestMeanwhile:
         assert_complete(store, held)
 
     def saved(self, store: Store, held: HeldEmbedding, command: Any) -> Any:
+        # The batch of the re-embedding stays held: else the run may end before this is decided.
+        held.wait_held()
+        batch, held.held = held.held[:1], held.held[1:]
         future = store.engine.apply("default", "", (command,))
-        for _ in range(3000):
-            if future.done():
-                break
+        while not future.done():
             held.release()
             threading.Event().wait(0.002)
-        return future.result(WAIT_S).results[0]
+        held.held = batch + held.held
+        return future.result(wait_s()).results[0]
 
     def test_texts_are_saved_guarded_by_words_and_by_the_new_model(
         self, store: Store, held: HeldEmbedding
@@ -228,9 +231,9 @@ class TestMeanwhile:
         self, store: Store, held: HeldEmbedding
     ) -> None:
         self.watch.leave()
-        assert self.watch.read().result(WAIT_S) == ()
+        assert self.watch.read().result(wait_s()) == ()
         other = begin(store)
-        first = other.read().result(WAIT_S)
+        first = other.read().result(wait_s())
         assert first[0].progress.phase is Phase.EMBEDDING or first[0].progress.total_count >= 0
         state = store.stats().reembed
         assert (state.model.name, state.progress.total_count) == ("right", 12)
@@ -241,13 +244,14 @@ class TestMeanwhile:
             "default", "", (remember("a lamp hangs in the yard", text_only=True),)
         )
         under_way, held.held = held.held[0], held.held[1:]
+        held.wait_held()
         held.release()
-        new = waiting.result(WAIT_S).results[0]
+        new = waiting.result(wait_s()).results[0]
         assert len(state_of(store).file.rows.beside.embeddings(list(range(1, 40)))) == 1
         assert under_way[0] == TEXTS[:12]
         future = store.engine.cancel_reembed("default")
-        assert future.result(WAIT_S) == 1
-        assert store.engine.cancel_reembed("default").result(WAIT_S) == -1
+        assert future.result(wait_s()) == 1
+        assert store.engine.cancel_reembed("default").result(wait_s()) == -1
         with pytest.raises(Precondition):
             told_by(self.watch)
         rows = state_of(store).file.rows
@@ -270,7 +274,7 @@ class TestMeanwhile:
         restarted(store, right)
         state_of(store)
         settle(store)
-        assert store.engine.get_collection("default").result(WAIT_S).model == right.identity
+        assert store.engine.get_collection("default").result(wait_s()).model == right.identity
         assert_complete(store, right)
 
     def test_another_model_waits_for_a_cancel(self, store: Store, held: HeldEmbedding) -> None:
@@ -281,7 +285,7 @@ class TestMeanwhile:
         assert caught.value.reason == "REEMBEDDING"
         settle(store)
         assert store.stats().reembed.progress.phase is Phase.WAITING
-        assert store.engine.cancel_reembed("default").result(WAIT_S) >= 0
+        assert store.engine.cancel_reembed("default").result(wait_s()) >= 0
 
     def test_purge_takes_the_new_vectors_too(self, store: Store, held: HeldEmbedding) -> None:
         text = "the password of the vault is Zanzibar"
@@ -345,7 +349,7 @@ def test_who_reads_and_writes_beside_the_swap_never_sees_two_models(store: Store
         over.wait(0.01)
     over.set()
     for one in threads:
-        one.join(WAIT_S)
+        one.join(wait_s())
     assert not wrong
     settle(store)
     assert_unmixed(store, LEFT_RIGHT)
@@ -387,15 +391,15 @@ class TestBackAndForth:
         store.set(("guard.judged_from", 0.5), ("guard.exact", False))
         restarted(store, running("right"))
         assert reembed(store).thresholds_reset
-        guard = store.engine.get_collection("default").result(WAIT_S).guard
+        guard = store.engine.get_collection("default").result(wait_s()).guard
         assert (guard.judged_from, guard.exact) == (0.75, False)
         store.set(("guard.judged_from", 0.6))
         restarted(store, running("left"))
         reembed(store)
-        assert store.engine.get_collection("default").result(WAIT_S).guard.judged_from == 0.5
+        assert store.engine.get_collection("default").result(wait_s()).guard.judged_from == 0.5
         restarted(store, running("right"))
         reembed(store)
-        assert store.engine.get_collection("default").result(WAIT_S).guard.judged_from == 0.6
+        assert store.engine.get_collection("default").result(wait_s()).guard.judged_from == 0.6
 
     def test_undo_of_what_was_done_before_embeds_the_text_anew(self, store: Store) -> None:
         ids = filled(store, 4)
@@ -406,7 +410,7 @@ class TestBackAndForth:
         right = running("right")
         restarted(store, right)
         reembed(store)
-        preview = store.engine.preview_undo("default", undo(changed)).result(WAIT_S)[1]
+        preview = store.engine.preview("default", undo(changed)).result(wait_s())[1]
         assert preview.undone
         store.do(undo(changed))
         store.do(undo(forgotten))
@@ -458,7 +462,7 @@ def test_a_vector_that_was_given_for_the_model_before_is_not_taken_after_the_swa
     filled(store, 3)
     right = running("right")
     restarted(store, right)
-    collection = store.engine._collections.opened("default").result(WAIT_S)
+    collection = store.engine._collections.opened("default").result(wait_s())
     (old,) = running("left").vectors(["late"])
     # Checked before the swap, decided after it.
     begun, real = [], collection._writer.submit
@@ -467,25 +471,25 @@ def test_a_vector_that_was_given_for_the_model_before_is_not_taken_after_the_swa
     collection._writer.submit = real
     reembed(store)
     real(begun[0])
-    assert waiting.result(WAIT_S).results[0].saved
+    assert waiting.result(wait_s()).results[0].saved
     assert_unmixed(store, LEFT_RIGHT)
     assert_complete(store, right)
     # A Recall likewise: asked before, answered after it.
     state = state_of(store)
     query = RecallQuery("anna", TEXTS[0], vector=np.asarray(old).tobytes())
-    found = collection._searching(query, old, 0, "").result(WAIT_S)
+    found = collection._searching(query, old, 0, "").result(wait_s())
     assert "another model" in found.degraded_because
     assert state.index.model_number == 1
 
 
 def index_is_that_of_the_rows(store: Store) -> None:
-    opened = store.engine._collections.opened("default").result(WAIT_S)
+    opened = store.engine._collections.opened("default").result(wait_s())
     state = opened._state
 
     def rebuilt() -> Any:
         return loading.rebuilt(state.file, state.info, state.index.access())
 
-    fresh = opened._on_writer(rebuilt).result(WAIT_S)
+    fresh = opened._on_writer(rebuilt).result(wait_s())
     assert state.index.model_number == fresh.model_number == state.info.model_number
     assert_same_index(state.index, fresh)
 
@@ -528,10 +532,10 @@ def test_checkpoint_that_lacks_vectors_is_not_used_once_they_are_there(
         threading.Event().wait(0.005)
     texts, future = held.held.pop()
     future.set_result(held.vectors(texts))
-    assert saving.result(WAIT_S).results[0].saved
+    assert saving.result(wait_s()).results[0].saved
     cancelled = store.engine.cancel_reembed("default")
     held.release()
-    cancelled.result(WAIT_S)
+    cancelled.result(wait_s())
     restarted(store, running("left"))
     old = store.stats().checkpoint
     assert old.opened_from_revision == store.revision, "a checkpoint that lacks a vector"

@@ -10,13 +10,19 @@ from typing import Any
 import apsw
 import pytest
 
-from support.engines import WAIT_S, Store, forget, opened, undo, update, vector_of
-from totonoe_core import limits
-from totonoe_core.commands import Purge
-from totonoe_core.consolidate import Consolidated, ConsolidateQuery, EventsReplayed, ReplayEvents
-from totonoe_core.errors import InvalidArgument
-from totonoe_core.queries import OperationFilter, RecallQuery
-from totonoe_core.records import Link, LinkType
+from support.engines import Store, forget, opened, undo, update, vector_of
+from support.waits import wait_s
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.consolidate import (
+    Consolidated,
+    ConsolidateQuery,
+    EventsReplayed,
+    ReplayEvents,
+)
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery, RecallQuery
+from totonoe_core.domain.records import Link, LinkType
 from totonoe_core.store.schema import open_reader
 
 
@@ -108,7 +114,9 @@ def test_replay_is_one_operation_that_undo_takes_back(store: Store) -> None:
     for _ in range(2):
         recalled(store, "one", "two")
     found = replayed(store)
-    page = store.engine.operations("default", "anna", OperationFilter(), 1, "").result(WAIT_S)
+    page = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, "")).result(
+        wait_s()
+    )
     (operation,) = page.operations
     assert (operation.kind, operation.revision) == ("Consolidate", found.revision)
     assert operation.reason == "consolidate: recalled together"
@@ -224,7 +232,7 @@ def test_replay_links_private_memories_of_one_agent_and_tells_nobody_else(store:
     assert coactivated(store, a) == {b: 0.1}
     where = OperationFilter(kinds=("Consolidate",))
     for agent, count in (("anna", 1), ("bert", 0)):
-        page = store.engine.operations("default", agent, where, 10, "").result(WAIT_S)
+        page = store.engine.read("default", OperationsQuery(agent, where, 10, "")).result(wait_s())
         assert len(page.operations) == count
 
 
@@ -252,9 +260,9 @@ def test_consolidate_tells_what_the_replay_did(store: Store) -> None:
     two(store)
     for _ in range(2):
         recalled(store, "one", "two")
-    run = store.engine.consolidate("default", "op", ConsolidateQuery("anna")).result(WAIT_S)
+    run = store.engine.consolidate("default", "op", ConsolidateQuery("anna")).result(wait_s())
     last = None
-    while messages := run.read().result(WAIT_S):
+    while messages := run.read().result(wait_s()):
         last = messages[-1].told
     assert isinstance(last, Consolidated)
     expected = EventsReplayed(2, 2, 1, 2, store.revision)

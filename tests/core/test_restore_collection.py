@@ -11,10 +11,12 @@ from typing import Any
 import apsw
 import pytest
 
-from support.engines import DAY_US, HOUR_US, WAIT_S, Store, opened, remember, undo
-from totonoe_core import errors, limits
-from totonoe_core.engine.collection import Collection
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from support.engines import DAY_US, HOUR_US, Store, opened, remember, undo
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.queries import GetQuery
+from totonoe_core.engine.collection.collection import Collection
 from totonoe_core.store.catalog import Catalog
 
 OPENING_S = 0.05
@@ -39,11 +41,11 @@ def create(store: Store, name: str = "shop") -> None:
         decay=DecayPolicy(),
         client_vector_dimension=8,
     )
-    future.result(WAIT_S)
+    future.result(wait_s())
 
 
 def delete(store: Store, operation_id: str, agent: str = "anna") -> None:
-    store.engine.delete_collection("shop", operation_id, agent_id=agent).result(WAIT_S)
+    store.engine.delete_collection("shop", operation_id, agent_id=agent).result(wait_s())
 
 
 def restore(
@@ -52,12 +54,12 @@ def restore(
     future = store.engine.restore_collection(
         name, operation_id, target_operation_id=target, agent_id=agent
     )
-    return future.result(WAIT_S)
+    return future.result(wait_s())
 
 
 def test_restored_collection_has_all_that_it_had(store: Store) -> None:
     saved = store.save("text")
-    before = store.engine.get_collection("shop").result(WAIT_S)
+    before = store.engine.get_collection("shop").result(wait_s())
     delete(store, "gone")
     info, operation_id, replayed = restore(store, "gone", "back")
     assert (info, operation_id, replayed) == (before, "back", False)
@@ -67,7 +69,7 @@ def test_restored_collection_has_all_that_it_had(store: Store) -> None:
     assert store.do(undo(1)).undone
     store.reopen()
     assert store.revision == 2
-    names = [one.name for one in store.engine.list_collections(10, "").result(WAIT_S).collections]
+    names = [one.name for one in store.engine.list_collections(10, "").result(wait_s()).collections]
     assert names == ["default", "shop"]
 
 
@@ -151,18 +153,18 @@ def test_restored_while_it_is_still_being_closed(
 
     def slowly(collection: Collection, timeout_s: float, *why: Any) -> None:
         closing.set()
-        assert go_on.wait(WAIT_S)
+        assert go_on.wait(wait_s())
         close(collection, timeout_s, *why)
 
     monkeypatch.setattr(Collection, "close", slowly)
     deleted = store.engine.delete_collection("shop", "gone", agent_id="anna")
-    assert closing.wait(WAIT_S)
+    assert closing.wait(wait_s())
     restore(store, "gone")
-    getting = store.engine.get("shop", "anna", [saved])
+    getting = store.engine.read("shop", GetQuery("anna", (saved,)))
     assert not wait([getting], OPENING_S).done, "opened beside the writer that goes"
     go_on.set()
-    assert getting.result(WAIT_S).memories[0].content == "text"
-    assert deleted.result(WAIT_S)[0] == 1
+    assert getting.result(wait_s()).memories[0].content == "text"
+    assert deleted.result(wait_s())[0] == 1
 
 
 # -- Purged after so many days
@@ -203,7 +205,7 @@ def test_deleted_collection_is_purged_when_its_days_are_over(keeping: Store) -> 
             restore(store, "never")
         store.reopen()
     # Its own call is answered as before, and the name is free.
-    assert store.engine.delete_collection("shop", "gone", agent_id="anna").result(WAIT_S)[0] == 1
+    assert store.engine.delete_collection("shop", "gone", agent_id="anna").result(wait_s())[0] == 1
     create(store)
     assert [one.content for one in store.list()] == []
 

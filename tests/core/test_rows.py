@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from support.engines import NOON
-from totonoe_core import errors
-from totonoe_core.records import Fields, Link, LinkType, Memory, Status
+from totonoe_core.base import errors
+from totonoe_core.domain.records import Fields, Link, LinkType, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.collection_file import CollectionFile, Touched
 
@@ -76,7 +76,9 @@ def test_link_comes_back_from_its_row() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path):
-    file = CollectionFile(tmp_path / "memory.db")
+    path = tmp_path / "memory.db"
+    CollectionFile.make(path, "0123456789abcdef", {})
+    file = CollectionFile(path)
     yield file
     file.close()
 
@@ -114,8 +116,9 @@ def test_memory_row_never_takes_the_place_of_another(file: CollectionFile) -> No
     other = replace(MEMORY, row=6, id="mem_0123456789ac")
     with file.transaction():
         file.put_memory(MEMORY, before=None)
-    with pytest.raises(apsw.ConstraintError), file.transaction():
+    with pytest.raises(errors.Corruption) as caught, file.transaction():
         file.put_memory(other, before=None)  # its external id is taken
+    assert isinstance(caught.value.__cause__, apsw.ConstraintError)
     assert list(file.rows.memories([5, 6])) == [5]
 
 

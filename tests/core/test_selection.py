@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from totonoe_core.domain.records import Kind, StateKind, Status
 from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, STATUSES, Arrays
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
 from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.kernels.jaccard import jaccard_pair
-from totonoe_core.records import Kind, StateKind, Status
 
 SEED = 20_241_103
 COUNT = 150

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from totonoe_core.sessions import groups_of, pair_sum
+from totonoe_core.rules.sessions import groups_of, pair_sum
 
 
 def near(*pairs: tuple[int, int]) -> dict[tuple[int, int], float]:

@@ -18,7 +18,6 @@ import pytest
 from support.engines import (
     EVERY_STATUS,
     HOUR_US,
-    WAIT_S,
     FakeClock,
     Store,
     change,
@@ -27,11 +26,9 @@ from support.engines import (
     opened,
     update,
 )
-from totonoe_core import limits
-from totonoe_core.commands import Purge, Undo
-from totonoe_core.engine import restoring
-from totonoe_core.engine.snapshots import adopt
-from totonoe_core.errors import (
+from support.waits import wait_s
+from totonoe_core.base import limits
+from totonoe_core.base.errors import (
     AlreadyExists,
     Corruption,
     InvalidArgument,
@@ -43,10 +40,14 @@ from totonoe_core.errors import (
     UndoRefused,
     UnsupportedFormat,
 )
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.queries import AsOf
-from totonoe_core.records import ModelIdentity
-from totonoe_core.snapshots import Restored, Snapshot, SnapshotSchedule, SnapshotUse
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.queries import AsOf, ListQuery
+from totonoe_core.domain.records import ModelIdentity
+from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotSchedule, SnapshotUse
+from totonoe_core.domain.undo import Undo
+from totonoe_core.engine.catalog import restoring
+from totonoe_core.engine.catalog.snapshots import adopt
 from totonoe_core.store import snapshot as snapshot_module
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.snapshot import FileCopy, examine, seal
@@ -67,7 +68,7 @@ NEW: dict[str, Any] = {
 def create(store: Store, operation_id: str = "", **more: Any) -> Snapshot:
     more = {"agent_id": "anna", "name": "", "comment": ""} | more
     collection = more.pop("collection", store.collection)
-    return store.engine.create_snapshot(collection, operation_id, **more).result(WAIT_S).snapshot
+    return store.engine.create_snapshot(collection, operation_id, **more).result(wait_s()).snapshot
 
 
 def restore(
@@ -75,11 +76,11 @@ def restore(
 ) -> Restored:
     return store.engine.restore_snapshot(
         snapshot.id, into, operation_id, agent_id="anna", confirmation_token=token
-    ).result(WAIT_S)
+    ).result(wait_s())
 
 
 def listed(store: Store, collection: str = "") -> list[Snapshot]:
-    page = store.engine.list_snapshots(collection, 100, "").result(WAIT_S)
+    page = store.engine.list_snapshots(collection, 100, "").result(wait_s())
     return [one.snapshot for one in page.snapshots]
 
 
@@ -97,7 +98,9 @@ def tables(path: Path) -> dict[str, list[Any]]:
                 (
                     row
                     for row in connection.execute(f"SELECT * FROM {name}")
-                    if not (name == "setting" and row[0] in ("snapshot", "collection"))
+                    if not (
+                        name == "setting" and row[0] in ("snapshot", "collection", "batch", "uid")
+                    )
                 ),
                 key=repr,
             )
@@ -108,7 +111,7 @@ def tables(path: Path) -> dict[str, list[Any]]:
 
 
 def file_of(store: Store, name: str) -> Path:
-    return store.engine._collections.store.path(store.engine._collections.uid(name))
+    return store.engine._collections.names.catalog.path(store.engine._collections.names.uid(name))
 
 
 def filled(store: Store, count: int = 40) -> list[str]:
@@ -124,12 +127,12 @@ def purge(store: Store, *ids: str) -> None:
 
 def about(store: Store, ids: list[str], use: SnapshotUse, dry_run: bool = False) -> Any:
     return store.engine.purge_snapshots(store.collection, "anna", ids, use, dry_run=dry_run).result(
-        WAIT_S
+        wait_s()
     )
 
 
 def texts_of(store: Store, name: str) -> set[str]:
-    page = store.engine.scan(name, "anna", EVERY_STATUS, 1000, "").result(WAIT_S)
+    page = store.engine.read(name, ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
     return {one.content for one in page.memories}
 
 
@@ -195,17 +198,17 @@ def test_snapshot_while_many_write_is_a_prefix_of_the_history(
         before = store.revision
         snapshot = create(store)
         done.set()
-        counts = [writer.result(WAIT_S) for writer in writers]
+        counts = [writer.result(wait_s()) for writer in writers]
     assert before < snapshot.revision < store.revision, counts
     assert restore(store, snapshot, "other").restored
     there, source = (tables(file_of(store, name)) for name in ("other", store.collection))
     upto = [row for row in source["operation"] if row[0] <= snapshot.revision]
     assert there["operation"] == upto
     assert [row[0] for row in sorted(upto)] == list(range(1, snapshot.revision + 1))
-    then = store.engine.scan(
-        store.collection, "anna", EVERY_STATUS, 1000, "", as_of=AsOf(snapshot.revision)
-    ).result(WAIT_S)
-    now = store.engine.scan("other", "anna", EVERY_STATUS, 1000, "").result(WAIT_S)
+    then = store.engine.read(
+        store.collection, ListQuery("anna", EVERY_STATUS, 1000, "", as_of=AsOf(snapshot.revision))
+    ).result(wait_s())
+    now = store.engine.read("other", ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
     plainly = [[replace(one, links=()) for one in page.memories] for page in (then, now)]
     assert plainly[0] == plainly[1]
 
@@ -275,7 +278,7 @@ def test_idempotent_by_operation_id_also_where_its_answer_was_not_kept(
         raise ReadOnly("READ_ONLY", "the catalogue cannot be written")
 
     with monkeypatch.context() as patch:
-        patch.setattr(store.engine._collections, "keep", lost)
+        patch.setattr(store.engine._collections.names, "keep", lost)
         with pytest.raises(ReadOnly):
             create(store, "op-1")
     first = create(store, "op-1")
@@ -295,19 +298,19 @@ def test_list_pages_newest_first_and_says_what_the_collection_is_called_now(
         for _ in range(5):
             clock.advance(HOUR_US)
             made.append(create(store))
-        store.engine.create_collection(**NEW | {"name": "b"}).result(WAIT_S)
+        store.engine.create_collection(**NEW | {"name": "b"}).result(wait_s())
         clock.advance(HOUR_US)
         other = create(store, collection="b")
         assert listed(store) == [other, *reversed(made)]
         found, token = [], ""
         for _ in range(3):
-            page = store.engine.list_snapshots(store.collection, 2, token).result(WAIT_S)
+            page = store.engine.list_snapshots(store.collection, 2, token).result(wait_s())
             found += [one.snapshot for one in page.snapshots]
             token = page.next_page_token
         assert found == list(reversed(made))
         assert not token
-        store.engine.delete_collection("b", "", agent_id="anna").result(WAIT_S)
-        page = store.engine.list_snapshots("", 1, "").result(WAIT_S)
+        store.engine.delete_collection("b", "", agent_id="anna").result(wait_s())
+        page = store.engine.list_snapshots("", 1, "").result(wait_s())
         assert [one.collection_now for one in page.snapshots] == [""]
         assert restore(store, other, "b").restored
 
@@ -382,7 +385,7 @@ def test_restore_over_is_undone_and_done_again(store: Store) -> None:
     def undo(target: str, operation_id: str) -> Any:
         return store.engine.restore_collection(
             store.collection, operation_id, target_operation_id=target, agent_id="anna"
-        ).result(WAIT_S)
+        ).result(wait_s())
 
     info, operation_id, replayed = undo("op-restore", "op-undo")
     assert (info.revision, operation_id, replayed) == (done.replaced_revision, "op-undo", False)
@@ -402,12 +405,12 @@ def test_restore_into_a_new_name_is_undone(store: Store) -> None:
     restore(store, snapshot, "other", operation_id="op-restore")
     store.engine.restore_collection(
         "other", "op-undo", target_operation_id="op-restore", agent_id="anna"
-    ).result(WAIT_S)
+    ).result(wait_s())
     with pytest.raises(NotFound):
         texts_of(store, "other")
     store.engine.restore_collection(
         "other", "", target_operation_id="op-undo", agent_id="anna"
-    ).result(WAIT_S)
+    ).result(wait_s())
     assert len(texts_of(store, "other")) == 3
 
 
@@ -417,7 +420,7 @@ def test_undo_of_settings_in_a_restored_one_keeps_its_name(store: Store) -> None
     restore(store, create(store), "other")
     store.collection = "other"
     store.do(Undo("anna", operation_id="op-settings"))
-    info = store.engine.get_collection("other").result(WAIT_S)
+    info = store.engine.get_collection("other").result(wait_s())
     assert (info.name, info.description) == ("other", "")
 
 
@@ -493,7 +496,10 @@ def test_purged_memory_does_not_come_back(store: Store) -> None:
     store.reopen()
     assert len(texts_of(store, "third")) == 37
     assert (
-        holding(store.path / "collections" / store.engine._collections.uid("third"), "note 3 about")
+        holding(
+            store.path / "collections" / store.engine._collections.names.uid("third"),
+            "note 3 about",
+        )
         == []
     )
 
@@ -565,7 +571,7 @@ def test_purge_reaches_what_was_replaced(store: Store) -> None:
     about(store, [secret], SnapshotUse.DELETE)
     store.engine.restore_collection(
         store.collection, "", target_operation_id="op-restore", agent_id="anna"
-    ).result(WAIT_S)
+    ).result(wait_s())
     assert len(store.list()) == 5
     store.close()
     assert holding(store.path, "Zanzibar") == []
@@ -592,7 +598,7 @@ def test_private_memory_of_another_is_not_looked_for(store: Store) -> None:
     asked = store.engine.purge_snapshots(
         store.collection, "ben", [secret], SnapshotUse.DELETE, dry_run=False
     )
-    assert asked.result(WAIT_S) == ()
+    assert asked.result(wait_s()) == ()
     assert len(listed(store)) == 1
 
 
@@ -605,7 +611,7 @@ def test_schedule_takes_what_changed_and_keeps_the_newest(tmp_path: Path) -> Non
     with opened(tmp_path, clock=clock, **more) as store:
 
         def due() -> int:
-            return store.engine.snapshots._submit(store.engine.snapshots.run_due).result(WAIT_S)
+            return store.engine.snapshots._submit(store.engine.snapshots.run_due).result(wait_s())
 
         assert due() == 0, "nothing is in it"
         manual = []
@@ -625,7 +631,7 @@ def test_schedule_takes_what_changed_and_keeps_the_newest(tmp_path: Path) -> Non
         assert due() == 0, "nothing changed"
         store.save("one more")
         assert due() == 0, "it was looked at just now"
-        stats = store.engine.stats("").result(WAIT_S).snapshots
+        stats = store.engine.stats("", "").result(wait_s()).snapshots
         assert (stats.count, stats.scheduled_count, stats.failed_count) == (3, 4, 0)
         assert stats.newest_us == max(one.created_us for one in listed(store))
         store.reopen()
@@ -643,8 +649,8 @@ def test_schedule_counts_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         store.save("one")
         monkeypatch.setattr(limits, "SNAPSHOTS_PER_COLLECTION_MAX", 0)
         clock.advance(2 * HOUR_US)
-        assert store.engine.snapshots._submit(store.engine.snapshots.run_due).result(WAIT_S) == 0
-        assert store.engine.stats("").result(WAIT_S).snapshots.failed_count == 1
+        assert store.engine.snapshots._submit(store.engine.snapshots.run_due).result(wait_s()) == 0
+        assert store.engine.stats("", "").result(wait_s()).snapshots.failed_count == 1
 
 
 # -- From elsewhere
@@ -684,7 +690,7 @@ def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> Non
         assert len(texts_of(store, "old")) == snapshot.total_count
         file = file_of(store, "old")
         assert [one.name for one in file.parent.glob("*format*")] == []
-        assert create(store, collection="old").format == 4
+        assert create(store, collection="old").format == 5
 
 
 def test_lost_manifest_is_made_again_and_leftovers_go(tmp_path: Path) -> None:
@@ -698,7 +704,7 @@ def test_lost_manifest_is_made_again_and_leftovers_go(tmp_path: Path) -> None:
     unfinished = tmp_path / "collections" / ("a" * 16 + ".tmp")
     unfinished.mkdir()
     with opened(tmp_path) as store:
-        store.engine.snapshots._submit(lambda: None).result(WAIT_S)
+        store.engine.snapshots._submit(lambda: None).result(wait_s())
         assert listed(store) == [snapshot]
         assert sorted(one.name for one in path.parent.iterdir()) == [
             f"{snapshot.id}.json",

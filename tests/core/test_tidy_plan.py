@@ -14,7 +14,6 @@ from support.engines import (
     DAY_US,
     HOUR_US,
     NOON,
-    WAIT_S,
     InProcessEmbedding,
     Store,
     change,
@@ -24,11 +23,14 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core import errors, limits, tidy_plan
-from totonoe_core.commands import Purge, Remembered, Updated
-from totonoe_core.queries import Filter, OperationFilter
-from totonoe_core.records import TIDY_KEY, Kind, StateKind, Status
-from totonoe_core.tidy import PlanApplied, TidyOp, TidyUpdate
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Purge, Remembered, Updated
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery
+from totonoe_core.domain.records import TIDY_KEY, Kind, StateKind, Status
+from totonoe_core.domain.tidy import PlanApplied, TidyOp, TidyUpdate
+from totonoe_core.rules import tidy_plan
 
 A, B = "mem_0123456789ab", "mem_ba9876543210"
 FULL = {
@@ -268,7 +270,9 @@ def test_a_plan_grows_one_closes_others_and_is_one_operation(store: Store) -> No
     assert store.one(task).fields.done_us == store.one(task).updated_us
     new = store.one(made.memory_id)
     assert (new.fields.state_kind, new.fields.payload["n"]) == (StateKind.SUMMARY, 2)
-    page = store.engine.operations("default", "anna", OperationFilter(), 1, "").result(WAIT_S)
+    page = store.engine.read("default", OperationsQuery("anna", OperationFilter(), 1, "")).result(
+        wait_s()
+    )
     (operation,) = page.operations
     assert (operation.kind, operation.reason) == ("ApplyTidyPlan", "tidy plan")
     # Undone as one: but for the new one, which is forgotten, all is as it was.
@@ -461,7 +465,7 @@ def test_of_two_plans_at_once_one_is_done_and_the_other_does_nothing(store: Stor
         for agent in ("anna", "bert")
     ]
     futures = [store.engine.apply(store.collection, "", plan) for plan in plans]
-    ended = [future.exception(WAIT_S) for future in futures]
+    ended = [future.exception(wait_s()) for future in futures]
     assert sorted(type(error).__name__ for error in ended) == ["NoneType", "StaleRevision"]
     winner = ("anna", "bert")[ended.index(None)]
     assert store.one(one).content == f"Both, says {winner}."

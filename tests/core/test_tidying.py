@@ -10,17 +10,21 @@ from typing import Any
 
 import pytest
 
-from support.engines import DAY_US, HOUR_US, WAIT_S, Store, change, forget, opened, remember, undo
-from totonoe_core import errors, plain, tidy
-from totonoe_core.cleanup import CleanUpDuplicates, Decay
-from totonoe_core.commands import Applied, Undo
-from totonoe_core.engine.tidying import keep_state, state_of
-from totonoe_core.guard.policy import TidyPolicy
-from totonoe_core.queries import Filter, OperationFilter, TurnRecorded
-from totonoe_core.records import TIDY_KEY, Kind, Memory, StateKind, Status
+from support.engines import DAY_US, HOUR_US, Store, change, forget, opened, remember, undo
+from support.waits import wait_s
+from totonoe_core.base import errors, limits, plain
+from totonoe_core.domain import tidy
+from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import TidyPolicy
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery, TurnRecorded
+from totonoe_core.domain.records import TIDY_KEY, Kind, Memory, StateKind, Status
+from totonoe_core.domain.tidy import Tidied, Tidy, TurnCounted
+from totonoe_core.domain.undo import Undo
+from totonoe_core.engine.commands.tidy import keep_state, state_of
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
-from totonoe_core.tidy import Tidied, Tidy, TurnCounted
 
 LIVE = Filter()
 
@@ -46,11 +50,11 @@ def tidied(store: Store, agent: str = "anna", **more: Any) -> Tidied:
 
 
 def preview(store: Store, agent: str = "anna") -> Tidied:
-    return store.engine.preview_tidy(store.collection, Tidy(agent)).result(WAIT_S)[1]
+    return store.engine.preview(store.collection, Tidy(agent)).result(wait_s())[1]
 
 
 def turn(store: Store, agent: str = "anna", operation_id: str = "") -> TurnRecorded:
-    return store.engine.record_turn(store.collection, operation_id, agent).result(WAIT_S)
+    return store.engine.record_turn(store.collection, operation_id, agent).result(wait_s())
 
 
 def live(store: Store, agent: str = "anna") -> list[str]:
@@ -96,8 +100,8 @@ def test_of_exact_doubles_the_surest_then_the_newest_stays(store: Store) -> None
 
 
 def operations(store: Store) -> list[Any]:
-    page = store.engine.operations(store.collection, "anna", OperationFilter(), 100, "")
-    return list(page.result(WAIT_S).operations)
+    page = store.engine.read(store.collection, OperationsQuery("anna", OperationFilter(), 100, ""))
+    return list(page.result(wait_s()).operations)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ def test_a_run_of_the_daemon_itself_looks_at_public_memories_only(store: Store) 
     public = twice(store, "Whose?", 2)
     run = turn(store).run
     assert run is not None
-    (result,) = run.result(WAIT_S).results
+    (result,) = run.result(wait_s()).results
     assert [one.closed_ids for one in result.clusters] == [(public[0],)]
     assert set(live(store, "")) == {*nobodys, public[1]}
     assert operations(store)[0].reason == "tidy after turn 1"
@@ -272,17 +276,65 @@ def test_protected_doubles_do_not_keep_a_run_from_going_on(store: Store) -> None
     assert closed == [(old,)]
 
 
-def test_over_the_blast_radius_nothing_changes(store: Store) -> None:
-    store.set(("blast.rows_min", 2))
-    twice(store, "Too many.", 4)
+def test_a_run_closes_the_oldest_up_to_the_blast_radius_and_the_next_goes_on(
+    store: Store,
+) -> None:
+    store.set(("blast.rows_min", 3))
+    sure = twice(store, "Sure.", 3, confidence=0.9)
+    first = twice(store, "First.", 3)
     told = preview(store)
-    assert (told.over, told.allowed, told.today) == (True, 2, 0)
-    assert len(told.clusters[0].closed_ids) == 3
+    assert (told.over, told.more, told.allowed, told.today) == (False, True, 3, 0)
+    # Both of the surer group are older than any of the other.
+    assert [one.closed_ids for one in told.clusters] == [(sure[1], sure[0]), (first[0],)]
+    done = tidied(store)
+    assert [one.closed_ids for one in done.clusters] == [one.closed_ids for one in told.clusters]
+    assert (done.over, done.more, done.closed_counts) == (False, True, ((StateKind.FACT, 3),))
+    # Of one day no more may go: what there is is told, and nothing is changed.
+    told = preview(store)
+    assert (told.over, told.today) == (True, 3)
+    assert [one.closed_ids for one in told.clusters] == [(first[1],)]
     before, revision = store.list(), store.revision
     with pytest.raises(errors.Quota) as caught:
         tidied(store)
     assert caught.value.reason == "BLAST_RADIUS"
-    assert (store.list(), store.revision, kept_state(store).runs) == (before, revision, 0)
+    assert "totonoe collections update default --set blast.rows_min=4" in str(caught.value)
+    assert caught.value.details["collection"] == "default"
+    assert (store.list(), store.revision, kept_state(store).runs) == (before, revision, 1)
+    store.clock.advance(DAY_US + HOUR_US)
+    done = tidied(store)
+    assert [one.closed_ids for one in done.clusters] == [(first[1],)]
+    assert not done.more
+    assert live(store) == [sure[2], first[2]]
+
+
+@pytest.mark.parametrize("by", ["limit", "policy"])
+def test_a_smaller_limit_takes_the_oldest(store: Store, by: str) -> None:
+    young = twice(store, "Young.", 3, confidence=0.9)
+    before_us = store.clock() - HOUR_US
+    old = [store.save("Old.", force=True, created_us=before_us + at) for at in range(3)]
+    if by == "policy":
+        store.set(("tidy.closes_max", 3))
+    command = Tidy("anna", limit=3 if by == "limit" else 0)
+    done = store.do(command)
+    assert {one for each in done.clusters for one in each.closed_ids} == {*old[:2], young[0]}
+    assert done.more
+    assert store.do(replace(command, limit=0)).clusters[0].closed_ids == (young[1],)
+
+
+def test_a_limit_out_of_range_is_refused(store: Store) -> None:
+    for limit in (-1, limits.TIDY_CLOSES_MAX + 1):
+        for call in (store.do, lambda one: store.engine.preview("default", one).result()):
+            with pytest.raises(errors.InvalidArgument) as caught:
+                call(Tidy("anna", limit=limit))
+            assert caught.value.details["field"] == "limit"
+
+
+def test_of_more_than_one_run_reads_the_oldest_are_read(store: Store) -> None:
+    store.set(("tidy.read_max", 4))
+    groups = [twice(store, f"Group {number}.", 2) for number in range(6)]
+    closed = [one for _ in range(3) for each in tidied(store).clusters for one in each.closed_ids]
+    assert set(closed) == {old for old, _ in groups}
+    assert closed.index(groups[0][0]) < 2
 
 
 def test_what_went_today_counts_until_it_is_taken_back_or_a_day_old(store: Store) -> None:
@@ -291,7 +343,7 @@ def test_what_went_today_counts_until_it_is_taken_back_or_a_day_old(store: Store
     done = store.apply(Tidy("anna"))
     twice(store, "Second.", 2)
     assert preview(store).today == 2
-    assert preview(store).over
+    assert preview(store).over, "none may go"
     store.do(undo(done.revision))
     assert preview(store).today == 0
     store.set(("blast.rows_min", 20))
@@ -313,10 +365,10 @@ def test_a_day_counts_what_rules_took_and_left_taken_whichever_rule(store: Store
     faded = store.apply(Decay("anna", close_below=0.3))
     assert preview(store).today == 4
     for asked in (
-        store.engine.preview_decay(store.collection, Decay("anna", close_below=0.3)),
-        store.engine.preview_clean_up(store.collection, CleanUpDuplicates("anna")),
+        store.engine.preview(store.collection, Decay("anna", close_below=0.3)),
+        store.engine.preview(store.collection, CleanUpDuplicates("anna")),
     ):
-        blast = asked.result(WAIT_S)[1].blast
+        blast = asked.result(wait_s())[1].blast
         assert (blast.today, blast.allowed) == (4, preview(store).allowed)
     undone = store.apply(undo(faded.revision))
     assert preview(store).today == 1
@@ -348,7 +400,7 @@ def test_an_undo_brings_all_of_it_back(store: Store) -> None:
 
 def test_turns_begin_runs_at_10_210_410_and_at_no_other(store: Store) -> None:
     store.set(("tidy.enabled", True))
-    collection = store.engine._collections.opened("default").result(WAIT_S)
+    collection = store.engine._collections.opened("default").result(wait_s())
     began = []
     for number in (*range(1, 12), 209, 210, 211, 409, 410, 411):
         skipped = replace(kept_state(store), turns=number - 1)
@@ -357,14 +409,14 @@ def test_turns_begin_runs_at_10_210_410_and_at_no_other(store: Store) -> None:
             with collection._state.file.transaction():
                 keep_state(collection._state.file, state)
 
-        collection._writer.call(skip).result(WAIT_S)
+        collection._writer.call(skip).result(wait_s())
         answer = turn(store)
         assert answer.counted == TurnCounted(number, answer.run is not None)
         if answer.run is not None:
             began.append(number)
-            answer.run.result(WAIT_S)
+            answer.run.result(wait_s())
     assert began == [10, 210, 410]
-    assert kept_state(store).runs == 3
+    assert kept_state(store).runs == 0, "there was nothing to close"
     assert store.revision == 2, "turns, and runs that change nothing, are no operations"
 
 
@@ -403,7 +455,7 @@ def test_a_turn_counts_once_for_an_operation_id(store: Store) -> None:
     assert first.counted == TurnCounted(1, False)
     assert (second.counted, second.applied.operation_id) == (TurnCounted(2, True), "two")
     assert second.run is not None
-    second.run.result(WAIT_S)
+    second.run.result(wait_s())
     for _ in range(2):
         again = turn(store, operation_id="two")
         assert again.applied == replace(second.applied, replayed=True)
@@ -430,29 +482,29 @@ def test_two_agents_at_once_begin_one_run(store: Store) -> None:
     asked: list[Future[TurnRecorded]] = [
         store.engine.record_turn(store.collection, "", agent) for _ in range(10) for agent in "ab"
     ]
-    answers = [one.result(WAIT_S) for one in asked]
+    answers = [one.result(wait_s()) for one in asked]
     assert sorted(one.counted.turn for one in answers) == list(range(1, 21))
     assert sum(one.counted.began for one in answers) == 1
     runs = [one.run for one in answers if one.run is not None]
     assert len(runs) == 1
-    runs[0].result(WAIT_S)
+    runs[0].result(wait_s())
     assert kept_state(store).runs == 1
 
 
 def test_none_begins_while_one_is_under_way(store: Store) -> None:
     store.set(("tidy.enabled", True), ("tidy.first_turn", 1), ("tidy.every_turns", 1))
-    collection = store.engine._collections.opened("default").result(WAIT_S)
+    collection = store.engine._collections.opened("default").result(wait_s())
     collection.turns.running = True
     assert turn(store).run is None
     collection.turns.running = False
     run = turn(store).run
     assert run is not None
-    run.result(WAIT_S)
+    run.result(wait_s())
 
 
 def test_a_run_that_a_crash_took_begins_at_the_next_turn(store: Store) -> None:
     store.set(("tidy.enabled", True))
-    collection = store.engine._collections.opened("default").result(WAIT_S)
+    collection = store.engine._collections.opened("default").result(wait_s())
     collection.turns.running = True  # as if the run of turn 10 were never carried out
     for _ in range(10):
         turn(store)
@@ -460,24 +512,47 @@ def test_a_run_that_a_crash_took_begins_at_the_next_turn(store: Store) -> None:
     store.reopen()
     run = turn(store).run
     assert run is not None
-    run.result(WAIT_S)
+    run.result(wait_s())
     assert kept_state(store).due == 0
     assert turn(store).run is None
 
 
-def test_a_run_over_the_blast_radius_counts_and_says_so(store: Store) -> None:
-    store.set(("tidy.enabled", True), ("tidy.first_turn", 1), ("blast.rows_min", 1))
+def test_turns_close_as_many_as_may_go_until_none_is_left(store: Store) -> None:
+    every = ("tidy.every_turns", 10)
+    store.set(("tidy.enabled", True), ("blast.rows_min", 20), ("blast.percent", 0.0), every)
+    ids = twice(store, "Far too often.", 50)
+    taken = []
+    for number in range(1, 51):
+        run = turn(store).run
+        if run is None:
+            continue
+        result = run.result(wait_s()).results[0]
+        taken.append((number, sum(len(one.closed_ids) for one in result.clusters)))
+        assert result.over is (number == 30)
+        if number != 20:
+            store.clock.advance(DAY_US + HOUR_US)
+    # Turn 30 is of the day of turn 20.
+    assert taken == [(10, 20), (20, 20), (30, 0), (40, 9), (50, 0)]
+    assert live(store) == ids[-1:]
+    assert (kept_state(store).runs, kept_state(store).closed) == (3, 49)
+    store.do(undo(operations(store)[0].revision))
+    assert live(store) == [*ids[40:]]
+
+
+def test_a_run_that_may_close_nothing_changes_nothing_and_says_so(store: Store) -> None:
+    blast = (("blast.rows_min", 0), ("blast.percent", 0.0))
+    store.set(("tidy.enabled", True), ("tidy.first_turn", 1), *blast)
     twice(store, "Too many.", 4)
     revision = store.revision
     run = turn(store).run
     assert run is not None
-    result = run.result(WAIT_S).results[0]
+    result = run.result(wait_s()).results[0]
     assert result.over
     assert result.clusters == ()
     assert store.revision == revision
     assert store.stats().tidy == kept_state(store)
     assert store.stats().tidy.over
-    assert store.stats().tidy.runs == 1
+    assert (store.stats().tidy.runs, store.stats().tidy.last_us is None) == (0, False)
     assert turn(store).run is None, "it waits for its next turn"
 
 
@@ -485,6 +560,8 @@ def test_figures_add_up(store: Store) -> None:
     twice(store, "One.", 3)
     tidied(store)
     twice(store, "Two.", 2)
+    tidied(store)
+    # One that finds nothing is no run that counts.
     tidied(store)
     state = kept_state(store)
     assert (state.runs, state.closed, state.turns) == (2, 3, 0)
@@ -501,6 +578,7 @@ def test_730_cycles_keep_what_is_protected_and_what_is_unique(tmp_path: Path) ->
         store.set(("guard.link_distance_below", 0.0))
         said: set[tuple[str, StateKind, str]] = set()
         guarded: list[str] = []
+        runs = 0
         for _ in range(73):
             store.clock.advance(DAY_US)
             saves = []
@@ -519,9 +597,10 @@ def test_730_cycles_keep_what_is_protected_and_what_is_unique(tmp_path: Path) ->
                 said.add((one.content, kind, payload))
                 if one.fields.category or kind is StateKind.LONG_MOOD:
                     guarded.append(result.memory_id)
+            runs += sum(bool(one.clusters) for one in answer.results[1::2])
         _unique_and_guarded_are_there(store, said, guarded)
         assert len(store.list()) == 730, "none is deleted"
-        assert kept_state(store).runs == 730
+        assert kept_state(store).runs == runs
         assert kept_state(store).closed > 200
 
 
@@ -544,10 +623,10 @@ def test_what_is_forgotten_is_no_double(store: Store) -> None:
 
 def test_settings_are_changed_and_checked(store: Store) -> None:
     store.set(("tidy.enabled", True), ("tidy.closes_max", 5))
-    info = store.engine.get_collection("default").result(WAIT_S)
+    info = store.engine.get_collection("default").result(wait_s())
     assert info.tidy == TidyPolicy(enabled=True, closes_max=5)
     store.set(("tidy.closes_max", None))
-    assert store.engine.get_collection("default").result(WAIT_S).tidy == TidyPolicy(enabled=True)
+    assert store.engine.get_collection("default").result(wait_s()).tidy == TidyPolicy(enabled=True)
     for name, value in (("first_turn", 0), ("every_turns", 0), ("read_max", 10**9), ("no", 1)):
         with pytest.raises(errors.InvalidArgument):
             store.apply(change((f"tidy.{name}", value)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.engines import DAY_US, InProcessEmbedding, Store, forget, opened, remember, update
-from totonoe_core.records import Kind, StateKind, Status, TypedKey
+from totonoe_core.domain.records import Kind, StateKind, Status, TypedKey
 
 TEXT = "Deploys need two approvals."
 

@@ -13,7 +13,6 @@ from apsw import SQLITE_CHECKPOINT_TRUNCATE, Connection
 
 from support.engines import (
     DIMENSION,
-    WAIT_S,
     FakeClock,
     InProcessEmbedding,
     Store,
@@ -28,13 +27,15 @@ from support.engines import (
     unlink,
     update,
 )
+from support.reembedding import restarted
 from support.transfers import exported, file_of, imported, objects, records
-from totonoe_core import errors, limits
-from totonoe_core.commands import Merge, Purge
-from totonoe_core.engine.collection import Collection
-from totonoe_core.queries import OperationFilter, RecallQuery
-from totonoe_core.records import Kind, LinkType, StateKind, Status
-from totonoe_core.transfer import ExportQuery, ImportQuery
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.memories import Merge, Purge
+from totonoe_core.domain.queries import OperationFilter, OperationsQuery, RecallQuery
+from totonoe_core.domain.records import Kind, LinkType, StateKind, Status
+from totonoe_core.domain.transfer import ExportQuery, ImportQuery
+from totonoe_core.engine.collection.collection import Collection
 
 
 @pytest.fixture
@@ -50,11 +51,11 @@ def other(tmp_path: Path) -> Iterator[Store]:
 
 
 def collection_of(store: Store) -> Collection:
-    return store.engine._collections.opened(store.collection).result(WAIT_S)
+    return store.engine._collections.opened(store.collection).result(wait_s())
 
 
 def on_writer(store: Store, work: Callable[[], Any]) -> Any:
-    return collection_of(store)._writer.call(work).result(WAIT_S)
+    return collection_of(store)._writer.call(work).result(wait_s())
 
 
 def flush(store: Store) -> None:
@@ -138,8 +139,8 @@ def test_export_is_of_its_first_moment_while_writers_go_on(
     monkeypatch.setattr(limits, "EXPORT_ROWS_READ", 2)
     monkeypatch.setattr(limits, "EXPORT_CHUNK_BYTES", 1)
     query = ExportQuery("anna", include_vectors=True)
-    export = store.engine.export(store.collection, query).result(WAIT_S)
-    data = export.read().result(WAIT_S).data
+    export = store.engine.export(store.collection, query).result(wait_s())
+    data = export.read().result(wait_s()).data
     changes = [
         lambda: store.save("The sluice is here."),
         lambda: store.do(update(ids["pump"], content="The pump is gone.", tags=("x",))),
@@ -149,7 +150,7 @@ def test_export_is_of_its_first_moment_while_writers_go_on(
         lambda: store.do(episode("A night.", ids["log"])),
         lambda: store.do(dismiss(ids["pump"], ids["log"])),
     ]
-    while chunk := export.read().result(WAIT_S).data:
+    while chunk := export.read().result(wait_s()).data:
         data += chunk
         if changes:
             changes.pop(0)()
@@ -163,11 +164,11 @@ def test_export_leaves_out_what_is_purged_or_made_private_meanwhile(
     ids = filled(store)
     monkeypatch.setattr(limits, "EXPORT_ROWS_READ", 1)
     monkeypatch.setattr(limits, "EXPORT_CHUNK_BYTES", 1)
-    export = store.engine.export(store.collection, ExportQuery("ben")).result(WAIT_S)
-    data = export.read().result(WAIT_S).data
+    export = store.engine.export(store.collection, ExportQuery("ben")).result(wait_s())
+    data = export.read().result(wait_s()).data
     store.do(Purge("anna", (ids["pipe"],)))
     store.do(update(ids["tank"], private=True))
-    while chunk := export.read().result(WAIT_S).data:
+    while chunk := export.read().result(wait_s()).data:
         data += chunk
     assert b"The pipe" not in data
     assert b"The tank" not in data
@@ -179,14 +180,14 @@ def test_export_holds_no_snapshot_and_no_connection_between_reads(store: Store) 
         store.engine.apply_all(
             store.collection, [("", (remember("x" * 1000 + str(number), force=True),))]
         )
-    export = store.engine.export(store.collection, ExportQuery("anna")).result(WAIT_S)
-    export.read().result(WAIT_S)
+    export = store.engine.export(store.collection, ExportQuery("anna")).result(wait_s())
+    export.read().result(wait_s())
     store.save("one more")
     state = collection_of(store)._state
     # Only where no reader is left can the log be emptied.
     on_writer(store, lambda: state.file._connection.wal_checkpoint(mode=SQLITE_CHECKPOINT_TRUNCATE))
     export.leave()
-    assert export.read().result(WAIT_S).data == b""
+    assert export.read().result(wait_s()).data == b""
 
 
 def test_export_that_fails_ends_without_an_end(
@@ -195,8 +196,8 @@ def test_export_that_fails_ends_without_an_end(
     filled(store)
     monkeypatch.setattr(limits, "EXPORT_CHUNK_BYTES", 1)
     query = ExportQuery("anna", include_vectors=True)
-    export = store.engine.export(store.collection, query).result(WAIT_S)
-    assert b"header" in export.read().result(WAIT_S).data
+    export = store.engine.export(store.collection, query).result(wait_s())
+    assert b"header" in export.read().result(wait_s()).data
     state = collection_of(store)._state
     model = replace(state.info.model, weights_sha256="other")
 
@@ -206,8 +207,8 @@ def test_export_that_fails_ends_without_an_end(
 
     on_writer(store, other_model)
     with pytest.raises(errors.StaleRevision):
-        export.read().result(WAIT_S)
-    assert export.read().result(WAIT_S).data == b""
+        export.read().result(wait_s())
+    assert export.read().result(wait_s()).data == b""
 
 
 def test_export_leaves_out_what_is_damaged_and_counts_it(tmp_path: Path) -> None:
@@ -226,11 +227,11 @@ def test_export_leaves_out_what_is_damaged_and_counts_it(tmp_path: Path) -> None
         connection.execute(statement)
     connection.close()
     store.reopen()
-    export = store.engine.export(store.collection, ExportQuery("anna")).result(WAIT_S)
-    chunk = export.read().result(WAIT_S)
+    export = store.engine.export(store.collection, ExportQuery("anna")).result(wait_s())
+    chunk = export.read().result(wait_s())
     data = chunk.data
     assert chunk.damaged_count == 5  # the dismissal is of the memory that is gone
-    assert export.read().result(WAIT_S).data == b""
+    assert export.read().result(wait_s()).data == b""
     export.leave()
     store.close()
     found = {one["id"] for one in of_kind(data, "memory")}
@@ -242,7 +243,7 @@ def test_export_leaves_out_what_is_damaged_and_counts_it(tmp_path: Path) -> None
 
 def test_exports_at_once_are_bounded_and_given_back(store: Store) -> None:
     def export() -> Any:
-        return store.engine.export(store.collection, ExportQuery("anna")).result(WAIT_S)
+        return store.engine.export(store.collection, ExportQuery("anna")).result(wait_s())
 
     running = [export() for _ in range(limits.EXPORTS_MAX)]
     with pytest.raises(errors.Quota):
@@ -269,7 +270,7 @@ def test_import_as_is_makes_the_same_again(store: Store, other: Store) -> None:
     assert (told.done, told.saved_count, told.vectors_used, items) == (True, 6, True, [])
     assert records(exported(other, include_vectors=True)) == records(data)
     assert other.one(ids["pump"]).access_count == 1
-    info = other.engine.get_collection("default").result(WAIT_S)
+    info = other.engine.get_collection("default").result(wait_s())
     assert (info.description, info.guard.preset, info.blast.rows_min) == ("pumps", "robotmem", 3)
     other.reopen()
     assert records(exported(other, include_vectors=True)) == records(data)
@@ -284,9 +285,9 @@ def test_import_is_done_when_it_is_told_that_nothing_comes(
     filled(store)
     data = exported(store, include_vectors=True)
     query = ImportQuery("anna", as_is=as_is)
-    begun = other.engine.begin_import("default", "", query).result(WAIT_S)
-    assert not begun.feed(data, False).result(WAIT_S).done
-    told = begun.feed(b"", True).result(WAIT_S)
+    begun = other.engine.begin_import("default", "", query).result(wait_s())
+    assert not begun.feed(data, False).result(wait_s()).done
+    told = begun.feed(b"", True).result(wait_s())
     begun.leave()
     assert told.done
     assert told.saved_count == (6 if as_is else 4)
@@ -298,9 +299,11 @@ def test_import_as_is_again_under_its_id_does_nothing_twice(
     ids = filled(store)
     monkeypatch.setattr(limits, "IMPORT_BATCH_LINES", 3)
     data = exported(store, include_vectors=True)
-    begun = other.engine.begin_import("default", "once", ImportQuery("anna", as_is=True)).result(9)
+    begun = other.engine.begin_import("default", "once", ImportQuery("anna", as_is=True)).result(
+        wait_s()
+    )
     part = data[: data.index(ids["own"].encode())]
-    done = begun.feed(part, False).result(WAIT_S)
+    done = begun.feed(part, False).result(wait_s())
     begun.leave()
     assert 0 < done.saved_count < 6
     # However it is cut this time.
@@ -319,9 +322,10 @@ def test_import_as_is_needs_an_empty_collection(store: Store, other: Store) -> N
     with pytest.raises(errors.BadImport) as caught:
         imported(other, exported(store, include_vectors=True), as_is=True)
     assert bad(caught) == (1, "collection")
+    restarted(other, InProcessEmbedding())
     with pytest.raises(errors.BadImport) as caught:
         imported(other, data, as_is=True)
-    # And this collection's clients bring the vectors, which the file has not.
+    # And under a model this collection's clients bring the vectors, which the file has not.
     assert bad(caught) == (1, "vectors")
     assert other.revision == 1
 
@@ -343,7 +347,7 @@ def test_import_as_is_of_an_empty_collection_takes_over_its_settings(
     store.do(change(("description", "empty"), ("decay.floor", 0.25)))
     told, _ = imported(other, exported(store, include_vectors=True), "x", as_is=True)
     assert told.done
-    info = other.engine.get_collection("default").result(WAIT_S)
+    info = other.engine.get_collection("default").result(wait_s())
     assert (info.description, info.decay.floor) == ("empty", 0.25)
 
 
@@ -358,7 +362,9 @@ def test_import_as_is_can_be_undone_and_redone(store: Store, other: Store) -> No
     other.do(undo(2))
     assert other.one(ids["pump"]).status is Status.ACTIVE
     assert other.one(ids["pipe"]).superseded_by == ids["tank"]
-    page = other.engine.operations("default", "anna", OperationFilter(), 10, "").result(WAIT_S)
+    page = other.engine.read("default", OperationsQuery("anna", OperationFilter(), 10, "")).result(
+        wait_s()
+    )
     assert [one.kind for one in page.operations] == ["Undo", "Undo", "Import"]
 
 
@@ -377,7 +383,7 @@ def test_import_as_is_is_found_by_recall_and_refuses_repetitions(
     ("spoil", "field"),
     [
         (lambda lines: lines[2].update(id=lines[1]["id"]), "id"),
-        (lambda lines: lines[1].update(external_id="k"), "external_id"),
+        (lambda lines: lines[1].update(external_id="k", private=True), "external_id"),
         (lambda lines: lines[1].update(private=True, agent_id="ben"), "private"),
         (lambda lines: lines[7].update(target_id="mem_" + "0" * 16), "target_id"),
         (lambda lines: lines[7].update(target_id=lines[2]["id"]), "target_id"),
@@ -550,7 +556,7 @@ def test_import_dry_run_checks_and_changes_nothing(store: Store, other: Store) -
 
 
 def test_import_pieces_that_are_too_long_are_refused(other: Store) -> None:
-    begun = other.engine.begin_import("default", "", ImportQuery("anna")).result(WAIT_S)
+    begun = other.engine.begin_import("default", "", ImportQuery("anna")).result(wait_s())
     with pytest.raises(errors.InvalidArgument):
         begun.feed(b"x" * (limits.IMPORT_CHUNK_BYTES_MAX + 1), False)
     begun.leave()
@@ -558,10 +564,10 @@ def test_import_pieces_that_are_too_long_are_refused(other: Store) -> None:
 
 def test_transfers_end_when_the_engine_is_closed(tmp_path: Path) -> None:
     store = Store(tmp_path, clock=FakeClock(), client_vector_dimension=DIMENSION)
-    export = store.engine.export("default", ExportQuery("anna")).result(WAIT_S)
-    begun = store.engine.begin_import("default", "", ImportQuery("anna")).result(WAIT_S)
-    store.engine.close(WAIT_S)
+    export = store.engine.export("default", ExportQuery("anna")).result(wait_s())
+    begun = store.engine.begin_import("default", "", ImportQuery("anna")).result(wait_s())
+    store.engine.close(wait_s())
     with pytest.raises(errors.Unavailable):
-        export.read().result(WAIT_S)
+        export.read().result(wait_s())
     with pytest.raises(errors.Unavailable):
-        begun.feed(b"x", False).result(WAIT_S)
+        begun.feed(b"x", False).result(wait_s())

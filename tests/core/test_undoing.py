@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from support.engines import (
-    WAIT_S,
     Store,
     change,
     contents,
@@ -27,11 +26,13 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from totonoe_core import errors
-from totonoe_core.commands import CreateEpisode, DeleteEpisode, Merge, Remember
-from totonoe_core.guard.policy import Action, Tokenizer
-from totonoe_core.queries import RecallMode, RecallQuery
-from totonoe_core.records import LinkType, Status, TypedKey, Verdict
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
+from totonoe_core.domain.memories import Merge, Remember
+from totonoe_core.domain.policy import Action, Tokenizer
+from totonoe_core.domain.queries import RecallMode, RecallQuery
+from totonoe_core.domain.records import LinkType, Status, TypedKey, Verdict
 
 
 @pytest.fixture
@@ -219,7 +220,7 @@ class TestEveryKind:
         world = World(store)
         world.all_at_once()
         revision, before = store.revision, contents(store)
-        told, preview = store.engine.preview_undo("default", undo(revision)).result(WAIT_S)
+        told, preview = store.engine.preview("default", undo(revision)).result(wait_s())
         assert (told, store.revision, contents(store)) == (revision, revision, before)
         done = store.do(undo(revision))
         assert preview.undone

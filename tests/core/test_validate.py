@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from support.engines import NOON, change, forget, link, remember, unlink, update
-from totonoe_core import limits, validate
-from totonoe_core.errors import InvalidArgument
-from totonoe_core.queries import Filter
-from totonoe_core.records import Kind, StateKind, TimeRange
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.records import Kind, StateKind, TimeRange
+from totonoe_core.rules import validate
 
 ID, OTHER = "mem_0123456789ab", "mem_0123456789abcdef"
 deep: Any = {}
@@ -101,6 +102,9 @@ BAD = {
     "mask of kind": (update(ID, kind=Kind.EVENT), "BAD_UPDATE_MASK", "update_mask"),
     "mask of created": (update(ID, created_us=1), "BAD_UPDATE_MASK", "update_mask"),
     "update to blank": (update(ID, content=" "), "EMPTY_TEXT", "memory.content"),
+    "zero width": (remember("\u200b\u200d\ufeff"), "EMPTY_TEXT", "memory.content"),
+    "tags alone": (remember("\U000e0041\U000e007f"), "EMPTY_TEXT", "memory.content"),
+    "update to fillers": (update(ID, content="\u3164 \u115f"), "EMPTY_TEXT", "memory.content"),
     "update of no id": (update("", importance=1), "BAD_NAME", "memory_id"),
     "expected revision": (
         update(ID, importance=1, expected_revision=-1),

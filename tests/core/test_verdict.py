@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from totonoe_core.domain.calibration import CAREFUL, SHIPPED, Calibration, effective, weights_for
+from totonoe_core.domain.records import Finding, ModelIdentity, Verdict
+from totonoe_core.domain.weights import Features
 from totonoe_core.guard.alignment import Tie, align
-from totonoe_core.guard.calibration import CAREFUL, SHIPPED, Calibration, effective, weights_for
 from totonoe_core.guard.differences import differences
 from totonoe_core.guard.marks import marks, same_marks
 from totonoe_core.guard.sentences import sentences, unshared
-from totonoe_core.guard.verdict import compare
-from totonoe_core.guard.weights import Features
-from totonoe_core.records import Finding, ModelIdentity, Verdict
+from totonoe_core.guard.verdict import compare, judged
 from totonoe_core.text.reading.language import common_language, languages
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
@@ -238,7 +238,7 @@ MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
 def test_verdict_asked_the_other_way_round_is_the_same_mirrored(own, other, cosine) -> None:
     here = compare(own, other, cosine, WEIGHTS).judgement
     there = compare(other, own, cosine, WEIGHTS).judgement
-    assert (here.verdict, here.confidence) == (there.verdict, there.confidence)
+    assert (here.verdict, here.same_probability) == (there.verdict, there.same_probability)
     assert [
         (MIRRORED.get(one.finding, one.finding), one.other, one.own) for one in here.evidence
     ] == [(one.finding, one.own, one.other) for one in there.evidence]
@@ -251,14 +251,14 @@ def test_verdict_asked_the_other_way_round_is_the_same_mirrored(own, other, cosi
 def test_verdict_of_texts_that_are_equal_needs_no_cosine(own, other) -> None:
     judged = compare(own, other, -1.0, CAREFUL).judgement
     if own == other:
-        assert (judged.verdict, judged.confidence) == (Verdict.DUPLICATE, 1.0)
+        assert (judged.verdict, judged.same_probability) == (Verdict.DUPLICATE, 1.0)
 
 
 @settings(deadline=None, max_examples=80)
 @given(st.text(max_size=80), st.text(max_size=80), st.floats(-1.0, 1.0))
 def test_any_two_texts_get_a_verdict(own: str, other: str, cosine: float) -> None:
     judged = compare(own, other, cosine, WEIGHTS).judgement
-    assert 0.0 <= judged.confidence <= 1.0
+    assert 0.0 <= judged.same_probability <= 1.0
     assert len(judged.evidence) <= 8
 
 
@@ -304,3 +304,42 @@ class TestLanguages:
         assert common_language("数据库备份", "备份了数据库") == "zh"
         assert common_language("猫在这里", "The cat is here now") == ""
         assert common_language("Reno 4", "手机是 Reno 4 吗") == "zh"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("PR 412 was merged by Ann", "PR 413 was merged by Ann"),
+        ("Ticket 88 is blocked by review", "Ticket 89 is blocked by review"),
+        ("Issue 12 is fixed in run 9", "Issue 12 is fixed in run 10"),
+        ("Line 40 of main.py has a typo", "Line 41 of main.py has a typo"),
+        ("工单 4312 已关闭", "工单 4313 已关闭"),
+        ("main.py 第 40 行有错误", "main.py 第 41 行有错误"),
+        ("ビルド 812 が失敗した", "ビルド 813 が失敗した"),
+        ("main.py の 40 行目に誤りがある", "main.py の 41 行目に誤りがある"),
+    ],
+)
+def test_another_number_in_a_name_is_related_and_no_update(one: str, other: str) -> None:
+    for own, there in ((one, other), (other, one)):
+        found = judged(own, there, 0.95, CAREFUL)
+        assert found.verdict is Verdict.RELATED
+        assert found.evidence[0].finding is Finding.IDENTIFIER
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict"),
+    [
+        ("Tom is on call on Monday", "Priya is on call on Tuesday", Verdict.RELATED),
+        ("The primary is Tom and the port is 5433", "The primary is Priya and the port is 5434",
+         Verdict.RELATED),
+        ("The api runs on port 8080 in Osaka", "The api runs on port 8081 in Tokyo",
+         Verdict.RELATED),
+        ("Deploys happen on Friday at 10:00", "Deploys happen on Monday at 11:00", Verdict.UPDATE),
+        ("8 workers are busy, 2 idle", "3 workers are busy, 7 idle", Verdict.UPDATE),
+        ("The api runs on port 8080 in Osaka", "The api runs on port 8081 in Osaka",
+         Verdict.UPDATE),
+    ],
+)  # fmt: skip
+def test_two_exchanged_contents_are_no_update(one: str, other: str, verdict: Verdict) -> None:
+    assert judged(one, other, 0.95, CAREFUL).verdict is verdict
+    assert judged(other, one, 0.95, CAREFUL).verdict is verdict

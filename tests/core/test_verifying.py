@@ -15,7 +15,6 @@ import pytest
 from support.engines import (
     DAY_US,
     HOUR_US,
-    WAIT_S,
     Store,
     dismiss,
     episode,
@@ -26,10 +25,11 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core.commands import Purge
-from totonoe_core.engine import verifying
-from totonoe_core.engine.verifying import Pace, Verifier
-from totonoe_core.queries import RecallQuery
+from support.waits import wait_s
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.engine.jobs import verify as verifying
+from totonoe_core.engine.jobs.verify import Pace, Verifier
 from totonoe_core.store import checks
 from totonoe_core.store.schema import CATALOG, COLLECTION, open_reader, open_writer
 
@@ -52,7 +52,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def verifier_of(store: Store) -> Verifier:
-    return store.engine._collections.opened(store.collection).result(WAIT_S).verifier
+    return store.engine._collections.opened(store.collection).result(wait_s()).verifier
 
 
 def verified(store: Store) -> Any:
@@ -62,6 +62,18 @@ def verified(store: Store) -> Any:
         if not verifier.step(FAST):
             return store.stats().verified
     raise AssertionError("a pass that does not end")
+
+
+def compared(store: Store) -> None:
+    """Lets the look at indexes end that comes at each opening."""
+    verifier = verifier_of(store)
+    assert not verifier._comparison.ended
+    assert verifier.due(Pace(interval_h=24.0))
+    for _ in range(STEPS_MAX):
+        if verifier._comparison.ended:
+            return
+        assert verifier.step(FAST)
+    raise AssertionError("a look that does not end")
 
 
 def change(store: Store, *statements: str) -> None:
@@ -88,7 +100,7 @@ def test_pass_over_a_sound_collection_finds_nothing(store: Store) -> None:
 
 def test_every_table_of_each_kind_of_file_is_looked_at(tmp_path: Path) -> None:
     for kind, keys in ((COLLECTION, checks.COLLECTION_KEYS), (CATALOG, checks.CATALOG_KEYS)):
-        connection = open_writer(tmp_path / f"{len(keys)}.db", kind)
+        connection = open_writer(tmp_path / f"{len(keys)}.db", kind, create=True)
         tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
         assert {name for (name,) in tables} == set(keys)
         connection.close()
@@ -145,7 +157,7 @@ def test_bad_row_of_any_table_is_counted_until_it_is_gone(
 
 
 def test_slot_that_is_not_as_its_row_is_made_anew(store: Store) -> None:
-    collection = store.engine._collections.opened("default").result(WAIT_S)
+    collection = store.engine._collections.opened("default").result(wait_s())
     index = collection._state.index
     query = RecallQuery("anna", vector=vector_of("text 1").tobytes(), k=3, touch=False)
     before = store.list(), store.recall(query).hits
@@ -198,7 +210,7 @@ def test_index_of_sqlite_that_misses_a_row_is_made_anew(store: Store) -> None:
 def test_writes_beside_a_pass_do_not_confuse_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("totonoe_core.limits.VERIFY_STEP_ROWS", 3)
+    monkeypatch.setattr("totonoe_core.base.limits.VERIFY_STEP_ROWS", 3)
     verifier, number = verifier_of(store), 0
     saved = [store.save(f"more {number}") for number in range(4)]
     for number in range(STEPS_MAX):
@@ -240,6 +252,7 @@ def test_pass_is_due_once_an_interval_over_restarts_too(store: Store) -> None:
     assert ended_us is not None
     assert not verifier_of(store).due(pace)
     store.reopen()
+    compared(store)
     assert not verifier_of(store).due(pace)
     assert store.stats().verified.ended_us == ended_us
     store.clock.advance(DAY_US)
@@ -286,7 +299,7 @@ def test_thread_verifies_what_is_open_and_ends_with_the_engine(
     monkeypatch.setattr(Verifier, "_end", told)
     with opened(tmp_path, verify=FAST) as store:
         store.do(remember("text"))
-        assert ended.wait(WAIT_S)
+        assert ended.wait(wait_s())
         assert store.stats().verified.row_count
         thread = store.engine._verifying._thread
     assert not thread.is_alive()
@@ -308,9 +321,9 @@ def test_closing_ends_a_check_that_rests(store: Store, monkeypatch: pytest.Monke
     monkeypatch.setattr(Pace, "rest", rest)
     thread = threading.Thread(target=verifier.step, args=(slow,))
     thread.start()
-    assert resting.wait(WAIT_S)
+    assert resting.wait(wait_s())
     store.close()
-    thread.join(WAIT_S)
+    thread.join(wait_s())
     assert not thread.is_alive()
 
 

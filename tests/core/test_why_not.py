@@ -13,7 +13,6 @@ import pytest
 from support.engines import (
     DAY_US,
     NOON,
-    WAIT_S,
     HeldEmbedding,
     InProcessEmbedding,
     Store,
@@ -25,20 +24,23 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from totonoe_core import errors, why_not
-from totonoe_core.filters import Unmet
-from totonoe_core.guard.policy import DiversityPolicy
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DiversityPolicy
+from totonoe_core.domain.queries import DiversityEffect, RecallMode, RecallQuery
+from totonoe_core.domain.records import Kind, StateKind, Status, TimeRange, TypedKey
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.queries import DiversityEffect, Filter, RecallMode, RecallQuery
-from totonoe_core.records import Kind, StateKind, Status, TimeRange, TypedKey
-from totonoe_core.why_not import Condition, Outcome, WhyNot
+from totonoe_core.search import why_not
+from totonoe_core.search.filters import Unmet
+from totonoe_core.search.why_not import Condition, Outcome, WhyNot, WhyNotQuery
 
 UNKNOWN = "mem_0123456789abcdef"
 WORDS = ["pump", "valve", "motor", "sensor", "cable", "switch", "relay", "fuse"]
 
 
 def ask(store: Store, memory_id: str, query: RecallQuery) -> WhyNot:
-    return store.engine.why_not(store.collection, memory_id, query).result(WAIT_S)
+    return store.engine.read(store.collection, WhyNotQuery(memory_id, query)).result(wait_s())
 
 
 def query(text: str = "", *, agent: str = "anna", vector: Any = None, **more: Any) -> RecallQuery:
@@ -282,7 +284,9 @@ def test_what_the_graph_passed_by_is_said_to_be_missed(
         )
         for number in range(40)
     ]
-    index: CollectionIndex = store.engine._collections.opened("default").result(WAIT_S)._state.index
+    index: CollectionIndex = (
+        store.engine._collections.opened("default").result(wait_s())._state.index
+    )
 
     class Blind:
         """A graph that finds the far half only."""
@@ -311,15 +315,15 @@ def test_text_without_a_vector_is_embedded_or_the_lack_is_told(tmp_path: Path) -
     embedding = HeldEmbedding()
     with opened(tmp_path, embedding=embedding) as store:
         one = store.save("the pump", vector=embedding.vectors(["the pump"])[0])
-        waiting = store.engine.why_not("default", one, query("pump"))
+        waiting = store.engine.read("default", WhyNotQuery(one, query("pump")))
         embedding.release(errors.Unavailable("EMBEDDER_BUSY", "too much to do", retry_delay_ms=1))
-        told = waiting.result(WAIT_S)
+        told = waiting.result(wait_s())
         assert (told.outcome, told.degraded_because) == (Outcome.CAME, "too much to do")
         assert told.standing is not None
         assert told.standing.vector is None
-        waiting = store.engine.why_not("default", one, query("pump"))
+        waiting = store.engine.read("default", WhyNotQuery(one, query("pump")))
         embedding.release()
-        told = waiting.result(WAIT_S)
+        told = waiting.result(wait_s())
         assert told.standing is not None
         assert told.standing.vector is not None
         assert told.degraded_because == ""

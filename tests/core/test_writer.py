@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from support.engines import (
-    WAIT_S,
+    DIMENSION,
     HeldEmbedding,
     InProcessEmbedding,
     Store,
@@ -23,11 +23,14 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from totonoe_core import errors, limits
-from totonoe_core.commands import Applied, Remember
-from totonoe_core.engine.writer import Writer
-from totonoe_core.queries import Filter, RecallQuery
-from totonoe_core.records import Method
+from support.waits import wait_s
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.queries import ListQuery, RecallQuery
+from totonoe_core.domain.records import Method
+from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.store.collection_file import CollectionFile
 
 CALLERS = 64
@@ -39,15 +42,15 @@ def at_once(store: Store, commands: list[Remember]) -> list[Any]:
     answers: list[Any] = [None] * len(commands)
 
     def work(number: int) -> None:
-        barrier.wait(WAIT_S)
+        barrier.wait(wait_s())
         future = store.engine.apply("default", f"op-{number}", [commands[number]])
-        answers[number] = future.result(WAIT_S).results[0]
+        answers[number] = future.result(wait_s()).results[0]
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(len(commands))]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(WAIT_S)
+        thread.join(wait_s())
         assert not thread.is_alive()
     return answers
 
@@ -61,6 +64,12 @@ def same_tokens(number: int) -> Remember:
     order = np.random.default_rng(number).permutation(len(words))
     text = " ".join(words[at] for at in order) + f" {(number % 2 and 'the') or ''}" * 2
     return remember(text, agent=f"agent-{number}", vector=vector_of(f"v{number}"))
+
+
+def same_value(number: int) -> Remember:
+    text = ("The timeout is 30 seconds.", "Timeout: 30s", "**Timeout**: `30 s`")[number % 3]
+    apart = np.eye(DIMENSION, dtype=np.float32)[number % 3]
+    return remember(text, agent=f"agent-{number}", vector=apart)
 
 
 def near_vector(number: int) -> Remember:
@@ -80,6 +89,7 @@ def near_in_session(number: int) -> Remember:
     [
         (same_text, [], {Method.EXACT}),
         (same_tokens, [("guard.preset", "robotmem")], {Method.EXACT, Method.JACCARD}),
+        (same_value, [], {Method.EXACT, Method.JACCARD}),
         (near_vector, [("guard.preset", "ego")], {Method.COSINE}),
         (
             near_in_session,
@@ -87,7 +97,7 @@ def near_in_session(number: int) -> Remember:
             {Method.SESSION_COSINE},
         ),
     ],
-    ids=["exact", "jaccard", "cosine", "session"],
+    ids=["exact", "jaccard", "words_alone", "cosine", "session"],
 )
 def test_remember_by_64_at_once_saves_one_and_names_it(
     tmp_path: Path,
@@ -130,7 +140,7 @@ def test_same_operation_by_64_at_once_is_carried_out_once(tmp_path: Path) -> Non
         barrier = threading.Barrier(CALLERS)
 
         def work() -> None:
-            barrier.wait(WAIT_S)
+            barrier.wait(wait_s())
             future = store.engine.apply("default", "op-1", [remember("text", force=True)])
             with lock:
                 futures.append(future)
@@ -139,8 +149,8 @@ def test_same_operation_by_64_at_once_is_carried_out_once(tmp_path: Path) -> Non
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(WAIT_S)
-        answers = [future.result(WAIT_S) for future in futures]
+            thread.join(wait_s())
+        answers = [future.result(wait_s()) for future in futures]
         assert sum(not answer.replayed for answer in answers) == 1
         assert len({answer.results[0].memory_id for answer in answers}) == 1
         assert store.revision == 1
@@ -152,14 +162,14 @@ class Held:
     def __init__(self, store: Store) -> None:
         self.go_on = threading.Event()
         entered = threading.Event()
-        opened_collection = store.engine._collections.opened("default").result(WAIT_S)
+        opened_collection = store.engine._collections.opened("default").result(wait_s())
 
         def work() -> None:
             entered.set()
-            assert self.go_on.wait(WAIT_S)
+            assert self.go_on.wait(wait_s())
 
         self.future = opened_collection._writer.call(work)
-        assert entered.wait(WAIT_S)
+        assert entered.wait(wait_s())
 
 
 def test_cancelled_queued_requests_change_nothing(tmp_path: Path) -> None:
@@ -176,9 +186,9 @@ def test_cancelled_queued_requests_change_nothing(tmp_path: Path) -> None:
         for number, future in enumerate(futures):
             if number % 2 == 0:
                 with pytest.raises(CancelledError):
-                    future.result(WAIT_S)
+                    future.result(wait_s())
             else:
-                assert future.result(WAIT_S).results[0].saved
+                assert future.result(wait_s()).results[0].saved
         texts = {memory.content for memory in store.list()}
         assert texts == {"first", *(f"text {number}" for number in range(1, 10, 2))}
         assert store.revision == 6
@@ -189,14 +199,14 @@ def test_cancelled_queued_requests_change_nothing(tmp_path: Path) -> None:
 def test_cancelled_before_the_collection_is_open_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from totonoe_core.engine.state import CollectionState
+    from totonoe_core.engine.state.state import CollectionState
 
     go_on = threading.Event()
     load = CollectionState.load
 
-    def slow(path: Path) -> CollectionState:
-        assert go_on.wait(WAIT_S)
-        return load(path)
+    def slow(path: Path, has_embedder: bool) -> CollectionState:
+        assert go_on.wait(wait_s())
+        return load(path, has_embedder)
 
     monkeypatch.setattr(CollectionState, "load", slow)
     with opened(tmp_path) as store:
@@ -205,7 +215,7 @@ def test_cancelled_before_the_collection_is_open_changes_nothing(
         )
         assert gone.cancel()
         go_on.set()
-        assert kept.result(WAIT_S).results[0].saved
+        assert kept.result(wait_s()).results[0].saved
         assert [memory.content for memory in store.list()] == ["two"]
 
 
@@ -214,10 +224,11 @@ def test_cancelled_while_it_is_embedded_is_carried_out(tmp_path: Path) -> None:
     embedding = HeldEmbedding()
     with opened(tmp_path, embedding=embedding) as store:
         future = store.engine.apply("default", "", [remember("text", text_only=True)])
-        store.check(remember("text", vector=vector_of("x", 64)))  # behind it on the thread
+        store.check(remember("text", vector=vector_of("x", 64)))
+        embedding.wait_held()
         assert not future.cancel()
         embedding.release()
-        assert future.result(WAIT_S).results[0].saved
+        assert future.result(wait_s()).results[0].saved
 
 
 def test_waiting_for_the_embedder_holds_nobody_up(tmp_path: Path) -> None:
@@ -225,9 +236,10 @@ def test_waiting_for_the_embedder_holds_nobody_up(tmp_path: Path) -> None:
     with opened(tmp_path, embedding=embedding) as store:
         waiting = store.engine.apply("default", "", [remember("slow", text_only=True)])
         assert store.do(remember("quick", vector=vector_of("quick", 64))).saved
+        embedding.wait_held()
         assert not waiting.done()
         embedding.release()
-        assert waiting.result(WAIT_S).results[0].saved
+        assert waiting.result(wait_s()).results[0].saved
 
 
 def test_same_text_that_waits_twice_for_the_embedder_is_saved_once(tmp_path: Path) -> None:
@@ -237,8 +249,9 @@ def test_same_text_that_waits_twice_for_the_embedder_is_saved_once(tmp_path: Pat
             store.engine.apply("default", "", [remember("text", text_only=True)]) for _ in range(3)
         ]
         store.check(remember("other", vector=vector_of("x", 64)))
+        embedding.wait_held(3)
         embedding.release()
-        answers = [future.result(WAIT_S).results[0] for future in futures]
+        answers = [future.result(wait_s()).results[0] for future in futures]
         assert [answer.saved for answer in answers] == [True, False, False]
         assert len({answer.memory_id for answer in answers}) == 1
 
@@ -255,15 +268,17 @@ def test_embedder_that_fails_fails_what_needs_it_and_no_other(tmp_path: Path) ->
         )
         store.check(remember("other", vector=vector_of("x", 64)))
         failure = errors.Unavailable("EMBEDDER_UNAVAILABLE", "gone", retry_delay_ms=5)
+        embedding.wait_held()
         embedding.release(failure)
         with pytest.raises(errors.Unavailable) as caught:
-            futures[0].result(WAIT_S)
+            futures[0].result(wait_s())
         assert caught.value.reason == "EMBEDDER_UNAVAILABLE"
-        assert futures[1].result(WAIT_S).results[0].saved
+        assert futures[1].result(wait_s()).results[0].saved
         again = store.engine.apply("default", "op-1", [remember("by text", text_only=True)])
         store.check(remember("other", vector=vector_of("x", 64)))
+        embedding.wait_held()
         embedding.release()
-        assert again.result(WAIT_S).results[0].saved, "a failed operation can be tried again"
+        assert again.result(wait_s()).results[0].saved, "a failed operation can be tried again"
 
 
 def test_queue_that_is_full_answers_overloaded(
@@ -279,13 +294,13 @@ def test_queue_that_is_full_answers_overloaded(
         assert len(refused) == 3
         for future in refused:
             with pytest.raises(errors.Unavailable) as caught:
-                future.result(WAIT_S)
+                future.result(wait_s())
             assert caught.value.reason == "OVERLOADED"
             assert caught.value.retry_delay_ms > 0
         with pytest.raises(errors.Unavailable):
-            store.engine.check("default", remember("more")).result(WAIT_S)
+            store.engine.preview("default", remember("more")).result(wait_s())
         held.go_on.set()
-        assert sum(future.result(WAIT_S).results[0].saved for future in futures[:5]) == 5
+        assert sum(future.result(wait_s()).results[0].saved for future in futures[:5]) == 5
         assert store.revision == 5
 
 
@@ -300,7 +315,7 @@ def test_close_while_loaded_finishes_what_is_queued(tmp_path: Path) -> None:
     late: list[BaseException] = []
     for _ in range(1000):
         try:
-            error = store.engine.apply("default", "", [remember("late")]).exception(WAIT_S)
+            error = store.engine.apply("default", "", [remember("late")]).exception(wait_s())
         except errors.Unavailable as found:
             error = found
         if error is not None:
@@ -308,7 +323,7 @@ def test_close_while_loaded_finishes_what_is_queued(tmp_path: Path) -> None:
             break
         held.go_on.set()
     held.go_on.set()
-    closer.join(WAIT_S)
+    closer.join(wait_s())
     assert not closer.is_alive()
     assert isinstance(late[0], errors.Unavailable)
     assert sum(future.result(0).results[0].saved for future in futures) == 300
@@ -330,12 +345,12 @@ def test_failure_of_one_operation_leaves_the_rest_of_its_batch(
     with opened(tmp_path) as store:
         texts = ["one", "bad", "two", "bad", "one"]
         futures = store.engine.apply_all("default", [("", [remember(text)]) for text in texts])
-        assert futures[0].result(WAIT_S).results[0].saved
+        assert futures[0].result(wait_s()).results[0].saved
         for at in (1, 3):
             with pytest.raises(ValueError, match="a bug"):
-                futures[at].result(WAIT_S)
-        assert futures[2].result(WAIT_S).revision == 2
-        assert not futures[4].result(WAIT_S).results[0].saved
+                futures[at].result(wait_s())
+        assert futures[2].result(wait_s()).revision == 2
+        assert not futures[4].result(wait_s()).results[0].saved
         assert [memory.content for memory in store.list()] == ["one", "two"]
         store.reopen()
         assert store.revision == 2
@@ -372,7 +387,7 @@ def test_commit_that_fails_takes_the_whole_batch_back(
         )
         for future in futures:
             with pytest.raises(errors.ReadOnly):
-                future.result(WAIT_S)
+                future.result(wait_s())
         assert store.stats().state == "read-only"
         assert (store.revision, store.list()) == before
         assert not store.check(remember("kept")).would_save
@@ -400,7 +415,7 @@ def test_writer_that_meets_a_bug_fails_all_who_wait(
         ]
         held.go_on.set()
         for future in futures:
-            assert future.exception(WAIT_S) is not None
+            assert future.exception(wait_s()) is not None
         with pytest.raises(errors.TotonoeError):
             store.do(remember("later"))
         found = store.recall(RecallQuery("anna", "before"))
@@ -431,7 +446,9 @@ def test_readers_beside_updates_see_each_memory_once_and_always(tmp_path: Path) 
         try:
             query = RecallQuery("anna", "text", vector_of("text").tobytes(), k=50)
             for _ in range(150):
-                page = store.engine.scan("default", "anna", Filter(), 100, "").result(WAIT_S)
+                page = store.engine.read("default", ListQuery("anna", Filter(), 100, "")).result(
+                    wait_s()
+                )
                 listed = [memory.id for memory in page.memories]
                 hits = [hit.memory.id for hit in store.recall(query).hits]
                 failures += [
@@ -441,7 +458,7 @@ def test_readers_beside_updates_see_each_memory_once_and_always(tmp_path: Path) 
                 ]
         finally:
             stop.set()
-            writer.join(WAIT_S)
+            writer.join(wait_s())
         assert not failures, failures[:5]
 
 
@@ -498,7 +515,7 @@ def test_read_leaves_out_what_is_hidden_while_it_runs(
         monkeypatch.setattr(masks, "matching", slow)
         query = RecallQuery("ben", "text", vector_of("text").tobytes(), k=10)
         assert {hit.memory.id for hit in store.recall(query).hits} == set(ids[1:])
-        page = store.engine.scan("default", "ben", Filter(), 1, "").result(WAIT_S)
+        page = store.engine.read("default", ListQuery("ben", Filter(), 1, "")).result(wait_s())
         assert page.memories == ()
         assert page.next_page_token, "an empty page is not the last one"
         assert [memory.id for memory in store.list("ben", Filter())] == ids[2:]

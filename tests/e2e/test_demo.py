@@ -7,19 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from totonoe_server.demo import conversation, story
-from totonoe_server.demo.conversation import Line
-from totonoe_server.quality.files import FileError
+from support.waits import wait_s, wait_until
+from totonoe_server.tools.demo import conversation, story
+from totonoe_server.tools.demo.conversation import Line
+from totonoe_server.tools.quality.files import FileError
 
 COMMAND = """
 import typer
-from totonoe_server.demo.command import register
+from totonoe_server.tools.demo.command import register
 app = typer.Typer()
 register(app)
 app()
@@ -52,7 +52,7 @@ def start(folder, *arguments):
 
 def finish(process):
     """(exit code, standard output, standard error)."""
-    out, err = process.communicate(timeout=LIMIT_S)
+    out, err = process.communicate(timeout=wait_s(LIMIT_S))
     return process.returncode, out, err
 
 
@@ -116,11 +116,8 @@ def test_demo_of_the_shipped_conversation_keeps_lookalikes(tmp_path):
 )
 def test_demo_that_is_interrupted_leaves_nothing_behind(tmp_path, number, code):
     process = start(tmp_path, "--agents", 2)
-    deadline_s = time.monotonic() + LIMIT_S
     # The daemon and both agents run: the interrupt comes in the middle.
-    while len(processes_of(tmp_path)) < 4 and process.poll() is None:
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
+    wait_until(lambda: len(processes_of(tmp_path)) >= 4 or process.poll() is not None)
     assert process.poll() is None, process.communicate()
     process.send_signal(number)
     ended, _, err = finish(process)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -11,8 +10,10 @@ import pytest
 
 import totonoe
 from support.daemons import DaemonProcess
+from support.waits import wait_until
 
 KILLS = 5
+SOAK_KILLS = 50
 AGENTS = 4
 
 
@@ -33,9 +34,20 @@ def write_until_killed(
 
 @pytest.mark.timeout(240)
 def test_kill_during_load_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    kill_under_load(tmp_path, KILLS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_50_kills_during_load_lose_nothing_acknowledged(tmp_path: Path) -> None:
+    kill_under_load(tmp_path, SOAK_KILLS)
+
+
+def kill_under_load(tmp_path: Path, kills: int) -> None:
+    """Kills a daemon so many times while agents write; then compares with what was answered."""
     daemon = DaemonProcess(tmp_path / "data")
     acknowledged: dict[str, str] = {}
-    for round_ in range(KILLS):
+    for round_ in range(kills):
         daemon.start()
         threads = [
             threading.Thread(target=write_until_killed, args=(daemon, agent, round_, acknowledged))
@@ -44,9 +56,8 @@ def test_kill_during_load_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         before = len(acknowledged)
-        deadline_s = time.monotonic() + 30
-        while len(acknowledged) < before + 20 + 10 * round_ and time.monotonic() < deadline_s:
-            time.sleep(0.005)
+        enough = before + 20 + 10 * (round_ % KILLS)
+        wait_until(lambda enough=enough: len(acknowledged) >= enough)
         daemon.kill()
         for thread in threads:
             thread.join()

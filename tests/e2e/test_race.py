@@ -15,6 +15,7 @@ import pytest
 
 import totonoe
 from support.daemons import DaemonProcess
+from support.waits import wait_s
 
 PROCESSES = 4
 CALLS_EACH = 16
@@ -86,8 +87,27 @@ def race(
         assert agent.stdout is not None
         answers += json.loads(agent.stdout.read())
         agent.stdout.close()
-        assert agent.wait(60) == 0
+        assert agent.wait(wait_s()) == 0
     return [tuple(answer) for answer in answers]
+
+
+RACES = 50
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_50_races_of_16_save_exactly_one_each(daemon: DaemonProcess, tmp_path: Path) -> None:
+    with totonoe.Client(daemon.address) as client:
+        client.create_collection("races", client_vector_dimension=8)
+    for number in range(RACES):
+        # By turns one text in several forms, and one text.
+        texts = [f"{form} {number}" for form in FORMATS[:16]] if number % 2 else [f"n{number}"] * 16
+        items = [{"text": text, "vector": unit(number % 8)} for text in texts]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        answers = race(daemon, "races", items, folder)
+        assert sum(was_saved for was_saved, _, _ in answers) == 1, f"race {number}"
+        assert len({memory_id for _, memory_id, _ in answers}) == 1, f"race {number}"
 
 
 WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot"]

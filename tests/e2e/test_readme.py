@@ -1,27 +1,27 @@
-"""Every command of the README's tour works as printed, in order, against a real daemon."""
+"""Every command of README.md and docs/tour.md works as printed, in order, against a real daemon."""
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from support.daemons import DaemonProcess, wait_until
+from support.daemons import DaemonProcess
+from support.waits import wait_s, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 ID = re.compile(r"\b(?:mem|ep|op)_[0-9a-f]+")
 BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.S)
 
 
-def tour() -> list[tuple[str, str]]:
-    """The code blocks of the tour: (language, text)."""
-    text = (ROOT / "README.md").read_text()
-    begin, end = text.index("## A tour"), text.index("## Where your data lies")
-    return [(match[1], match[2]) for match in BLOCK.finditer(text[begin:end])]
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Returns the code blocks of a page that are run: (language, text)."""
+    return [(match[1], match[2]) for match in BLOCK.finditer((ROOT / page).read_text("utf-8"))]
 
 
 def commands(block: str) -> list[tuple[str, str]]:
@@ -38,7 +38,7 @@ def commands(block: str) -> list[tuple[str, str]]:
 def loosened(text: str) -> str:
     """Text with ids, ages and figures replaced, and without rules and runs of white space.
 
-    Revisions stay: a tour on a new daemon makes the very ones that the README names, so that
+    Revisions stay: on a new daemon a page makes exactly the revisions that it names, so that
     `totonoe undo 10` can be typed as it stands.
     """
     text = re.sub(r"just now|\d+m ago", "AGE", ID.sub("ID", text))
@@ -59,9 +59,9 @@ def learn(printed: str, out: str, known: dict[str, str]) -> bool:
 
 
 @pytest.mark.timeout(300)
-def test_readme_tour_prints_what_it_says(tmp_path: Path) -> None:
-    blocks = tour()
-    assert len(blocks) >= 3
+@pytest.mark.parametrize(("page", "least"), [("README.md", 2), ("docs/tour.md", 17)])
+def test_page_prints_what_it_says(tmp_path: Path, page: str, least: int) -> None:
+    assert len(blocks(page)) >= least
     known: dict[str, str] = {}
     with DaemonProcess(tmp_path / "data", embedder="use") as daemon:
         environment = {
@@ -71,12 +71,12 @@ def test_readme_tour_prints_what_it_says(tmp_path: Path) -> None:
             "COLUMNS": "120",
             "HOME": str(tmp_path),
         }
-        for language, block in blocks:
+        for language, block in blocks(page):
             if language == "python":
                 run([sys.executable, "-c", block], environment, tmp_path)
                 continue
             for command, printed in commands(block):
-                # A KeyError: the tour names what none of its commands has printed.
+                # A KeyError: the page names an id that none of its commands has printed.
                 actual = ID.sub(lambda one: known[one[0]], command)
                 if command.startswith("totonoe watch"):
                     watched(actual.split(), printed, known, environment, tmp_path / "watched")
@@ -110,8 +110,19 @@ def run(command: list[str], environment: dict[str, str], folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=wait_s(200),
         check=False,
     )
     assert done.returncode in (0, 3), (command, done.stdout, done.stderr)
     return done.stdout
+
+
+def test_readme_is_read_in_three_minutes() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+
+
+def test_picture_shows_a_real_run() -> None:
+    """docs/picture.py draws it again: only ids differ."""
+    script = runpy.run_path(str(ROOT / "docs" / "picture.py"))
+    drawn = script["draw"](script["transcript"]())
+    assert ID.sub("ID", drawn) == ID.sub("ID", script["PICTURE"].read_text("utf-8"))

@@ -8,7 +8,8 @@ import textwrap
 from pathlib import Path
 
 import totonoe
-from support.daemons import DaemonProcess, wait_until
+from support.daemons import DaemonProcess
+from support.waits import wait_s, wait_until
 
 CLIENTS = 200
 LEFT_OVER_MAX = 20
@@ -62,16 +63,19 @@ def test_clients_that_vanish_in_mid_stream_leave_nothing(tmp_path: Path) -> None
         assert agents.stdout.readline() == "under way\n"
         during = held(daemon.pid)
         agents.kill()
-        agents.wait(60)
+        agents.wait(wait_s())
         agents.stdout.close()
         wait_until(
             lambda: held(daemon.pid) < before + LEFT_OVER_MAX,
             lambda: f"{before} before, {during} during, {held(daemon.pid)} now",
         )
         assert client.remember("there afterwards").saved
-        stats = client.stats()
-        assert stats.collections[0].queue_length == 0
-        assert stats.collections[0].state == "serving"
+        # Theirs wait for their turns, and nobody waits for them.
+        wait_until(
+            lambda: client.stats().collections[0].queue_length == 0,
+            lambda: client.stats().collections[0],
+        )
+        assert client.stats().collections[0].state == "serving"
         # What was saved is whole: as many memories as revisions, none twice.
         texts = [memory.content for memory in client.list_all(page_size=1000)]
         assert len(set(texts)) == len(texts) == client.stats().collections[0].active_count

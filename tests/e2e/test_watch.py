@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import totonoe
-from support.daemons import DaemonProcess, command_process, wait_until
+from support.daemons import DaemonProcess, command_process
+from support.waits import wait_s, wait_until
 from totonoe.errors import NotActive, NotFound, StaleRevision
 
 WATCHERS = ("planner", "stranger")
@@ -117,6 +118,40 @@ def test_watchers_through_kills_end_with_what_list_shows(tmp_path: Path) -> None
             # In order, none twice, none left out.
             assert told == sorted(visible)
             assert folded(changes(path)) == listed(daemon, agent)
+
+
+MANY_WATCHERS = 200
+MANY_CHANGES = 300
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_200_watchers_through_kills_miss_nothing_and_hear_nothing_twice(tmp_path: Path) -> None:
+    with DaemonProcess(tmp_path / "data") as daemon:
+        heard: list[list[int]] = [[] for _ in range(MANY_WATCHERS)]
+
+        def watch(revisions: list[int]) -> None:
+            with totonoe.Client(daemon.address, timeout_s=120.0) as client:
+                for event in client.watch(0):
+                    if event.change is not None:
+                        revisions.append(event.change.operation.revision)
+                    if revisions and revisions[-1] == MANY_CHANGES:
+                        return
+
+        watchers = [threading.Thread(target=watch, args=(revisions,)) for revisions in heard]
+        for watching in watchers:
+            watching.start()
+        patient = totonoe.RetryPolicy(attempts_max=200)
+        with totonoe.Client(daemon.address, retry=patient, timeout_s=120.0) as client:
+            for number in range(MANY_CHANGES):
+                client.remember(f"note {number}", force=True)
+                if number in (MANY_CHANGES // 3, 2 * MANY_CHANGES // 3):
+                    daemon.kill()
+                    daemon.start()
+        for watching in watchers:
+            watching.join(wait_s(300))
+        assert not any(watching.is_alive() for watching in watchers)
+        assert all(revisions == list(range(1, MANY_CHANGES + 1)) for revisions in heard)
 
 
 def secret_revisions(daemon: DaemonProcess) -> set[int]:

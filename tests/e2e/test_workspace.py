@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import totonoe
-from support.daemons import DaemonProcess, command_process, run_command, wait_until
+from support.daemons import DaemonProcess, command_process, run_command
+from support.waits import wait_s, wait_until
 from totonoe.workspace.files import marked
 
 HAND = "# What I think\n\nThese lines are mine.\n"
@@ -28,7 +29,7 @@ def workspace(daemon: DaemonProcess, folder: Path) -> Iterator[Callable[[], None
         yield kill
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 0
+            assert process.wait(wait_s()) == 0
 
 
 def files(folder: Path) -> dict[str, set[str]]:

@@ -12,7 +12,6 @@ import pytest
 
 from support.engines import (
     HOUR_US,
-    WAIT_S,
     Store,
     episode,
     forget,
@@ -25,11 +24,26 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core import errors
-from totonoe_core.commands import Purge, Undismiss
-from totonoe_core.consolidate import ConsolidateQuery, ReplayEvents
-from totonoe_core.queries import AsOf, Filter, NeighborsQuery, OperationFilter, RecallQuery
-from totonoe_core.records import ANY_TIME
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.consolidate import ConsolidateQuery, ReplayEvents
+from totonoe_core.domain.dismissals import Undismiss
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    EpisodeQuery,
+    EpisodesQuery,
+    GetQuery,
+    HistoryQuery,
+    ListQuery,
+    NeighborsQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import ANY_TIME
 from totonoe_core.store import rows
 from totonoe_core.store.collection_file import CollectionFile
 
@@ -104,23 +118,31 @@ class TestMemory:
         engine, name = store.engine, store.collection
         query = RecallQuery("anna", "row", vector_of("row").tobytes(), as_of=AsOf(store.revision))
         assert {hit.memory.id for hit in store.recall(query).hits} == others
-        page = engine.scan(name, "anna", Filter(), 10, "", as_of=AsOf(store.revision))
-        assert {one.id for one in page.result(WAIT_S).memories} == others
+        page = engine.read(name, ListQuery("anna", Filter(), 10, "", as_of=AsOf(store.revision)))
+        assert {one.id for one in page.result(wait_s()).memories} == others
         assert [one.target_id for one in store.one(ids["good"]).links] == [ids["near"]]
-        near = engine.neighbors(name, NeighborsQuery("anna", (ids["good"],))).result(WAIT_S)
+        near = engine.read(name, NeighborsQuery("anna", (ids["good"],))).result(wait_s())
         assert [one.memory.id for one in near.neighbors] == [ids["near"]]
-        read = engine.episode(name, "anna", ids["episode"], True).result(WAIT_S)
+        read = engine.read(name, EpisodeQuery("anna", ids["episode"], True)).result(wait_s())
         assert {one.id for one in read.memories} == others
-        told = engine.changes(name, "anna", 0, None).result(WAIT_S)
+        told = engine.read(name, ChangesQuery("anna", 0, None)).result(wait_s())
         assert {one.memory.id for change in told.changes for one in change.memories} == others
-        assert engine.operations(name, "anna", OperationFilter(), 50, "").result(WAIT_S)
-        assert engine.episodes(name, "anna", ANY_TIME, "", 10, "").result(WAIT_S).episodes
-        assert engine.preview_decay(name, fading()).result(WAIT_S)
-        assert engine.audit(name, audit()).result(WAIT_S)
+        assert engine.read(name, OperationsQuery("anna", OperationFilter(), 50, "")).result(
+            wait_s()
+        )
+        assert (
+            engine.read(name, EpisodesQuery("anna", ANY_TIME, "", 10, "")).result(wait_s()).episodes
+        )
+        assert engine.preview(name, fading()).result(wait_s())
+        assert engine.read(name, audit()).result(wait_s())
         assert store.do(ReplayEvents("anna", 100)) is not None
         assert list(consolidated(store)), "a run over all that is there"
         stats = store.stats()
         assert (stats.active_count, stats.total_count) == (2, 2)
+
+        def then(wanted: str) -> Any:
+            return engine.read(name, GetQuery("anna", (wanted,), as_of=AsOf(2))).result(wait_s())
+
         for wanted in (ids["bad"], "ext:x-bad"):
             calls: list[Callable[[], Any]] = [
                 lambda: store.get(wanted),  # noqa: B023 - called at once
@@ -131,8 +153,8 @@ class TestMemory:
                 lambda: store.do(unlink(ids["good"], wanted)),  # noqa: B023
                 lambda: store.do(merge(ids["good"], wanted)),  # noqa: B023
                 lambda: store.do(Undismiss("anna", ids["good"], wanted)),  # noqa: B023
-                lambda: engine.history(name, "anna", wanted, 10, "").result(WAIT_S),  # noqa: B023
-                lambda: engine.get(name, "anna", [wanted], as_of=AsOf(2)).result(WAIT_S),  # noqa: B023
+                lambda: engine.read(name, HistoryQuery("anna", wanted, 10, "")).result(wait_s()),  # noqa: B023
+                lambda: then(wanted),  # noqa: B023
             ]
             before = store.revision
             for call in calls:
@@ -157,7 +179,7 @@ class TestMemory:
     def test_purge_is_how_to_get_rid_of_it(self, damaged: tuple[Store, IDS]) -> None:
         store, ids = damaged
         asked = Purge("anna", (ids["bad"],))
-        assert store.engine.preview_purge("default", asked).result(WAIT_S)[1].purged_ids
+        assert store.engine.preview("default", asked).result(wait_s())[1].purged_ids
         assert store.do(asked).purged_ids == (ids["bad"],)
         for _ in range(2):
             with pytest.raises(errors.NotFound):
@@ -290,9 +312,15 @@ class TestOtherTables:
         ids = fill(store)
         other = store.do(episode("another", ids["good"])).episode.id
         change_row(store, f"UPDATE episode SET {change} WHERE id = ?", ids["episode"])
-        page = store.engine.episodes("default", "anna", ANY_TIME, "", 10, "").result(WAIT_S)
+        page = store.engine.read("default", EpisodesQuery("anna", ANY_TIME, "", 10, "")).result(
+            wait_s()
+        )
         assert [one.id for one in page.episodes] == [other]
-        corrupt(lambda: store.engine.episode("default", "anna", ids["episode"], False).result())
+        corrupt(
+            lambda: store.engine.read(
+                "default", EpisodeQuery("anna", ids["episode"], False)
+            ).result()
+        )
         assert store.stats().verified.bad_row_counts == {"episode": 1}
         assert store.do(Purge("anna", (ids["good"],))).episode_count == 1
 
@@ -300,8 +328,8 @@ class TestOtherTables:
         ids = fill(store)
         change_row(store, "UPDATE image SET before = '[' WHERE entity = 'memory'")
         corrupt(lambda: store.do(undo("on-bad")))
-        history = store.engine.history("default", "anna", ids["bad"], 10, "")
-        corrupt(lambda: history.result(WAIT_S))
+        history = store.engine.read("default", HistoryQuery("anna", ids["bad"], 10, ""))
+        corrupt(lambda: history.result(wait_s()))
         assert store.one(ids["bad"]).fields.importance == 1
         assert store.do(update(ids["bad"], importance=2)).updated
         assert store.do(Purge("anna", (ids["bad"],))).version_count == 2
@@ -333,13 +361,26 @@ class TestOtherTables:
         counts = store.stats().verified.bad_row_counts
         assert counts == {"access": 1, "recall_event": 1, "coactivation": 1}
 
-    def test_bad_newest_operation_or_settings_refuse_the_collection(self, store: Store) -> None:
+    def test_bad_newest_operations_are_passed_over_when_it_is_opened(self, store: Store) -> None:
+        fill(store)
+        store.close()
+        for revision in (6, 7):
+            change_row(
+                store.file(), "UPDATE operation SET time_us = 1 WHERE revision = ?", revision
+            )
+        store.engine = store._opened()
+        assert (len(store.list()), store.revision) == (3, 7)
+        assert store.stats().verified.bad_row_counts == {"operation": 2}
+        store.save("after it")
+        assert store.revision == 8
+
+    def test_lost_revisions_or_settings_refuse_the_collection(self, store: Store) -> None:
         fill(store)
         store.close()
         path = store.file()
         good = path.read_bytes()
         for sql in (
-            "UPDATE operation SET time_us = 1 WHERE revision = 7",
+            "UPDATE operation SET revision = 1 << 40 WHERE revision = 7",
             "UPDATE setting SET value = '{}' WHERE key = 'collection'",
             "UPDATE memory SET row = 1 << 40 WHERE row = 3",
         ):
@@ -377,8 +418,8 @@ def test_error_that_is_kept_keeps_no_reader_in_the_past(tmp_path: Path) -> None:
         ids = fill(store)
 
         def history() -> Any:
-            asked = store.engine.history("default", "anna", ids["near"], 10, "")
-            return asked.result(WAIT_S).versions[0].memory
+            asked = store.engine.read("default", HistoryQuery("anna", ids["near"], 10, ""))
+            return asked.result(wait_s()).versions[0].memory
 
         store.do(update(ids["near"], importance=5))
         change_row(store, "UPDATE image SET before = ' ' || before WHERE key = '3'")
@@ -411,20 +452,20 @@ def rows_of(path: Path, memory_id: str) -> int:
 
 
 def fading() -> Any:
-    from totonoe_core.cleanup import Decay
+    from totonoe_core.domain.cleanup import Decay
 
     return Decay("anna", close_below=0.01)
 
 
 def audit() -> Any:
-    from totonoe_core.audit import AuditQuery
+    from totonoe_core.rules.audit import AuditQuery
 
     return AuditQuery("anna")
 
 
 def consolidated(store: Store) -> Iterator[Any]:
-    run = store.engine.consolidate("default", "", ConsolidateQuery("anna")).result(WAIT_S)
-    while messages := run.read().result(WAIT_S):
+    run = store.engine.consolidate("default", "", ConsolidateQuery("anna")).result(wait_s())
+    while messages := run.read().result(wait_s()):
         yield from messages
 
 

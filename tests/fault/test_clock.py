@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from support.engines import DAY_US, HOUR_US, NOON, FakeClock, change, forget, opened, remember
-from totonoe_core.queries import AsOf, Filter, OperationFilter, RecallQuery
+from support.waits import wait_s
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.queries import (
+    AsOf,
+    ListQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
 
-WAIT_S = 30.0
 STEPS_US = (-DAY_US, 3 * HOUR_US, -40 * 365 * DAY_US, 60 * 365 * DAY_US, -20 * 365 * DAY_US)
 
 
@@ -25,7 +32,9 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
             ids.append(store.save(f"pump {number} is on"))
             store.recall(RecallQuery("anna", f"pump {number}"))
         store.do(forget(ids[0]))
-        page = store.engine.operations("default", "anna", OperationFilter(), 100, "").result(WAIT_S)
+        page = store.engine.read(
+            "default", OperationsQuery("anna", OperationFilter(), 100, "")
+        ).result(wait_s())
         newest_first = [(one.revision, one.time_us) for one in page.operations]
         assert [revision for revision, _ in newest_first] == list(range(len(ids) + 1, 0, -1))
         times = [time_us for _, time_us in newest_first]
@@ -35,7 +44,9 @@ def test_clock_that_steps_keeps_operations_in_order(tmp_path: Path, restarts: bo
         for revision, time_us in newest_first[1:]:
             at = [AsOf(revision=revision), AsOf(time_us=time_us)]
             pages = [
-                store.engine.scan("default", "anna", Filter(), 100, "", as_of=one).result(WAIT_S)
+                store.engine.read(
+                    "default", ListQuery("anna", Filter(), 100, "", as_of=one)
+                ).result(wait_s())
                 for one in at
             ]
             assert {one.id for one in pages[0].memories} == set(ids[:revision])

@@ -11,17 +11,27 @@ import numpy as np
 import pytest
 
 from compat.make_data import fill, vector
-from support.engines import EVERY_STATUS, WAIT_S, FakeClock, Store, opened
+from support.engines import EVERY_STATUS, FakeClock, Store, opened
 from support.telling import AGENTS
-from totonoe_core import errors
-from totonoe_core.engine.verifying import Pace
-from totonoe_core.queries import AsOf, OperationFilter, RecallQuery
-from totonoe_core.records import ANY_TIME, Memory
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    EpisodesQuery,
+    ListQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import ANY_TIME, Memory
+from totonoe_core.engine.jobs.verify import Pace
 from totonoe_core.store.inspection import inspect
 
 PLACES = 300
 BLOCKS = 6
 SOAK_PLACES = 2000
+STEPS_MAX = 2000  # a damaged page is passed row by row
 FAST = Pace(share=1.0)
 
 
@@ -60,7 +70,7 @@ def calls(store: Store, ids: dict[str, list[str]]) -> dict[str, Callable[[], Any
     """Every kind of answer that a damaged file could make wrong, by a name."""
     engine, name = store.engine, "default"
     found: dict[str, Callable[[], Any]] = {
-        "info": lambda: engine.get_collection(name).result(WAIT_S),
+        "info": lambda: engine.get_collection(name).result(wait_s()),
         "stats": lambda: counts(store),
     }
     for agent in AGENTS:
@@ -68,16 +78,18 @@ def calls(store: Store, ids: dict[str, list[str]]) -> dict[str, Callable[[], Any
         mine: dict[str, Callable[[], Any]] = {
             "list": lambda agent=agent: store.list(agent),
             "recall": lambda query=query: [hit.memory for hit in store.recall(query).hits],
-            "episodes": lambda agent=agent: engine.episodes(
-                name, agent, ANY_TIME, "", 100, ""
-            ).result(WAIT_S),
-            "operations": lambda agent=agent: engine.operations(
-                name, agent, OperationFilter(), 200, ""
-            ).result(WAIT_S),
-            "changes": lambda agent=agent: engine.changes(name, agent, 0, None).result(WAIT_S),
-            "past": lambda agent=agent: engine.scan(
-                name, agent, EVERY_STATUS, 200, "", as_of=AsOf(20)
-            ).result(WAIT_S),
+            "episodes": lambda agent=agent: engine.read(
+                name, EpisodesQuery(agent, ANY_TIME, "", 100, "")
+            ).result(wait_s()),
+            "operations": lambda agent=agent: engine.read(
+                name, OperationsQuery(agent, OperationFilter(), 200, "")
+            ).result(wait_s()),
+            "changes": lambda agent=agent: engine.read(name, ChangesQuery(agent, 0, None)).result(
+                wait_s()
+            ),
+            "past": lambda agent=agent: engine.read(
+                name, ListQuery(agent, EVERY_STATUS, 200, "", as_of=AsOf(20))
+            ).result(wait_s()),
         }
         for one in ids[agent]:
             mine[f"get {one}"] = lambda agent=agent, one=one: store.one(one, agent)
@@ -132,10 +144,12 @@ def tried(
                 ), f"{key} tells another text or field of {one.id}"
         if len(failed) == len(told):
             return "refused", []
-        verifier = store.engine._collections.opened("default").result(WAIT_S).verifier
-        for _ in range(100):
+        verifier = store.engine._collections.opened("default").result(wait_s()).verifier
+        for _ in range(STEPS_MAX):
             if not verifier.step(FAST):
                 break
+        else:
+            raise AssertionError("a pass that does not end")
         found = verifier.figures()
         said = bool(found.bad_row_counts or found.damage_count or found.reindexed_count)
         if not (differing or failed or said):

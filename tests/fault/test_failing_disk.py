@@ -22,6 +22,7 @@ from support.engines import Store, remember
 from support.faulty_io import Disk, built, calls, compiler
 from support.faulty_work import SECRET, STEPS, Done, Job, clock_of, shown, states
 from support.processes import ROOT
+from support.waits import wait_s
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or compiler() is None, reason="needs Linux and a C compiler"
@@ -66,7 +67,7 @@ class Worker:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(wait_s())
         self.process.stdout.close()
 
 
@@ -87,6 +88,8 @@ def look(directory: Path) -> Any:
     store = Store(directory, clock=clock_of(len(STEPS)))
     try:
         found = shown(store)
+        assert not store.engine.stats("", "").result(wait_s()).lost_catalogue_revisions
+        # Takes a write: no loss of power and no kill is taken for a loss of commits.
         assert store.do(remember("after the fault")).saved
     finally:
         store.close()

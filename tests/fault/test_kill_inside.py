@@ -19,6 +19,7 @@ import pytest
 from support.engines import opened
 from support.operations import OPERATIONS, SECRET, carry_out, prepared, seen
 from support.processes import ROOT
+from support.waits import wait_s
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
 
@@ -60,7 +61,7 @@ class Killer:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(wait_s())
         self.process.stdout.close()
 
 

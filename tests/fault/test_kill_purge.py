@@ -9,7 +9,7 @@ import pytest
 
 from support.engines import opened
 from support.processes import child, purged_text
-from totonoe_core.commands import Purge
+from totonoe_core.domain.memories import Purge
 
 
 def left(directory: Path, texts: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.engines import WAIT_S, forget
+from support.engines import forget
 from support.processes import ROOT
 from support.reembedding import (
     assert_complete,
@@ -26,6 +26,7 @@ from support.reembedding import (
     state_of,
     told_by,
 )
+from support.waits import wait_s
 
 STATEMENTS_MAX = 500
 KILLED = -9
@@ -48,7 +49,7 @@ def killer() -> Iterator[subprocess.Popen[str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()
-    process.wait(30)
+    process.wait(wait_s())
     process.stdout.close()
 
 
@@ -65,7 +66,7 @@ def die(killer: Any, directory: Path, statement: int) -> tuple[bool, bool]:
 
 
 def model_of(store: Any) -> str:
-    return str(store.engine.get_collection("default").result(WAIT_S).model.name)
+    return str(store.engine.get_collection("default").result(wait_s()).model.name)
 
 
 @pytest.mark.timeout(300)

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from support.engines import EVERY_STATUS, WAIT_S, Store, opened
+from support.engines import EVERY_STATUS, Store, opened
 from support.processes import ROOT
 from support.snapshot_jobs import KINDS, SECRET
-from totonoe_core.commands import Purge
-from totonoe_core.snapshots import SnapshotUse
+from support.waits import wait_s
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import ListQuery
+from totonoe_core.domain.snapshots import SnapshotUse
 from totonoe_core.store.snapshot import examine, sha256_of
 
 CHANGES_MAX = 60
@@ -57,7 +59,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
         secret = store.save(SECRET)
         made = store.engine.create_snapshot(
             store.collection, "", agent_id="anna", name="", comment=""
-        ).result(WAIT_S)
+        ).result(wait_s())
         store.save("what came later")
         named = {
             "secret": secret,
@@ -71,7 +73,7 @@ def settled(directory: Path) -> set[str]:
     """Opens it, so that what is left goes; ids of snapshots, each of which is looked through."""
     with opened(directory) as store:
         files = store.engine.snapshots.files
-        store.engine.snapshots._submit(lambda: None).result(WAIT_S)
+        store.engine.snapshots._submit(lambda: None).result(wait_s())
         every = list(files.all())
         for one in every:
             path = files.path(one)
@@ -85,7 +87,7 @@ def settled(directory: Path) -> set[str]:
 
 
 def texts(store: Store, name: str) -> set[str]:
-    page = store.engine.scan(name, "anna", EVERY_STATUS, 1000, "").result(WAIT_S)
+    page = store.engine.read(name, ListQuery("anna", EVERY_STATUS, 1000, "")).result(wait_s())
     return {one.content for one in page.memories}
 
 
@@ -96,7 +98,7 @@ def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> 
         store.collection = named["collection"]
         now = texts(store, store.collection)
         names = [
-            one.name for one in store.engine.list_collections(100, "").result(WAIT_S).collections
+            one.name for one in store.engine.list_collections(100, "").result(wait_s()).collections
         ]
         if kind == "create":
             return len(listed) == 2
@@ -109,7 +111,7 @@ def check(directory: Path, kind: str, named: dict[str, str], answered: bool) -> 
             store.apply(Purge("anna", (named["secret"],)), operation_id="op")
             store.engine.purge_snapshots(
                 store.collection, "anna", [named["secret"]], SnapshotUse.REWRITE, dry_run=False
-            ).result(WAIT_S)
+            ).result(wait_s())
             held = [one for one in directory.rglob("*") if one.is_file()]
             assert not [one for one in held if SECRET.encode() in one.read_bytes()]
             return answered

@@ -11,7 +11,9 @@ import pytest
 
 from support.daemons import DaemonProcess
 from support.transfers import file_of, header
-from totonoe import Client, Imported, RetryPolicy, errors, transfers
+from totonoe import Client, RetryPolicy, errors
+from totonoe.call import transfers
+from totonoe.transfer.models import Imported
 
 COUNT = 1100
 KILLED_AFTER = 600

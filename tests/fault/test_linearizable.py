@@ -16,6 +16,7 @@ from support.daemons import DaemonProcess
 from support.linear_check import Model, NotLinearizableError, check, is_live, seen
 from support.linear_clients import DIMENSION, Event, shown
 from support.processes import ROOT
+from support.waits import wait_s
 
 PROCESSES = 3
 CLIENTS = 32
@@ -66,7 +67,7 @@ def history(daemon: DaemonProcess, seed: int, calls_each: int, folder: Path) -> 
         assert worker.stdout is not None
         events += [Event(**json.loads(line)) for line in worker.stdout]
         worker.stdout.close()
-        assert worker.wait(60) == 0
+        assert worker.wait(wait_s()) == 0
     start.unlink()
     assert len(events) == CLIENTS * calls_each
     return events

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from totonoe_core import limits
+from totonoe_core.base import limits
 
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 VALUES = {name: value for name, value in vars(limits).items() if name.isupper()}

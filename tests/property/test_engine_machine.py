@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from support.ordering import OrderingMachine
-from totonoe_core.engine import checkpointing
+from totonoe_core.engine.state import checkpointing
 
 
 @pytest.fixture(autouse=True)

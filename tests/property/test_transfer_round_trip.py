@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from support.engines import DIMENSION, NOON, Store, opened, unit
 from support.transfers import exported, imported, objects, records
-from totonoe_core import limits
-from totonoe_core.engine.collection import Collection
-from totonoe_core.engine.ledger import Ledger, Operation
-from totonoe_core.lines.values import TIME_MAX_US, TIME_MIN_US
-from totonoe_core.records import (
+from support.waits import wait_s
+from totonoe_core.base import limits
+from totonoe_core.domain.records import (
     Dismissal,
     Episode,
     Fields,
@@ -30,8 +28,11 @@ from totonoe_core.records import (
     TimeRange,
     TypedKey,
 )
+from totonoe_core.engine.collection.collection import Collection
+from totonoe_core.engine.state.ledger import Ledger, Operation
+from totonoe_core.jsonl.values import TIME_MAX_US, TIME_MIN_US
 from totonoe_core.store.collection_file import Touched
-from totonoe_core.text.normalize import refusing_hash
+from totonoe_core.text.normalize import refusing_hash, shows_nothing
 
 # Odd ones among them: line ends of other systems, marks without width, what needs two code units.
 ODD = '\r\n\t\x01\x1f\x7f\x85\xa0\u200b\u200d\u2028\u2029\ufeff\ufffd\U0001f600\U0010ffff"\\/{}é'
@@ -39,7 +40,7 @@ texts = st.text(
     st.one_of(st.sampled_from(ODD), st.characters(exclude_categories=["Cs"])), max_size=30
 )
 texts = texts.map(lambda text: text.replace("\0", ""))
-said = texts.filter(lambda text: bool(text) and not text.isspace())
+said = texts.filter(lambda text: not shows_nothing(text))
 times = st.one_of(
     st.integers(TIME_MIN_US, TIME_MAX_US), st.sampled_from([TIME_MIN_US, 0, TIME_MAX_US])
 )
@@ -107,9 +108,10 @@ def collections(draw: st.DrawFn) -> dict[str, list[Any]]:
         found = draw(all_fields())
         content = draw(said)
         status = draw(st.sampled_from([one for one in Status if one is not Status.PURGED]))
-        if found.external_id in taken:
+        key = found.external_id, found.private  # private ones are all anna's
+        if key in taken:
             found = _replaced(found, external_id="")
-        taken.add(found.external_id)
+        taken.add(key)
         others = [one for one in names if one != name]
         count_of = draw(st.integers(0, 2**40))
         memories.append(
@@ -176,7 +178,7 @@ def _replaced(value: Fields, **more: Any) -> Fields:
 
 def put(store: Store, drawn: dict[str, list[Any]]) -> None:
     """Writes a collection row by row, past every check, as one operation."""
-    collection: Collection = store.engine._collections.opened("default").result(30)
+    collection: Collection = store.engine._collections.opened("default").result(wait_s())
     state = collection._state
 
     def work() -> None:
@@ -200,7 +202,7 @@ def put(store: Store, drawn: dict[str, list[Any]]) -> None:
         state.revision = 1
         state.publish()
 
-    collection._writer.call(work).result(30)
+    collection._writer.call(work).result(wait_s())
 
 
 @settings(

@@ -14,12 +14,14 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from support.waits import WAIT_S, wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_server.testing import RunningServer, running_server
+from totonoe_server.tools.testing import RunningServer, running_server
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+SHORT_S = 5.0
 _names = itertools.count(1)
 
 
@@ -97,8 +99,39 @@ def read_failure() -> Callable[[grpc.RpcError], Failure]:
     return failure_of
 
 
+class Patient:
+    """A call of a stub whose deadline grows with the machine's load.
+
+    Deadlines below `SHORT_S` stay: a test lets them pass.
+    """
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def __call__(self, *args: Any, timeout: float | None = None, **more: Any) -> Any:
+        return self._call(*args, timeout=longer_s(timeout), **more)
+
+    def future(self, *args: Any, timeout: float | None = None, **more: Any) -> Any:
+        """The call as a future."""
+        return self._call.future(*args, timeout=longer_s(timeout), **more)
+
+
+def longer_s(timeout_s: float | None) -> float | None:
+    """The deadline on a machine that is loaded as this one."""
+    if timeout_s is None or timeout_s < SHORT_S:
+        return timeout_s
+    return wait_s(max(timeout_s, WAIT_S))
+
+
+def patient(stub: Any) -> Any:
+    """The stub, with patient calls."""
+    for name, call in vars(stub).items():
+        setattr(stub, name, Patient(call))
+    return stub
+
+
 def connect(server: RunningServer) -> Wire:
-    """Stubs over one channel that takes long messages."""
+    """Stubs over one channel that takes long messages and bears a loaded machine."""
     channel = grpc.insecure_channel(
         server.address.split(",")[0],
         options=[
@@ -109,8 +142,8 @@ def connect(server: RunningServer) -> Wire:
     return Wire(
         server,
         channel,
-        memory_service_pb2_grpc.MemoryServiceStub(channel),
-        admin_service_pb2_grpc.AdminServiceStub(channel),
+        patient(memory_service_pb2_grpc.MemoryServiceStub(channel)),
+        patient(admin_service_pb2_grpc.AdminServiceStub(channel)),
     )
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 import grpc
 import pytest
 
+from support.waits import wait_s
 from totonoe.v1 import audit_pb2 as audit
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2 as ops
@@ -173,7 +174,7 @@ def test_audit_that_is_cancelled_is_cancelled_in_the_engine(fake):
 
     fake.engine.behave = behave
     call = fake.admin.Audit.future(audit.AuditRequest(), timeout=30)
-    assert called.wait(30)
+    assert called.wait(wait_s())
     call.cancel()
-    assert ended.wait(30)
+    assert ended.wait(wait_s())
     assert future.cancelled()

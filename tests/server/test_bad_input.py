@@ -13,7 +13,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import graph_pb2, operations_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import limits
+from totonoe_core.base import limits
 
 UNKNOWN_ID = "mem_0123456789abcdef"
 DIMENSION = 384

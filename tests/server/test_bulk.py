@@ -10,9 +10,12 @@ import grpc
 import pytest
 from google.rpc import code_pb2
 
+from support.waits import wait_s, wait_until
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import errors, limits, records
-from totonoe_core.commands import Applied, Remembered
+from totonoe_core.base import errors, limits
+from totonoe_core.domain import records
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.memories import Remembered
 
 GUARD = records.GuardReport(None, records.Method.NONE, 0.0, (), ())
 
@@ -30,14 +33,6 @@ def message(*contents: str, **rest: object) -> pb.RememberManyRequest:
 def echo(_name, _collection, _operation_id, commands):
     """An engine that saves everything under its own text."""
     return saved(commands[0].content)
-
-
-def wait_until(condition, limit_s: float = 5.0) -> None:
-    """Polls: what is waited for happens in the server's thread."""
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end_s, "it did not happen in time"
-        time.sleep(0.005)
 
 
 def test_answers_come_in_the_order_of_the_items_whatever_finishes_first(fake):
@@ -148,7 +143,7 @@ def test_stream_broken_off_takes_waiting_items_back_and_leaves_nothing(fake):
 
     def requests():
         yield message("a", "b")
-        hold.wait(20)
+        hold.wait(wait_s())
 
     call = fake.memory.RememberMany(requests(), timeout=20)
     wait_until(lambda: len(futures) == 2)

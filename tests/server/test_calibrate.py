@@ -7,10 +7,10 @@ import pytest
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import audit_pb2, graph_pb2
-from totonoe_core.engine import calibrating
+from totonoe_core.domain.records import Verdict
+from totonoe_core.engine.collection import calibrating
 from totonoe_core.guard.probe import ProbePair
-from totonoe_core.records import Verdict
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 from .conftest import connect
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -14,12 +13,16 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from support.waits import wait_s, wait_until
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import errors, limits, records
-from totonoe_core.commands import Applied, Forgotten, Remembered
-from totonoe_core.queries import Gotten
-from totonoe_server import daemon, interceptors
+from totonoe_core.base import errors, limits
+from totonoe_core.domain import records
+from totonoe_core.domain.asking import Previewed
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.memories import Forgotten, Remembered
+from totonoe_core.domain.queries import Gotten
+from totonoe_server.life import daemon, interceptors
 
 NOT_A_MESSAGE = b"\xff\xff\xff"
 INVALID_UTF8 = b"\x0a\x02\xff\xfe"  # field 1, a string of two bytes that are no UTF-8
@@ -43,14 +46,6 @@ def memory_of(size_bytes: int) -> records.Memory:
         1, "mem_0123456789ab", "x" * size_bytes, b"h" * 16, b"", "", records.Fields(), 0, 0,
         records.Status.ACTIVE, "", 1,
     )  # fmt: skip
-
-
-def wait_until(condition, limit_s: float = 5.0) -> None:
-    """Polls: what is waited for happens in the server's thread."""
-    end_s = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end_s, "it did not happen in time"
-        time.sleep(0.005)
 
 
 # -- Bytes that do not decode
@@ -120,10 +115,10 @@ def test_answer_over_16_mib_says_to_ask_for_fewer(fake, fails):
 
 def test_forget_whose_answer_would_be_too_long_changes_nothing(fake, fails):
     many = tuple(memory_of(limits.CONTENT_BYTES_MAX) for _ in range(600))
-    fake.engine.behave = lambda *_, **__: (7, Forgotten(many, (), 0))
+    fake.engine.behave = lambda *_, **__: Previewed(7, Forgotten(many, (), 0))
     failure = fails(fake.memory.Forget, pb.ForgetRequest(ids=["mem_0123456789ab"] * 600))
     assert (failure.reason, failure.details["field"]) == ("LIMIT_EXCEEDED", "ids")
-    assert {call[0] for call in fake.engine.calls} == {"preview_forget"}
+    assert {call[0] for call in fake.engine.calls} == {"preview"}
 
 
 @pytest.fixture
@@ -157,7 +152,7 @@ def test_streams_over_the_bound_are_told_to_come_back(narrow, fails):
 
     def slowly():
         yield pb.RememberManyRequest()
-        go_on.wait(20)
+        go_on.wait(wait_s())
 
     first = narrow.memory.RememberMany(slowly(), timeout=20)
     assert len(next(first).results) == 0

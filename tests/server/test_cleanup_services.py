@@ -8,7 +8,7 @@ import pytest
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import cleanup_pb2 as pb
 from totonoe.v1 import memory_service_pb2, operations_pb2, types_pb2
-from totonoe_core.cleanup import THRESHOLDS, Measure
+from totonoe_core.domain.cleanup import THRESHOLDS, Measure
 
 SAID = (
     "the gripper holds cups at the blue station",
@@ -75,14 +75,9 @@ def test_clean_up_tells_first_and_supersedes_when_it_is_told_to(wire, fails):
     ]
     request = pb.CleanUpDuplicatesRequest(collection=collection, operation_id="c1")
     told = wire.memory.CleanUpDuplicates(request, timeout=10)
-    assert (told.applied, told.more_count, len(told.duplicates)) == (False, 0, 3)
-    assert (told.blast.closing, told.blast.allowed, told.blast.over) == (3, 2, True)
+    assert (told.applied, told.more_count, len(told.duplicates)) == (False, 1, 2)
+    assert (told.blast.closing, told.blast.allowed, told.blast.over) == (2, 2, False)
     request.apply = True
-    failure = fails(wire.memory.CleanUpDuplicates, request)
-    assert failure.code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert failure.reason == "BLAST_RADIUS"
-    assert failure.details == {"closing": "3", "today": "0", "allowed": "2"}
-    request.limit = 2
     request.operation_id = "c2"
     done = wire.memory.CleanUpDuplicates(request, timeout=10)
     assert (done.applied, done.more_count, done.operation_id) == (True, 1, "c2")
@@ -91,6 +86,13 @@ def test_clean_up_tells_first_and_supersedes_when_it_is_told_to(wire, fails):
         (ids[2], ids[0], 1.0),
     ]
     assert live(wire, collection) == [ids[0], ids[3]]
+    request.operation_id = "c3"
+    failure = fails(wire.memory.CleanUpDuplicates, request)
+    assert failure.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert failure.reason == "BLAST_RADIUS"
+    counts = {"closing": "1", "today": "2", "allowed": "2"}
+    assert failure.details == counts | {"collection": collection}
+    assert f"totonoe collections update {collection} --set blast.rows_min=3" in failure.message
     assert undone(wire, collection, "c2")
     assert live(wire, collection) == ids
 

@@ -10,13 +10,14 @@ from typing import Any
 import grpc
 import pytest
 
+from support.waits import wait_s
 from totonoe.v1 import consolidate_pb2 as pb
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
-from totonoe_core import limits
-from totonoe_core.consolidate import ConsolidateQuery
-from totonoe_core.engine import pairs
-from totonoe_server.codec_consolidate import consolidate_from_wire
+from totonoe_core.base import limits
+from totonoe_core.domain.consolidate import ConsolidateQuery
+from totonoe_core.engine.jobs import pairs
+from totonoe_server.wire.consolidate import consolidate_from_wire
 
 Failure = Wire = Any
 
@@ -126,7 +127,7 @@ def test_consolidate_cancelled_frees_its_thread(wire: Wire, collection: str) -> 
     call.cancel()
     for thread in threading.enumerate():
         if thread.name == "consolidate":
-            thread.join(30)
+            thread.join(wait_s())
             assert not thread.is_alive()
 
 

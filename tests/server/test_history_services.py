@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import grpc
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
@@ -59,7 +62,7 @@ def test_undo_of_a_forget_brings_memory_and_links_back_and_undo_of_it_takes_them
 def test_undo_with_a_conflict_is_aborted_and_partial_takes_the_rest_back(wire, fails, filled):
     collection, ids = filled
     forgotten = wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=ids[:2]), timeout=10)
-    undo(wire, collection, target_revision=forgotten.revision)
+    back = undo(wire, collection, target_revision=forgotten.revision)
     wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=ids[:1]), timeout=10)
     request = ops.UndoRequest(collection=collection, target_revision=forgotten.revision)
     failure = fails(wire.memory.Undo, request)
@@ -68,7 +71,16 @@ def test_undo_with_a_conflict_is_aborted_and_partial_takes_the_rest_back(wire, f
     request.dry_run = True
     conflicts = wire.memory.Undo(request, timeout=10).conflicts
     assert {one.memory_id for one in conflicts} == set(ids[:2])
-    assert {one.kind for one in conflicts} == {ops.UNDO_CONFLICT_KIND_CHANGED}
+    assert {one.kind for one in conflicts} == {ops.UNDO_CONFLICT_KIND_UNDONE_ALREADY}
+    assert {one.revision for one in conflicts} == {back.revision}
+    # What the first Undo did can be taken back of the other memory alone.
+    request = ops.UndoRequest(collection=collection, target_revision=back.revision)
+    assert fails(wire.memory.Undo, request).details["conflict_count"] == "1"
+    request.partial = True
+    answer = wire.memory.Undo(request, timeout=10)
+    assert [one.id for one in answer.memories] == [ids[1]]
+    (conflict,) = answer.conflicts
+    assert (conflict.kind, conflict.memory_id) == (ops.UNDO_CONFLICT_KIND_CHANGED, ids[0])
 
 
 def test_undo_of_what_repeats_another_memory_asks_for_force(wire, filled):
@@ -218,6 +230,22 @@ def test_as_of_reads_what_was_there_then(wire, fails, filled):
     ):
         assert failure.code is grpc.StatusCode.OUT_OF_RANGE
         assert failure.reason == "REVISION_OUT_OF_RANGE"
+    later = Timestamp()
+    later.FromSeconds(int(time.time()) + 3600)
+    to_come = {"collection": collection, "as_of": {"time": later}}
+    for failure in (
+        fails(wire.memory.Get, pb.GetRequest(ids=ids, **to_come)),
+        fails(wire.memory.List, pb.ListRequest(**to_come)),
+        fails(wire.memory.Recall, pb.RecallRequest(text="x", **to_come)),
+    ):
+        assert failure.code is grpc.StatusCode.OUT_OF_RANGE
+        assert failure.reason == "REVISION_OUT_OF_RANGE"
+        assert failure.details["field"] == "as_of.time"
+    failure = fails(
+        wire.memory.Get, pb.GetRequest(collection=collection, ids=ids[3:], as_of={"revision": 2})
+    )
+    assert (failure.code, failure.reason) == (grpc.StatusCode.NOT_FOUND, "MEMORY_NOT_YET")
+    assert failure.details["as_of_revision"] == "2"
 
 
 def test_get_follows_what_was_superseded_to_the_live_one(wire, filled):
@@ -235,6 +263,39 @@ def test_get_follows_what_was_superseded_to_the_live_one(wire, filled):
     assert dict(got.redirects) == {ids[0]: new.memory_id}
     request.follow_superseded = False
     assert wire.memory.Get(request, timeout=10).memories[0].superseded_by == new.memory_id
+
+
+@pytest.mark.parametrize("by", ["Remember", "RememberMany"])
+def test_what_refuses_takes_the_place_and_everybody_hears_of_it(wire, filled, by):
+    collection, ids = filled
+    more = {"collection": collection, "memory": {"content": TEXTS[0]}, "supersede_ids": ids[1:2]}
+    would = wire.memory.Check(pb.CheckRequest(**more), timeout=10)
+    assert (would.would_save, list(would.superseded_ids)) == (False, ids[1:2])
+    request = pb.RememberRequest(operation_id=f"by {by}", **more)
+
+    def remember():
+        if by == "Remember":
+            return wire.memory.Remember(request, timeout=10)
+        (answer,) = wire.memory.RememberMany(
+            iter([pb.RememberManyRequest(items=[request])]), timeout=20
+        )
+        return answer.results[0].answer
+
+    answer, again = remember(), remember()
+    assert (answer.saved, answer.memory_id, answer.replayed) == (False, ids[0], False)
+    assert list(answer.superseded_ids) == ids[1:2]
+    assert answer.revision == would.revision + 1
+    assert (again.replayed, again.revision) == (True, answer.revision)
+    assert list(again.superseded_ids) == ids[1:2]
+    watch = wire.memory.Watch(
+        ops.WatchRequest(collection=collection, after_revision=would.revision), timeout=10
+    )
+    change = next(one.change for one in watch if one.WhichOneof("event") == "change")
+    watch.cancel()
+    assert change.operation.operation_id == request.operation_id
+    assert undo(wire, collection, target_revision=answer.revision).undone
+    got = wire.memory.Get(pb.GetRequest(collection=collection, ids=ids[1:2]), timeout=10)
+    assert got.memories[0].status == types_pb2.STATUS_ACTIVE
 
 
 # -- Forget and Purge

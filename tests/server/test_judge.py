@@ -9,10 +9,11 @@ import pytest
 import totonoe
 from support.engines import vector_at, vector_of
 from support.judges import ChatServer
-from totonoe_server.daemon import StartupError
-from totonoe_server.testing import running_server
+from totonoe.enums import Finding
+from totonoe_server.life.daemon import StartupError
+from totonoe_server.tools.testing import running_server
 
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad about the answer"
+HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
 DIMENSION = 384
 
 
@@ -35,9 +36,9 @@ def test_judge_of_the_settings_refuses_and_is_named_in_the_answer(chat, caplog):
         assert not again.saved
         assert again.duplicate.memory_id == known.memory_id
         judgement = again.duplicate.judgement
-        assert (judgement.verdict, judgement.confidence) == (totonoe.Verdict.DUPLICATE, 0.9)
+        assert (judgement.verdict, judgement.same_probability) == (totonoe.Verdict.DUPLICATE, 0.9)
         ground = judgement.evidence[0]
-        assert (ground.finding, ground.own_text) == (totonoe.Finding.JUDGE, "openai:small")
+        assert (ground.finding, ground.own_text) == (Finding.JUDGE, "openai:small")
     assert "judge stopped" in caplog.text
     assert "glad" not in caplog.text
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from totonoe_server import logs
+from totonoe_server.life import logs
+from totonoe_server.logger import logger, trace_of
 
 SECRET = "the quince jam"
 
@@ -17,9 +19,9 @@ SECRET = "the quince jam"
 @pytest.fixture
 def _logging_restored() -> Iterator[None]:
     root = logging.getLogger()
-    before = root.handlers[:], root.level
+    before = root.handlers[:], root.level, threading.excepthook
     yield
-    root.handlers[:], root.level = before
+    root.handlers[:], root.level, threading.excepthook = before
 
 
 def fail() -> None:
@@ -37,10 +39,10 @@ def test_log_of_an_exception_has_its_trace_and_not_its_message(capsys, log_forma
     try:
         fail()
     except UnicodeEncodeError as error:
-        logs.logger.error("ours", **logs.trace_of(error))
+        logger.error("ours", **trace_of(error))
         logging.getLogger("somebody.else").exception("theirs")
         logging.getLogger("somebody.else").error("theirs too", exc_info=error)
-    logs.logger.debug("too small to tell")
+    logger.debug("too small to tell")
     text = capsys.readouterr().err
     assert "quince" not in text
     assert "too small" not in text
@@ -71,7 +73,19 @@ def test_trace_of_a_long_chain_is_bounded():
             raise ValueError(str(number)) from error
         except ValueError as next_error:
             error = next_error
-    trace = logs.trace_of(error)
+    trace = trace_of(error)
     assert len(trace["error_types"]) == 5
     assert len(trace["trace"]) <= 50
     assert sys.exc_info() == (None, None, None)
+
+
+@pytest.mark.usefixtures("_logging_restored")
+def test_thread_that_a_bug_ends_is_logged_without_the_message(capsys):
+    logs.configure("info", "json")
+    thread = threading.Thread(target=fail, name="careless")
+    thread.start()
+    thread.join()
+    said = json.loads(capsys.readouterr().err)
+    assert (said["event"], said["thread"]) == ("a thread ended", "careless")
+    assert said["error_types"] == ["UnicodeEncodeError", "KeyError"]
+    assert "quince" not in str(said)

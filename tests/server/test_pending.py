@@ -7,8 +7,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from totonoe_core.errors import Unavailable
-from totonoe_server.pending import answer_of, wrapped
+from totonoe_core.base.errors import Unavailable
+from totonoe_server.services.pending import answer_of, wrapped
 
 
 def test_results_errors_and_cancelled_ones_come_over_from_another_thread() -> None:

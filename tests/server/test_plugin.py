@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {
@@ -20,7 +20,9 @@ ENVIRONMENT = os.environ | {
 HEAVY = ("grpc", "numpy", "numba", "apsw", "google.protobuf", "pydantic", "structlog")
 
 
-@pytest.mark.parametrize("module", ["totonoe_server.testing", "totonoe_server.commands"])
+@pytest.mark.parametrize(
+    "module", ["totonoe_server.tools.testing", "totonoe_server.tools.commands"]
+)
 def test_module_that_others_load_by_themselves_loads_nothing_heavy(module):
     code = f"import sys, {module}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run(
@@ -47,7 +49,7 @@ def test_fixture_serves_a_client_of_a_users_test(tmp_path):
     )
     # By its entry point where the package is installed, by name where only the sources are.
     installed = any(point.name == "totonoe" for point in entry_points(group="pytest11"))
-    loaded = [] if installed else ["-p", "totonoe_server.testing"]
+    loaded = [] if installed else ["-p", "totonoe_server.tools.testing"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *loaded, "-W", "error", str(test)],
         env=ENVIRONMENT,

@@ -6,6 +6,7 @@ head of a chain, and turned private. Ben makes every call there is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,7 @@ class Scene:
         where = request.recall if name == "WhyNot" else request
         if name != "DeleteSnapshot":
             where.collection = self.collection
-        if name not in ("Stats", "ListSnapshots"):
+        if name != "ListSnapshots":
             where.agent_id = "ben"
         answer = stub(request, timeout=20)
         if name in ("Consolidate", "Tidy", "Export"):
@@ -417,3 +418,48 @@ def test_another_agent_may_not_change_who_sees_a_memory(scene: Scene, fails: Any
     failure = fails(scene.wire.memory.Update, request)
     assert (failure.code, failure.reason) == (grpc.StatusCode.PERMISSION_DENIED, "NOT_OWNER")
     assert failure.details["memory_id"] == scene.ids["citing"]
+
+
+def test_external_id_of_a_hidden_memory_is_as_free_as_any(wire: Any) -> None:
+    """Ben's calls are answered alike, whether ann's private memory has the id or another."""
+
+    def answers(external_id: str) -> list[str]:
+        collection = wire.collection()
+        wire.remember(
+            "Ann is shy.", collection, agent_id="ann", private=True, external_id=external_id
+        )
+        public = wire.remember("Ann is kind.", collection, agent_id="ann").memory_id
+        scene = Scene(wire, collection, {}, "", 0)
+        told: list[str] = []
+        for name, request in (
+            ("Check", pb.CheckRequest(memory={"content": "Ben reads.", "external_id": "x"})),
+            ("Get", pb.GetRequest(ids=["ext:x"])),
+            ("Update", update(public, external_id="x")),
+            ("Update", update(public, external_id="")),
+            ("Remember", draft("Ben reads.", external_id="x", evidence_ids=["ext:x"])),
+            ("Remember", draft("Ben writes.", external_id="x", private=True)),
+            ("Update", update("ext:x", private=True)),
+            ("RememberMany", pb.RememberManyRequest(items=[draft("Ada.", external_id="x")])),
+            ("Update", update("ext:x", private=False)),
+            ("Forget", pb.ForgetRequest(ids=["ext:x"])),
+            ("Get", pb.GetRequest(ids=["ext:x"])),
+            ("Undo", ops.UndoRequest(target_revision=8)),
+            ("Get", pb.GetRequest(ids=["ext:x"], as_of={"revision": 3})),
+            ("List", pb.ListRequest(filter=every_status())),
+        ):
+            try:
+                told += [str(one) for one in scene.call(name, request)]
+            except grpc.RpcError as error:
+                told.append(f"{error.code()} {error.details()}")
+        return told
+
+    def bare(told: list[str]) -> list[str]:
+        """Without ids, and times, which are of each collection's own."""
+        text = re.sub(r"op_[0-9a-f]+|seconds: \d+|nanos: \d+", "", "\0".join(told))
+        for number, name in enumerate(dict.fromkeys(re.findall(r"mem_[0-9a-f]+", text))):
+            text = text.replace(name, f"mem {number}")
+        return text.split("\0")
+
+    hidden, free = answers("x"), answers("y")
+    assert bare(hidden) == bare(free)
+    assert "EXTERNAL" not in free[4]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from totonoe_server import process
+from totonoe_server.life import process
 
 
 def test_memory_is_the_machines_or_what_a_container_may_have(tmp_path: Path) -> None:

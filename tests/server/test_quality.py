@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from totonoe_core.records import Method
-from totonoe_server.quality import figures, files, streams
-from totonoe_server.quality.files import FileError, Form, Item
+from totonoe_core.domain.records import Method
+from totonoe_server.tools.quality import figures, files, streams
+from totonoe_server.tools.quality.files import FileError, Form, Item
 
 
 def write(path, rows, *, compress=False):

@@ -8,15 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from totonoe_core.commands import Remember
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.policy import PRESETS, Preset
+from totonoe_core.domain.records import Fields
 from totonoe_core.embedding import EmbedderSettings
-from totonoe_core.guard.calibration import weights_for
-from totonoe_core.guard.policy import PRESETS, Preset
-from totonoe_core.records import Fields
-from totonoe_server.quality import pairs, questions
-from totonoe_server.quality.command import register
-from totonoe_server.quality.files import Pair, Question, Told
-from totonoe_server.quality.rig import opened
+from totonoe_server.tools.quality import pairs, questions
+from totonoe_server.tools.quality.command import register
+from totonoe_server.tools.quality.files import Pair, Question, Told
+from totonoe_server.tools.quality.rig import opened
 
 TEXTS = [
     ("The kettle holds two litres.", "The kettle holds two litres."),
@@ -80,7 +79,8 @@ def run():
     register(app)
 
     def call(*arguments):
-        done = CliRunner().invoke(app, [*map(str, arguments), "--embedder", "hashing"])
+        wide = {"COLUMNS": None}
+        done = CliRunner().invoke(app, [*map(str, arguments), "--embedder", "hashing"], env=wide)
         report = json.loads(done.stdout) if done.stdout.startswith("{") else None
         return done, report
 
@@ -99,12 +99,11 @@ def ignore(_):
 @pytest.mark.parametrize("preset", list(Preset))
 def test_pairs_are_judged_as_the_engine_decides(rig, preset):
     policy = PRESETS[preset]
-    weights = weights_for(None, rig.model)
     vectors = rig.vectors([text for two in TEXTS for text in two], ignore).reshape(
         len(TEXTS), 2, -1
     )
     for (a, b), two in zip(TEXTS, vectors, strict=True):
-        judged = pairs.judge(Pair("", "", a, b, None, ""), two, policy, weights)
+        judged = pairs.judge(Pair("", "", a, b, None, ""), two, policy, rig.model)
         with rig.collection(policy) as name:
             [first, second] = rig.remember(
                 name, [Remember("me", text, Fields()) for text in (a, b)], ignore

@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from support.waits import wait_s
 from totonoe.v1 import graph_pb2, operations_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 
@@ -24,7 +25,7 @@ def at_once(number: int, *calls: Callable[[], Any]) -> list[Any]:
     together = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:
-        together.wait(10)
+        together.wait(wait_s())
         try:
             return call()
         except grpc.RpcError as error:

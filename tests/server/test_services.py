@@ -7,7 +7,7 @@ import grpc
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import types_pb2
-from totonoe_server.testing import running_server
+from totonoe_server.tools.testing import running_server
 
 
 def test_remember_saves_then_refuses_and_names_the_first(wire):
@@ -48,6 +48,18 @@ def test_check_tells_and_saves_nothing(wire):
     assert (checked.would_save, checked.method) == (False, types_pb2.METHOD_EXACT)
     stats = wire.admin.Stats(admin_pb.StatsRequest(collection=collection), timeout=10)
     assert stats.collections[0].active_count == 1
+
+
+def test_texts_that_are_not_read_to_their_end_are_counted_by_the_layer(wire):
+    collection = wire.collection()
+    words = [f"word{number}" for number in range(800)]
+    wire.remember(" ".join(words), collection)
+    answer = wire.remember(" ".join(words[1:]) + " more", collection)
+    assert answer.saved
+    counts = {layer.layer: layer.unread_count for layer in answer.layers}
+    assert counts[types_pb2.METHOD_COSINE] == 1
+    (evidence,) = answer.similar[0].judgement.evidence
+    assert evidence.finding == types_pb2.FINDING_OVER_BUDGET
 
 
 def test_a_second_summary_of_a_thread_is_the_next_version_of_the_first(wire):

@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 
 from totonoe_core.embedding.settings import KINDS
 from totonoe_core.judging.settings import KINDS as JUDGE_KINDS
-from totonoe_server import addresses, commands, config, runner
-from totonoe_server.addresses import AddressError, parse_addresses
+from totonoe_server.life import addresses, config, watchdog
+from totonoe_server.life.addresses import AddressError, parse_addresses
+from totonoe_server.tools import commands
 
 PAGE = Path(__file__).parents[2] / "docs/configuration.md"
 
@@ -141,7 +142,7 @@ def test_page_names_every_setting_option_and_exit_code():
         assert f"`--{name.replace('_', '-')}`" in page, name
         if name != "data_dir" and field.default != "":
             assert f"`{field.default}`" in page, name
-    for code in runner.ExitCode:
+    for code in watchdog.ExitCode:
         assert f"| {code.value} |" in page, code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ from google.rpc import code_pb2
 
 from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import errors
+from totonoe_core.base import errors
 from totonoe_server import status
 
 PROTO = Path(__file__).parents[2] / "proto/totonoe/v1/errors.proto"
@@ -66,8 +67,14 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         (errors.Unavailable("OVERLOADED", "busy", retry_delay_ms=1), "UNAVAILABLE"),
         (errors.ModelMismatch(collection="c", stamped="a", running="b"), "FAILED_PRECONDITION"),
         (errors.ReadOnly("READ_ONLY", "disk full"), "FAILED_PRECONDITION"),
+        (
+            errors.CommitsLost(file="memory.db", target="c", revisions="2-3", commit_count=2),
+            "FAILED_PRECONDITION",
+        ),
         (errors.UnsupportedFormat("UNSUPPORTED_FORMAT", "old"), "FAILED_PRECONDITION"),
         (errors.Corruption("CORRUPT_ROW", "crc"), "DATA_LOSS"),
+        (errors.Corruption("WRONG_FILE", "another's"), "DATA_LOSS"),
+        (errors.Corruption("MISSING_FILE", "gone"), "DATA_LOSS"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
 )
@@ -110,3 +117,15 @@ def test_item_error_has_code_reason_message_and_details():
     assert item.details == {"retry_delay_ms": "200"}
     assert status.item_error_of(KeyError("secret")).reason == "INTERNAL"
     assert "secret" not in status.item_error_of(KeyError("secret")).message
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [(errno.EMFILE, "OVERLOADED"), (errno.ENFILE, "OVERLOADED"), (errno.EACCES, "INTERNAL")],
+)
+def test_lack_of_file_descriptors_is_no_bug(fake, fails, number, reason):
+    fake.engine.behave = lambda *_, **__: OSError(number, "no")
+    failure = fails(fake.memory.Get, pb.GetRequest(ids=["m"]))
+    assert failure.reason == reason
+    item = status.item_error_of(OSError(number, "no"))
+    assert item.reason == reason

@@ -7,6 +7,7 @@ import threading
 
 import grpc
 
+from support.waits import wait_s
 from totonoe.v1 import memory_service_pb2 as pb
 
 ALLOWED = {grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
@@ -51,7 +52,7 @@ def test_calls_given_up_at_random_leave_the_server_well(wire, caplog):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(wait_s(120))
     assert not any(thread.is_alive() for thread in threads)
     assert codes <= ALLOWED
     # Writer, readers and embedder still work, and what was acknowledged is there.

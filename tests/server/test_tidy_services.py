@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import operations_pb2, tidy_pb2, types_pb2
-from totonoe_core import limits, tidy_plan
-from totonoe_core.records import StateKind
-from totonoe_core.tidy import TidyOp, TidyUpdate
-from totonoe_server import codec, codec_tidy
+from totonoe_core.base import limits
+from totonoe_core.domain.records import StateKind
+from totonoe_core.domain.tidy import TidyOp, TidyUpdate
+from totonoe_core.rules import tidy_plan
+from totonoe_server.wire import scalars
+from totonoe_server.wire.tidy import updates_from_wire
 
 CODES = grpc.StatusCode
 UNKNOWN_ID = "mem_0123456789abcdef"
@@ -88,14 +90,25 @@ def test_more_groups_than_one_read_are_all_told(wire):
     assert {one.kept.content for one in told["doubles"]} == texts
 
 
-def test_over_the_blast_radius_a_dry_run_says_so_and_apply_fails(wire, fails):
+def test_a_day_takes_as_many_as_may_go_and_then_apply_fails(wire, fails):
     collection = wire.collection()
-    doubles(wire, collection, "Far too often.", 22)
+    doubles(wire, collection, "Far too often.", 25)
+    (done,) = tidy(wire, collection, limit=3)["done"]
+    assert (done.more, done.closed_counts["fact"]) == (True, 3)
+    (done,) = tidy(wire, collection, apply=True, limit=3)["done"]
+    assert (done.closed, done.more, done.closed_counts["fact"]) == (True, True, 3)
+    (done,) = tidy(wire, collection, apply=True)["done"]
+    assert (done.closed, done.more, done.closed_counts["fact"]) == (True, True, 17)
     (done,) = tidy(wire, collection)["done"]
-    assert (done.over_blast_radius, done.closed, done.closed_counts["fact"]) == (True, False, 21)
+    assert (done.over_blast_radius, done.closed, done.closed_counts["fact"]) == (True, False, 4)
     request = tidy_pb2.TidyRequest(collection=collection, apply=True)
     failure = fails(wire.memory.Tidy, request)
     assert (failure.code, failure.reason) == (CODES.RESOURCE_EXHAUSTED, "BLAST_RADIUS")
+    assert failure.details["collection"] == collection
+    assert f"totonoe collections update {collection} --set blast.rows_min=24" in failure.message
+    request.limit = 1001
+    failure = fails(wire.memory.Tidy, request)
+    assert (failure.code, failure.reason) == (CODES.INVALID_ARGUMENT, "OUT_OF_RANGE")
 
 
 def test_near_states_are_clusters_with_what_a_plan_needs(wire):
@@ -279,16 +292,16 @@ def in_messages(updates):
     return tidy_pb2.TidyPlan(
         state_updates=[
             tidy_pb2.TidyUpdate(
-                op=codec.TIDY_OPS.to_wire(one.op),
+                op=tidy_pb2.TidyOp.Value(f"TIDY_OP_{one.op.name}"),
                 state_id=one.state_id,
-                kind=codec.STATE_KINDS.to_wire(one.kind),
+                kind=scalars.STATE_KINDS.to_wire(one.kind),
                 body_text=one.body_text,
-                payload=codec.struct_to_wire(one.payload),
+                payload=scalars.struct_to_wire(one.payload),
                 confidence=one.confidence,
                 salience=one.salience,
-                valid_from_ts=codec.time_to_wire(one.valid_from_us),
-                valid_to_ts=codec.time_to_wire(one.valid_to_us),
-                last_confirmed_at=codec.time_to_wire(one.last_confirmed_us),
+                valid_from_ts=scalars.time_to_wire(one.valid_from_us),
+                valid_to_ts=scalars.time_to_wire(one.valid_to_us),
+                last_confirmed_at=scalars.time_to_wire(one.last_confirmed_us),
                 reason=one.reason,
                 evidence_event_ids=one.evidence_ids,
                 expected_revision=one.expected_revision,
@@ -303,8 +316,8 @@ def in_messages(updates):
 def test_a_plan_says_the_same_in_both_forms(updates):
     message = in_messages(updates)
     read = tidy_pb2.TidyPlan.FromString(message.SerializeToString())
-    assert codec_tidy.updates_from_wire(read) == updates
-    text = tidy_plan.dumps(codec_tidy.updates_from_wire(read))
+    assert updates_from_wire(read) == updates
+    text = tidy_plan.dumps(updates_from_wire(read))
     assert tidy_plan.loads(text) == updates
 
 

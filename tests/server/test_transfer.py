@@ -11,12 +11,13 @@ import grpc
 import pytest
 
 from support.transfers import file_of, objects, records
+from support.waits import wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
 from totonoe.v1 import transfer_pb2 as pb
-from totonoe_core import limits
-from totonoe_core.transfer import ExportChunk, ImportTold
+from totonoe_core.base import limits
+from totonoe_core.domain.transfer import ExportChunk, ImportTold
 
 Failure = Wire = Any
 TEXTS = ("Zanzibar is an island.", "The pump is hot.", "Ada likes tea.")
@@ -195,14 +196,14 @@ def held(request: pytest.FixtureRequest, open_fake: Callable[..., Any]) -> Itera
 
         def requests() -> Iterator[pb.ImportRequest]:
             yield from (start(""), pb.ImportRequest(data=b"x"))
-            hold.wait(30)
+            hold.wait(wait_s())
 
         if request.param == "Export":
             call = wire.admin.Export(pb.ExportRequest(), timeout=30)
         else:
             call = wire.admin.Import(requests(), timeout=30)
         next(call)
-        assert one.waiting.wait(30)
+        assert one.waiting.wait(wait_s())
         yield wire, call, one
         hold.set()
 
@@ -210,7 +211,7 @@ def held(request: pytest.FixtureRequest, open_fake: Callable[..., Any]) -> Itera
 def test_stream_that_is_cancelled_is_left(held: Any) -> None:
     _, call, one = held
     call.cancel()
-    assert one.left.wait(30)
+    assert one.left.wait(wait_s())
 
 
 def test_stream_ends_when_the_daemon_stops(held: Any, read_failure: Callable[..., Failure]) -> None:
@@ -219,6 +220,6 @@ def test_stream_ends_when_the_daemon_stops(held: Any, read_failure: Callable[...
     stopping.start()
     with pytest.raises(grpc.RpcError) as caught:
         next(call)
-    stopping.join(30)
+    stopping.join(wait_s())
     assert read_failure(caught.value).reason == "SHUTTING_DOWN"
     assert one.left.is_set()

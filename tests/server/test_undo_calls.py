@@ -10,23 +10,34 @@ import pytest
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import graph_pb2, operations_pb2, types_pb2
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core import commands, errors, limits, records, undo
-from totonoe_core.commands import Applied, CollectionInfo, Forgotten, Merged, Undone
-from totonoe_core.guard import policy
-from totonoe_core.queries import (
+from totonoe_core.base import errors, limits
+from totonoe_core.domain import policy, records, undo
+from totonoe_core.domain.asking import Previewed
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.graph import Linked, LinkMemories
+from totonoe_core.domain.memories import ForgetMatching, Forgotten, Matching, Merged, Purge, Purged
+from totonoe_core.domain.queries import (
     AsOf,
     EpisodePage,
+    EpisodeQuery,
     EpisodeRead,
-    Filter,
+    EpisodesQuery,
+    GetQuery,
     Gotten,
     HistoryPage,
+    HistoryQuery,
+    ListQuery,
     Neighborhood,
     NeighborsQuery,
     OperationFilter,
     OperationPage,
+    OperationsQuery,
     Page,
 )
-from totonoe_core.records import ANY_TIME
+from totonoe_core.domain.records import ANY_TIME
+from totonoe_core.domain.undo import Undo, Undone
 
 IDS = [f"mem_{number:012x}" for number in range(64)]
 OPERATION = undo.OperationInfo(3, "op_3", "ann", "Forget", "old", 0, (IDS[0],))
@@ -62,16 +73,16 @@ def answers(**by_name: Any) -> Any:
 
 def test_undo_is_applied_and_its_dry_run_only_looked_at(fake):
     undone = Undone(True, OPERATION)
-    fake.engine.behave = answers(apply=Applied("op_4", 4, (undone,)), preview_undo=(3, undone))
+    fake.engine.behave = answers(apply=Applied("op_4", 4, (undone,)), preview=Previewed(3, undone))
     request = operations_pb2.UndoRequest(agent_id="ann", target_revision=3, operation_id="op_4")
     answer = fake.memory.Undo(request, timeout=10)
     assert (answer.revision, answer.operation_id, answer.dry_run) == (4, "op_4", False)
-    command = commands.Undo("ann", revision=3)
+    command = Undo("ann", revision=3)
     assert fake.engine.calls == [("apply", "default", "op_4", (command,))]
     request.dry_run = True
     answer = fake.memory.Undo(request, timeout=10)
     assert (answer.revision, answer.operation_id, answer.dry_run) == (3, "", True)
-    assert fake.engine.calls[1:] == [("preview_undo", "default", command)]
+    assert fake.engine.calls[1:] == [("preview", "default", command)]
 
 
 def test_undo_refused_by_conflicts_is_aborted_and_tells_them(fake, fails):
@@ -136,8 +147,8 @@ def test_undo_whose_answer_would_be_too_long_is_done_and_answered(fake):
 
 def test_merge_of_few_is_applied_at_once_and_of_many_measured_first(fake):
     merged = Applied("op_4", 4, (Merged(True, memory_of(1), ()),))
-    fake.engine.behave = answers(apply=merged, get=Gotten(3, (memory_of(1),), ()))
-    for count, calls in ((15, ["apply"]), (16, ["get", "apply"])):
+    fake.engine.behave = answers(apply=merged, read=Gotten(3, (memory_of(1),), ()))
+    for count, calls in ((15, ["apply"]), (16, ["read", "apply"])):
         fake.engine.calls.clear()
         request = graph_pb2.MergeRequest(keep_id=IDS[63], remove_ids=IDS[:count])
         assert fake.memory.Merge(request, timeout=10).merged
@@ -146,17 +157,17 @@ def test_merge_of_few_is_applied_at_once_and_of_many_measured_first(fake):
 
 def test_merge_whose_answer_would_be_too_long_changes_nothing(fake, fails):
     many = (memory_of(limits.MESSAGE_BYTES_MAX // 16),) * 16
-    fake.engine.behave = answers(get=Gotten(3, many, ()))
+    fake.engine.behave = answers(read=Gotten(3, many, ()))
     request = graph_pb2.MergeRequest(keep_id=IDS[63], remove_ids=IDS[:16])
     failure = fails(fake.memory.Merge, request)
     assert (failure.reason, failure.details["field"]) == ("LIMIT_EXCEEDED", "remove_ids")
-    assert [call[0] for call in fake.engine.calls] == ["get"]
+    assert [call[0] for call in fake.engine.calls] == ["read"]
 
 
 def test_forget_of_many_is_measured_without_the_revisions_it_expects(fake):
     forgotten = Forgotten((), (), 0)
     fake.engine.behave = answers(
-        apply=Applied("op_4", 4, (forgotten,)), preview_forget=(3, forgotten)
+        apply=Applied("op_4", 4, (forgotten,)), preview=Previewed(3, forgotten)
     )
     request = pb.ForgetRequest(ids=IDS[:17], expected_revisions={IDS[1]: 2, IDS[0]: 1})
     fake.memory.Forget(request, timeout=10)
@@ -167,15 +178,15 @@ def test_forget_of_many_is_measured_without_the_revisions_it_expects(fake):
 
 def test_forget_by_filter_only_tells(fake, fails):
     found = Forgotten((memory_of(1),), (), 2)
-    fake.engine.behave = answers(preview_forget_filter=(3, found, 1200))
+    fake.engine.behave = answers(preview=Previewed(3, Matching(found, 1200)))
     request = pb.ForgetRequest(agent_id="ann", filter={"tags": ["x"]}, dry_run=True)
     answer = fake.memory.Forget(request, timeout=10)
     assert (answer.matching_count, len(answer.forgotten), answer.unlinked_count) == (1200, 1, 2)
     assert answer.dry_run
     where = Filter(tags=("x",))
-    assert fake.engine.calls == [("preview_forget_filter", "default", "ann", where)]
+    assert fake.engine.calls == [("preview", "default", ForgetMatching("ann", where))]
     many = Forgotten((memory_of(limits.CONTENT_BYTES_MAX),) * 600, (), 0)
-    fake.engine.behave = answers(preview_forget_filter=(3, many, 600))
+    fake.engine.behave = answers(preview=Previewed(3, Matching(many, 600)))
     failure = fails(fake.memory.Forget, request)
     assert (failure.reason, failure.details["field"]) == ("LIMIT_EXCEEDED", "filter")
 
@@ -184,21 +195,21 @@ def test_forget_by_filter_only_tells(fake, fails):
 
 
 def test_purge_is_applied_and_its_dry_run_only_looked_at(fake):
-    purged = commands.Purged((IDS[0],), ())
+    purged = Purged((IDS[0],), ())
     fake.engine.behave = answers(
-        apply=Applied("op_4", 4, (purged,)), preview_purge=(3, purged), purge_snapshots=()
+        apply=Applied("op_4", 4, (purged,)), preview=Previewed(3, purged), purge_snapshots=()
     )
     request = admin_pb.PurgeRequest(operation_id="op_4", ids=IDS[:1])
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, list(answer.purged_ids)) == (4, False, IDS[:1])
-    command = commands.Purge("", (IDS[0],))
+    command = Purge("", (IDS[0],))
     assert [one[0] for one in fake.engine.calls] == ["apply", "purge_snapshots"]
     assert fake.engine.calls[0] == ("apply", "default", "op_4", (command,))
     request.dry_run = True
     answer = fake.admin.Purge(request, timeout=10)
     assert (answer.revision, answer.dry_run, answer.operation_id) == (3, True, "")
     asked = [one for one in fake.engine.calls[1:] if one[0] != "purge_snapshots"]
-    assert asked == [("preview_purge", "default", command)]
+    assert asked == [("preview", "default", command)]
     assert len(fake.engine.calls) == 4, "both look into snapshots"
 
 
@@ -222,11 +233,13 @@ def test_create_collection_says_what_is_purged_by_itself(fake, said, days):
 
 
 def test_reads_of_the_past_hand_on_the_moment(fake):
-    asked: list[dict[str, Any]] = []
+    asked: list[GetQuery | ListQuery] = []
 
-    def behave(name: str, *_: Any, **rest: Any) -> Any:
-        asked.append(rest)
-        return Gotten(9, (), (), as_of_revision=4) if name == "get" else Page(9, (), "", 4)
+    def behave(_: str, __: str, query: GetQuery | ListQuery) -> Any:
+        asked.append(query)
+        if isinstance(query, GetQuery):
+            return Gotten(9, (), (), as_of_revision=4)
+        return Page(9, (), "", 4)
 
     fake.engine.behave = behave
     got = fake.memory.Get(
@@ -235,13 +248,13 @@ def test_reads_of_the_past_hand_on_the_moment(fake):
     page = fake.memory.List(pb.ListRequest(as_of={"time": {"seconds": 5}}), timeout=10)
     assert (got.as_of_revision, page.as_of_revision) == (4, 4)
     assert asked == [
-        {"as_of": AsOf(4), "follow_superseded": True},
-        {"as_of": AsOf(time_us=5_000_000)},
+        GetQuery("", (IDS[0],), AsOf(4), follow_superseded=True),
+        ListQuery("", as_of=AsOf(time_us=5_000_000)),
     ]
 
 
 def test_revision_to_come_is_out_of_range(fake, fails):
-    fake.engine.behave = answers(get=errors.OutOfRange(field="as_of.revision", got=9, newest=4))
+    fake.engine.behave = answers(read=errors.OutOfRange(field="as_of.revision", got=9, newest=4))
     failure = fails(fake.memory.Get, pb.GetRequest(ids=IDS[:1], as_of={"revision": 9}))
     assert failure.code is grpc.StatusCode.OUT_OF_RANGE
     assert (failure.reason, failure.details["newest"]) == ("REVISION_OUT_OF_RANGE", "4")
@@ -249,37 +262,50 @@ def test_revision_to_come_is_out_of_range(fake, fails):
 
 def test_reads_have_their_defaults(fake):
     episode = records.Episode("ep_a", "s", (), 0, 0, 3, "", False, 0, 1)
-    fake.engine.behave = answers(
-        history=HistoryPage(9, (), ""),
-        operations=OperationPage(9, (), ""),
-        episode=EpisodeRead(9, episode),
-        episodes=EpisodePage(9, (), ""),
-        neighbors=Neighborhood(9, (), False),
-    )
     size = limits.PAGE_SIZE_DEFAULT
-    for method, request, call in (
-        ("History", operations_pb2.HistoryRequest(memory_id="m"), ("history", "m", size, "")),
+    for method, request, query, answer in (
+        (
+            "History",
+            operations_pb2.HistoryRequest(memory_id="m"),
+            HistoryQuery("ann", "m", size, ""),
+            HistoryPage(9, (), ""),
+        ),
         (
             "ListOperations",
             operations_pb2.ListOperationsRequest(),
-            ("operations", OperationFilter(), size, ""),
+            OperationsQuery("ann", OperationFilter(), size, ""),
+            OperationPage(9, (), ""),
         ),
-        ("GetEpisode", graph_pb2.GetEpisodeRequest(id="ep_a"), ("episode", "ep_a", False)),
-        ("ListEpisodes", graph_pb2.ListEpisodesRequest(), ("episodes", ANY_TIME, "", size, "")),
+        (
+            "GetEpisode",
+            graph_pb2.GetEpisodeRequest(id="ep_a"),
+            EpisodeQuery("ann", "ep_a", False),
+            EpisodeRead(9, episode),
+        ),
+        (
+            "ListEpisodes",
+            graph_pb2.ListEpisodesRequest(),
+            EpisodesQuery("ann", ANY_TIME, "", size, ""),
+            EpisodePage(9, (), ""),
+        ),
+        (
+            "Neighbors",
+            graph_pb2.NeighborsRequest(ids=IDS[:1]),
+            NeighborsQuery("ann", (IDS[0],)),
+            Neighborhood(9, (), False),
+        ),
     ):
+        fake.engine.behave = answers(read=answer)
         request.agent_id = "ann"
         assert getattr(fake.memory, method)(request, timeout=10).revision == 9
-        name, *rest = call
-        assert fake.engine.calls[-1] == (name, "default", "ann", *rest)
-    fake.memory.Neighbors(graph_pb2.NeighborsRequest(ids=IDS[:1]), timeout=10)
-    assert fake.engine.calls[-1] == ("neighbors", "default", NeighborsQuery("", (IDS[0],)))
+        assert fake.engine.calls[-1] == ("read", "default", query)
 
 
 def test_link_types_of_the_contract_are_all_taken(fake):
-    def behave(_: str, __: str, ___: str, asked: tuple[commands.LinkMemories]) -> Any:
+    def behave(_: str, __: str, ___: str, asked: tuple[LinkMemories]) -> Any:
         link = records.Link(IDS[1], asked[0].type, 0.5)
         back = records.Link(IDS[0], asked[0].type.inverse, 0.5)
-        return Applied("op", 1, (commands.Linked(link, back, True),))
+        return Applied("op", 1, (Linked(link, back, True),))
 
     fake.engine.behave = behave
     for number in range(1, len(types_pb2.LinkType.values())):

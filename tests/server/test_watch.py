@@ -10,18 +10,19 @@ from concurrent.futures import Future
 import grpc
 import pytest
 
+from support.waits import wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc, types_pb2
 from totonoe.v1 import operations_pb2 as op
-from totonoe_core import errors, limits
-from totonoe_core.commands import CollectionInfo
-from totonoe_core.queries import Change, Changes, ChangeType, LinkChange, MemoryChange
-from totonoe_core.records import Fields, Link, LinkType, Memory, Status
-from totonoe_core.undo import OperationInfo
-from totonoe_server import watching
-from totonoe_server.codec_changes import changes_to_wire
-from totonoe_server.testing import running_server
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.queries import Change, Changes, ChangeType, LinkChange, MemoryChange
+from totonoe_core.domain.records import Fields, Link, LinkType, Memory, Status
+from totonoe_core.domain.undo import OperationInfo
+from totonoe_server.services import watch as watching
+from totonoe_server.tools.testing import running_server
+from totonoe_server.wire.watch import changes_to_wire
 
 CREATED, UPDATED, FORGOTTEN = (
     op.CHANGE_TYPE_CREATED,
@@ -167,7 +168,7 @@ def test_every_watcher_gets_everything_in_order(wire):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(wait_s())
     assert all(revisions == list(range(1, 41)) for revisions in seen.values())
     for call in calls:
         call.cancel()
@@ -309,7 +310,7 @@ def test_slow_watcher_is_cut_while_writers_go_on(monkeypatch, read_failure, open
         slow = memory_service_pb2_grpc.MemoryServiceStub(channel)
         call = slow.Watch(op.WatchRequest(collection=name, after_revision=0), timeout=30)
         seen = [next(call).revision]
-        assert cut.wait(20)
+        assert cut.wait(wait_s())
         assert wire.remember("Written meanwhile.", name, vector=struct.pack("<2f", 0, 1)).saved
         with pytest.raises(grpc.RpcError) as caught:
             for message in call:
@@ -408,7 +409,7 @@ class Script:
         self.waits: list[Future[int]] = []
 
     def __call__(self, name, *_, **__):
-        if name == "changes":
+        if name == "read":
             return self.reads.pop(0)
         if name == "await_change":
             future: Future[int] = Future()
@@ -454,7 +455,7 @@ def test_cancelled_call_takes_its_wait_back(fake):
     cancelled = threading.Event()
     script.waits[0].add_done_callback(lambda _: cancelled.set())
     call.cancel()
-    assert cancelled.wait(10)
+    assert cancelled.wait(wait_s())
     assert script.waits[0].cancelled()
 
 
@@ -496,8 +497,10 @@ def test_default_is_from_the_newest(fake):
     def behave(name, *args, **_):
         if name == "get_collection":
             return CollectionInfo(**{"revision": 12} | _SETTINGS)
-        assert name == "await_change" or args[2] == 12
-        return Changes(12, ()) if name == "changes" else Future()
+        if name == "await_change":
+            return Future()
+        assert args[1].after_revision == 12
+        return Changes(12, ())
 
     fake.engine.behave = behave
     call = watch(fake)

@@ -14,11 +14,11 @@ from typing import Any
 import apsw
 import typer
 
-from totonoe_core.engine.ledger import Ledger
-from totonoe_core.engine.writer import Writer
+from totonoe_core.engine.state.ledger import Ledger
+from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.store.reader import ReaderPool, Rows
-from totonoe_server.commands import serve
+from totonoe_server.tools.commands import serve
 
 STALE_S = 0.05
 

@@ -8,16 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import totonoe
-
-START_LIMIT_S = 60.0
-STOP_LIMIT_S = 60.0
-FOLLOW_LIMIT_S = 60.0
+from support.waits import wait_s
 
 
 def free_port() -> int:
@@ -59,12 +56,12 @@ class DaemonProcess:
                 stderr=log,
                 env=self.environment(),
             )
-        deadline_s = time.monotonic() + START_LIMIT_S
-        while time.monotonic() < deadline_s:
+        begun_s = time.monotonic()
+        while time.monotonic() - begun_s < wait_s():
             if self._process.poll() is not None:
                 raise RuntimeError(f"the daemon ended: {self.log.read_text()}")
             try:
-                with totonoe.Client(self.address, timeout_s=2.0) as client:
+                with totonoe.Client(self.address, timeout_s=wait_s(2.0)) as client:
                     client.stats()
                     return
             except totonoe.TotonoeError:
@@ -81,14 +78,14 @@ class DaemonProcess:
         """kill -9."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
-        self._process.wait(STOP_LIMIT_S)
+        self._process.wait(wait_s())
 
     def stop(self) -> int:
         """SIGTERM; returns the exit code."""
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(STOP_LIMIT_S)
+        return self._process.wait(wait_s())
 
     def __enter__(self) -> DaemonProcess:
         self.start()
@@ -106,7 +103,7 @@ def _command(daemon: DaemonProcess, arguments: tuple[str, ...]) -> list[str]:
 def run_command(daemon: DaemonProcess, *arguments: str) -> str:
     """What `totonoe ...` prints; it must end with 0."""
     done = subprocess.run(
-        _command(daemon, arguments), capture_output=True, text=True, timeout=60, check=False
+        _command(daemon, arguments), capture_output=True, text=True, timeout=wait_s(), check=False
     )
     assert done.returncode == 0, (arguments, done.stdout, done.stderr)
     return done.stdout
@@ -122,12 +119,4 @@ def command_process(
         yield process
     finally:
         process.kill()
-        process.wait(STOP_LIMIT_S)
-
-
-def wait_until(holds: Callable[[], object], shown: Callable[[], object]) -> None:
-    """Looks again and again; fails with what is `shown` if it does not come to hold in time."""
-    deadline_s = time.monotonic() + FOLLOW_LIMIT_S
-    while not holds():
-        assert time.monotonic() < deadline_s, shown()
-        time.sleep(0.02)
+        process.wait(wait_s())

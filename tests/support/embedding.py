@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -89,14 +87,6 @@ class ScriptedModel:
         """What the child was asked for, in order."""
         log = self.directory / "batches.log"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-
-
-def poll(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
-    """Wait until the condition holds; fail after the time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {timeout_s} s"
-        time.sleep(0.01)
 
 
 def is_running(pid: int) -> bool:

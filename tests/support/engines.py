@@ -14,38 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from totonoe_core import plain
-from totonoe_core.commands import (
-    Applied,
-    ChangeSettings,
-    CollectionInfo,
-    Command,
-    CreateEpisode,
-    Dismiss,
-    Forget,
-    LinkMemories,
-    Merge,
-    Remember,
-    Remembered,
-    Undismiss,
-    Undo,
-    UnlinkMemories,
-    Update,
-)
+from support.waits import wait_s, wait_until
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Unavailable
+from totonoe_core.domain.collections import ChangeSettings, CollectionInfo
+from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.domain.dismissals import Dismiss, Undismiss
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.graph import CreateEpisode, LinkMemories, UnlinkMemories
+from totonoe_core.domain.memories import Forget, Merge, Remember, Remembered, Update
+from totonoe_core.domain.queries import GetQuery, ListQuery
+from totonoe_core.domain.records import Fields, LinkType, Memory, Status
+from totonoe_core.domain.undo import Undo
 from totonoe_core.embedding import chunks
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.vectors import mean_of_chunks
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.errors import Unavailable
-from totonoe_core.queries import Filter
-from totonoe_core.records import Fields, LinkType, Memory, Status
 from totonoe_core.store import rows
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
 
 DIMENSION = 8
-WAIT_S = 30.0
-"""Bound on every wait; nothing takes that long unless it hangs."""
 NOON = 1_790_000_000_000_000
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -102,12 +91,13 @@ def remember(
 
 
 def update(memory_id: str, *, agent: str = "anna", **named: Any) -> Update:
-    """An Update of the named fields; a new text brings its own vector."""
+    """An Update of the named fields; a new text brings its own vector, or an empty one: none."""
     options = {
         name: named.pop(name) for name in ("expected_revision", "reason", "force") if name in named
     }
     content, vector = named.pop("content", ""), named.pop("vector", None)
-    mask = [*named, *(["content"] if content else []), *(["vector"] if vector is not None else [])]
+    has_vector = vector is not None and len(vector)
+    mask = [*named, *(["content"] if content else []), *(["vector"] if has_vector else [])]
     if content and vector is None:
         vector = vector_of(content)
     given = b"" if vector is None else np.asarray(vector, "<f4").tobytes()
@@ -183,12 +173,12 @@ class Store:
 
     def reopen(self) -> None:
         """Closes the engine and opens its directory again."""
-        self.engine.close(WAIT_S)
+        self.engine.close(wait_s())
         self.engine = self._opened()
 
     def apply(self, *commands: Command, operation_id: str = "") -> Applied:
         """One operation."""
-        return self.engine.apply(self.collection, operation_id, commands).result(WAIT_S)
+        return self.engine.apply(self.collection, operation_id, commands).result(wait_s())
 
     def do(self, command: Command, operation_id: str = "") -> Any:
         """The result of one command."""
@@ -202,7 +192,7 @@ class Store:
 
     def get(self, *ids: str, agent: str = "anna") -> Any:
         """Memories by id."""
-        return self.engine.get(self.collection, agent, ids).result(WAIT_S)
+        return self.engine.read(self.collection, GetQuery(agent, tuple(ids))).result(wait_s())
 
     def one(self, memory_id: str, agent: str = "anna") -> Memory:
         """The one memory of an id."""
@@ -210,11 +200,11 @@ class Store:
 
     def recall(self, query: Any) -> Any:
         """Answer of a Recall."""
-        return self.engine.search(self.collection, query).result(WAIT_S)
+        return self.engine.read(self.collection, query).result(wait_s())
 
     def check(self, command: Remember) -> Any:
         """Answer of a Check."""
-        return self.engine.check(self.collection, command).result(WAIT_S)
+        return self.engine.preview(self.collection, command).result(wait_s()).answer
 
     def list(
         self, agent: str = "anna", where: Filter = EVERY_STATUS, page_size: int = 1000
@@ -223,21 +213,23 @@ class Store:
         found: list[Memory] = []
         token = ""
         for _ in range(1000):
-            page = self.engine.scan(self.collection, agent, where, page_size, token).result(WAIT_S)
+            page = self.engine.read(
+                self.collection, ListQuery(agent, where, page_size, token)
+            ).result(wait_s())
             found += page.memories
             token = page.next_page_token
             if not token:
                 return found
         raise AssertionError("a List that does not end")
 
-    def stats(self) -> Any:
+    def stats(self, agent: str = "anna") -> Any:
         """Figures of the collection."""
-        return self.engine.stats(self.collection).result(WAIT_S).collections[0]
+        return self.engine.stats(self.collection, agent).result(wait_s()).collections[0]
 
     @property
     def revision(self) -> int:
         """The collection's revision."""
-        return self.engine.get_collection(self.collection).result(WAIT_S).revision
+        return self.engine.get_collection(self.collection).result(wait_s()).revision
 
     def set(self, *changes: tuple[str, Any]) -> None:
         """Changes settings."""
@@ -249,7 +241,7 @@ class Store:
 
     def close(self) -> None:
         """Closes the engine."""
-        self.engine.close(WAIT_S)
+        self.engine.close(wait_s())
 
 
 @contextmanager
@@ -317,9 +309,15 @@ class HeldEmbedding(InProcessEmbedding):
         self.held.append((list(texts), future))
         return future
 
-    def release(self, error: BaseException | None = None) -> None:
-        """Answers, or fails, what was asked so far."""
-        held, self.held = self.held, []
+    def wait_held(self, count: int = 1) -> None:
+        """Wait until so many requests are held: other threads hand them in."""
+        wait_until(lambda: len(self.held) >= count, lambda: self.held)
+
+    def release(self, error: BaseException | None = None, text: str = "") -> None:
+        """Answers, or fails, what was asked so far; with a `text` only what asks for that one."""
+        asked, self.held = self.held, []
+        held = [one for one in asked if not text or text in one[0]]
+        self.held += [one for one in asked if one not in held]
         for texts, future in held:
             if error is None:
                 future.set_result(self.vectors(texts))

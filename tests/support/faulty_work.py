@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import itertools
 import json
+import math
 import os
 import signal
 import sys
@@ -22,14 +23,18 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from support.engines import WAIT_S, FakeClock, Store, change, forget, link, remember, unlink, update
+from support.engines import FakeClock, Store, change, forget, link, remember, unlink, update
 from support.operations import seen
-from totonoe_core import ids
-from totonoe_core.commands import CreateEpisode, Merge, Purge, Undo
-from totonoe_core.engine import checkpointing
-from totonoe_core.errors import NotFound, TotonoeError
-from totonoe_core.guard.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.records import Memory
+from support.waits import wait_s
+from totonoe_core.base import ids
+from totonoe_core.base.errors import NotFound, TotonoeError
+from totonoe_core.domain.graph import CreateEpisode
+from totonoe_core.domain.memories import Merge, Purge
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.records import Memory
+from totonoe_core.domain.undo import Undo
+from totonoe_core.engine.state import checkpointing
+from totonoe_core.store import acknowledged
 
 OTHER = "other"
 BROUGHT_BACK = "brought-back"
@@ -83,44 +88,44 @@ def creating(store: Store, _: dict[str, str], operation_id: str) -> None:
         diversity=DiversityPolicy(),
         decay=DecayPolicy(),
         client_vector_dimension=8,
-    ).result(WAIT_S)
+    ).result(wait_s())
 
 
 def elsewhere(text: str) -> Step:
     def step(store: Store, _: dict[str, str], operation_id: str) -> None:
-        store.engine.apply(OTHER, operation_id, (remember(text),)).result(WAIT_S)
+        store.engine.apply(OTHER, operation_id, (remember(text),)).result(wait_s())
 
     return step
 
 
 def deleting(store: Store, _: dict[str, str], operation_id: str) -> None:
-    store.engine.delete_collection(OTHER, operation_id, agent_id="anna").result(WAIT_S)
+    store.engine.delete_collection(OTHER, operation_id, agent_id="anna").result(wait_s())
 
 
 def restoring(store: Store, _: dict[str, str], operation_id: str) -> None:
     store.engine.restore_collection(
         OTHER, operation_id, target_operation_id=operation(STEPS.index(deleting)), agent_id="anna"
-    ).result(WAIT_S)
+    ).result(wait_s())
 
 
 def snapshooting(store: Store, named: dict[str, str], operation_id: str) -> None:
     made = store.engine.create_snapshot(
         "default", operation_id, agent_id="anna", name="kept", comment=""
-    ).result(WAIT_S)
+    ).result(wait_s())
     named["snapshot"] = made.snapshot.id
 
 
 def restoring_snapshot(store: Store, named: dict[str, str], operation_id: str) -> None:
     store.engine.restore_snapshot(
         named["snapshot"], BROUGHT_BACK, operation_id, agent_id="anna", confirmation_token=""
-    ).result(WAIT_S)
+    ).result(wait_s())
 
 
 def deleting_snapshot(store: Store, named: dict[str, str], operation_id: str) -> None:
     # One that failed may have come that far (docs/durability.md).
     with contextlib.suppress(NotFound):
         deleted = store.engine.delete_snapshot(named["snapshot"], operation_id, agent_id="anna")
-        deleted.result(WAIT_S)
+        deleted.result(wait_s())
 
 
 def reopening(store: Store, _: dict[str, str], __: str) -> None:
@@ -176,7 +181,7 @@ def same_ids(step: int) -> Iterator[None]:
 
 def shown(store: Store) -> Any:
     """All that a data directory shows, but for row numbers: what fails may leave a gap in them."""
-    page = store.engine.list_collections(100, "").result(WAIT_S)
+    page = store.engine.list_collections(100, "").result(wait_s())
     names = [one.name for one in page.collections]
     other = Store.__new__(Store)
     other.engine, other.collection = store.engine, OTHER
@@ -186,7 +191,7 @@ def shown(store: Store) -> Any:
     back = other.list() if BROUGHT_BACK in names else ()
     snapshots = [
         (one.snapshot.name, one.snapshot.revision, one.snapshot.active_count, one.collection_now)
-        for one in store.engine.list_snapshots("", 100, "").result(WAIT_S).snapshots
+        for one in store.engine.list_snapshots("", 100, "").result(wait_s()).snapshots
     ]
     collections = [_without_rows(one) for one in (memories, there, back)]
     return names, revision, rest, collections, snapshots
@@ -202,10 +207,21 @@ def clock_of(step: int) -> FakeClock:
     return clock
 
 
+@contextmanager
+def same_calls() -> Iterator[None]:
+    """The same calls to the disk in each run, those of checkpoints among them."""
+    with (
+        # So few memories are not worth a checkpoint: here they are, at each closing.
+        mock.patch.object(checkpointing, "FROM_COUNT", 1),
+        mock.patch.object(checkpointing, "CHANGED_AT_CLOSE", 1),
+        # By the clock it would be synced at other calls in each run. It is synced when closed.
+        mock.patch.object(acknowledged, "SYNC_S", math.inf),
+    ):
+        yield
+
+
 def opened(directory: Path) -> Store:
     """A store whose default collection is there."""
-    # So few memories are not worth a checkpoint: here they are, at each closing.
-    checkpointing.FROM_COUNT = checkpointing.CHANGED_AT_CLOSE = 1
     with same_ids(len(STEPS)):
         store = Store(directory, clock=clock_of(0))
         try:
@@ -216,6 +232,7 @@ def opened(directory: Path) -> Store:
     return store
 
 
+@same_calls()
 def states(directory: Path) -> list[Any]:
     """What is shown before each step of a run without faults, and after the last."""
     found = []
@@ -254,6 +271,7 @@ class Disk:
         return {kind: self._library.faulty_count(ord(kind)) for kind in "wtsr"}
 
 
+@same_calls()
 def carry_out(job: Job, disk: Disk) -> Done:
     """All steps. One that the disk refuses is done again, with its operation id, on a calm disk."""
     done, folder = Done(), Path(job.directory)

@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 
-from totonoe_core.guard.policy import Tokenizer
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.records import Fields, Memory, Status, TypedKey
 from totonoe_core.index.arrays import COLUMNS, RETIRED, STATUSES
 from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash
 from totonoe_core.index.dump import LABELS
 from totonoe_core.index.lexical import bm25
-from totonoe_core.records import Fields, Memory, Status, TypedKey
 from totonoe_core.text.normalize import refusing_hash
 from totonoe_core.text.tokens import search_terms
 

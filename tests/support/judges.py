@@ -7,9 +7,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from support.engines import WAIT_S
+from support.waits import wait_s
+from totonoe_core.domain.records import Verdict
 from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair
-from totonoe_core.records import Verdict
 
 DEADLINE_S = 10.0
 """Longer than any test that does not wait for it."""
@@ -38,7 +38,7 @@ class ScriptedJudge:
     def ask(self, pair: Pair) -> Opinion | None:
         self.pairs.append(pair)
         self.asked.set()
-        assert self._released.wait(WAIT_S)
+        assert self._released.wait(wait_s())
         if self.error is not None:
             raise self.error
         return None if self.verdict is None else Opinion(self.verdict, 0.75, "scripted")
@@ -47,7 +47,7 @@ class ScriptedJudge:
         self.closed = True
 
 
-def service(judge: ScriptedJudge, *, pause_s: float = WAIT_S, **settings: Any) -> JudgingService:
+def service(judge: ScriptedJudge, *, pause_s: float = 30.0, **settings: Any) -> JudgingService:
     """A service on a scripted judge; the caller closes it, or the engine that has it does."""
     chosen = {"deadline_s": DEADLINE_S} | settings
     return JudgingService(judge, JudgeSettings(**chosen), pause_s=pause_s)
@@ -81,7 +81,7 @@ class ChatServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 owner.requests.append((self.path, body, dict(self.headers)))
-                owner.hang.wait(WAIT_S)
+                owner.hang.wait(wait_s())
                 answer = owner.answer(body)
                 self.send_response(owner.status)
                 self.send_header("content-length", str(len(answer)))
@@ -106,4 +106,4 @@ class ChatServer:
         self.hang.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(WAIT_S)
+        self._thread.join(wait_s())

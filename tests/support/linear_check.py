@@ -48,6 +48,8 @@ class Model:
     def __init__(self) -> None:
         self.states: list[State] = [{}]
         self._before: list[dict[str, Version | None]] = [{}]
+        # What is in force on a memory since a revision: its own, and those before it.
+        self._in_force: dict[tuple[str, int], tuple[int, ...]] = {}
 
     def change(self, event: Event) -> None:
         """Carries out the change of the next revision; raises if its answer is not right."""
@@ -63,6 +65,13 @@ class Model:
         if "before" in event.answer and seen(event.answer["before"]) != state[event.asked["id"]]:
             raise NotLinearizableError(f"forgot something else: {event}")
         self._before.append({one: state.get(one) for one in found})
+        for one in found:
+            before = self.in_force(one, state.get(one))
+            if event.call == "undo":
+                stack = self.in_force(one, self._before[event.asked["target"]][one])
+            else:
+                stack = (*before, revision)
+            self._in_force[one, revision] = stack
         self.states.append({**state, **found})
 
     def _changed(self, event: Event, state: State, revision: int) -> dict[str, Version] | None:
@@ -113,6 +122,10 @@ class Model:
         live = [version.text for version in {**state, **found}.values() if is_live(version)]
         return found if len(live) == len(set(live)) else None
 
+    def in_force(self, memory_id: str, version: Version | None) -> tuple[int, ...]:
+        """Revisions that made a version what it is, without those that are undone."""
+        return () if version is None else self._in_force[memory_id, version.revision]
+
     def touched(self, revision: int) -> Iterable[str]:
         """Ids that a revision changed."""
         return self._before[revision]
@@ -162,8 +175,12 @@ def merge_error(asked: Mapping[str, Any], state: State) -> str:
 
 
 def undo_conflict(model: Model, target: int, state: State) -> bool:
-    """Whether a memory was changed since."""
-    return any(state[one].revision != target for one in model.touched(target))
+    """Whether a memory was changed since, by what is not undone, or the target is undone."""
+    left = model.states[target]
+    return any(
+        model.in_force(one, state[one]) != model.in_force(one, left[one])
+        for one in model.touched(target)
+    )
 
 
 def check(events: Sequence[Event]) -> Model:

@@ -9,19 +9,20 @@ Watch must give is read off that. This is the ground;
 
 from __future__ import annotations
 
+import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from support.engines import (
-    WAIT_S,
     Store,
     change,
     remember,
@@ -32,7 +33,6 @@ from support.machine_parts import (
     PRESETS,
     VECTORS,
     Done,
-    Pair,
     Seen,
     State,
     links_of,
@@ -40,10 +40,12 @@ from support.machine_parts import (
     pairs_of,
 )
 from support.models import Decision, decide, refusing_form
-from totonoe_core import errors
-from totonoe_core.commands import Applied, Command, LinkMemories
-from totonoe_core.queries import RecallQuery
-from totonoe_core.records import Fields, Memory, StateKind, Status
+from support.waits import wait_s
+from totonoe_core.base import errors, ids
+from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.domain.graph import LinkMemories
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Fields, Memory, StateKind, Status
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
 
@@ -64,12 +66,17 @@ class EngineMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="totonoe-machine-"))
+        # The same in each run of the same rules: ids break ties.
+        generator = random.Random(0)
+        self.ids = mock.patch.object(
+            ids.secrets, "token_hex", lambda size: generator.randbytes(size).hex()
+        )
+        self.ids.start()
         self.store = Store(self.directory)
         self.policy = "standard"
         self.revision = 0
         self.past: list[State] = [{}]
         self.done: list[Done] = [Done("", "", 0)]
-        self.last_touch: dict[Pair, int] = {}
         self.replies: dict[str, tuple[tuple[Command, ...], Applied]] = {}
         self.purged: dict[str, Seen] = {}
         self.marks = 0
@@ -77,6 +84,7 @@ class EngineMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.store.close()
+        self.ids.stop()
         self.check_files()
         shutil.rmtree(self.directory)
 
@@ -163,7 +171,6 @@ class EngineMachine(RuleBasedStateMachine):
         done = Done(type(command).__name__, command.agent_id, now_us, rows, changed, force=force)
         done.settings = done.kind == "ChangeSettings"
         self.done.append(done)
-        self.last_touch |= dict.fromkeys(changed, self.revision)
 
     def refuses(self, command: Command, *kinds: type[errors.TotonoeError]) -> None:
         self.refuses_all((command,), *kinds)
@@ -174,7 +181,7 @@ class EngineMachine(RuleBasedStateMachine):
 
     def orders(self) -> dict[str, int]:
         """Which of equally near ones was written first is as the engine has it, by slot."""
-        index = self.store.engine._collections.opened("default").result(WAIT_S)._state.index
+        index = self.store.engine._collections.opened("default").result(wait_s())._state.index
         return {memory_id: index.slot_by_id.get(memory_id) for memory_id in self.now}
 
     def decide(
@@ -211,10 +218,12 @@ class EngineMachine(RuleBasedStateMachine):
             if one.may_be_seen_by(agent) and one.memory.fields.private >= fields.private
         ]
 
-    def taken(self, external_id: str, without: str = "") -> bool:
-        """Whether a memory that is not dead has an external id."""
+    def taken(self, agent: str, external_id: str, without: str = "") -> bool:
+        """Whether a memory that an agent sees and that is not dead has an external id."""
         return bool(external_id) and any(
-            one.memory.fields.external_id == external_id and not one.dead
+            one.memory.fields.external_id == external_id
+            and not one.dead
+            and one.may_be_seen_by(agent)
             for memory_id, one in self.now.items()
             if memory_id != without
         )
@@ -224,14 +233,18 @@ class EngineMachine(RuleBasedStateMachine):
         said, now_us = command.fields, self.store.clock.now_us
         if said.state_kind is not StateKind.SUMMARY or command.force or replaced or said.key:
             return None
+
+        def over(fields: Fields) -> bool:
+            return fields.valid_to_us is not None and fields.valid_to_us <= now_us
+
         scope = []
         for one in self.now.values():
             memory, fields = one.memory, one.memory.fields
-            over = fields.valid_to_us is not None and fields.valid_to_us <= now_us
             alike = ("state_kind", "private", "category", "thread_id", "session_id", "key")
             if (
                 one.live
-                and not over
+                and not over(said)
+                and not over(fields)
                 and all(getattr(fields, name) == getattr(said, name) for name in alike)
                 and (memory.agent_id == command.agent_id or (said.session_id and not said.private))
                 and said.external_id in ("", fields.external_id)
@@ -282,18 +295,20 @@ class EngineMachine(RuleBasedStateMachine):
             0, "", command.content, b"", command.vector, agent, fields, 0, 0, Status.ACTIVE, "", 0
         )
         expected = self.decide(agent, new, command.force, replaced)
-        would = self.store.check(command)
-        assert would.would_save is not bool(expected.duplicate)
-        if self.taken(fields.external_id) and not expected.duplicate:
-            self.refuses(command, errors.AlreadyExists)
-            return
         before, holders = self.now, self.holders(agent, fields)
         holders = [one for one in holders if one not in replaced]
-        found = self.apply(command, changes=not expected.duplicate)
-        assert found.guard.method.value == expected.method
         if expected.duplicate:
-            assert found.memory_id == expected.duplicate
+            self.repeat(command, expected, replaced, holders)
             return
+        would = self.store.check(command)
+        assert would.would_save
+        assert would.superseded_ids[: len(replaced)] == replaced
+        assert set(would.superseded_ids[len(replaced) :]) == set(holders)
+        if self.taken(agent, fields.external_id):
+            self.refuses(command, errors.AlreadyExists)
+            return
+        found = self.apply(command, changes=True)
+        assert found.guard.method.value == expected.method
         assert (found.saved, found.grown_id) == (True, "")
         assert found.memory_id not in {*before, *self.purged}, "ids are never used twice"
         seen = self.now[found.memory_id]
@@ -309,6 +324,32 @@ class EngineMachine(RuleBasedStateMachine):
             memory = self.now[one].memory
             assert (memory.status, memory.superseded_by) == (Status.SUPERSEDED, found.memory_id)
         self.check_untouched(before, {*superseded, found.memory_id}, {found.memory_id})
+
+    def repeat(
+        self, command: Any, expected: Any, replaced: tuple[str, ...], holders: list[str]
+    ) -> None:
+        """The same where a live memory says it: that one takes the place of the others."""
+        before, kept = self.now, expected.duplicate
+        hidden = before[kept].memory.fields.private
+        private = {one for one in before if before[one].memory.fields.private}
+        if hidden and not private.issuperset(replaced):
+            self.refuses(command, errors.InvalidArgument)
+            return
+        others = {one for one in holders if one != kept and (not hidden or one in private)}
+        would = self.store.check(command)
+        gone = would.superseded_ids
+        assert (would.would_save, gone[: len(replaced)]) == (False, replaced)
+        assert set(gone[len(replaced) :]) == others
+        found = self.apply(command, changes=bool(gone))
+        assert found.guard.method.value == expected.method
+        assert (found.saved, found.memory_id, found.superseded_ids) == (False, kept, gone)
+        for one in gone:
+            memory = self.now[one].memory
+            assert (memory.status, memory.superseded_by) == (Status.SUPERSEDED, kept)
+        self.check_untouched(before, {kept, *gone}, {kept})
+        now, was = self.now[kept], before[kept]
+        assert now.memory == was.memory
+        assert {each[:2] for each in now.links ^ was.links} <= {(one, "updates") for one in gone}
 
     def check_untouched(self, before: State, changed: set[str], linked: set[str]) -> None:
         """Nothing is different but what changed, and links that lead to what was linked."""

@@ -16,7 +16,7 @@ from support.engines import (
     vector_of,
 )
 from support.models import Known, Thresholds
-from totonoe_core.records import TIDY_KEY, Fields, Kind, LinkType, Memory, StateKind, Status
+from totonoe_core.domain.records import TIDY_KEY, Fields, Kind, LinkType, Memory, StateKind, Status
 
 AGENTS = ["anna", "ben"]
 TEXTS = [
@@ -50,6 +50,8 @@ PRESETS = {
 # A few directions, some near to each other: the layers by vector get their share.
 VECTORS = [vector_of("a"), vector_of("b"), vector_of("c")]
 VECTORS += [vector_at(VECTORS[0], cosine, 7) for cosine in (0.97, 0.9, 0.75)]
+# And a text may have none.
+VECTORS.append(np.zeros(0, np.float32))
 FIRST = [
     ("pump hot", 0, FACT, "anna", False),
     ("valve cold", 1, FACT, "ben", False),
@@ -205,3 +207,9 @@ class Done:
     force: bool = False
     undoes: int = 0
     dismissed: set[frozenset[str]] = field(default_factory=set)
+
+    def changed(self) -> set[object]:
+        """All that it changed: memories and episodes by id, links, dismissed pairs, settings."""
+        keys: set[object] = {*self.rows, *self.pairs, *self.dismissed}
+        keys |= {self.episode} if self.episode else set()
+        return keys | ({"settings"} if self.settings else set())

@@ -13,7 +13,6 @@ from hypothesis.stateful import precondition
 from support.engines import (
     DAY_US,
     NOON,
-    WAIT_S,
     Store,
     change,
     forget,
@@ -42,11 +41,13 @@ from support.machine_parts import (
     several,
     thrown,
 )
-from totonoe_core import errors
-from totonoe_core.engine import loading
+from support.models import words_of
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Kind, LinkType, StateKind, Status, TypedKey
+from totonoe_core.engine.state import loading
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.queries import RecallQuery
-from totonoe_core.records import Kind, LinkType, StateKind, Status, TypedKey
 
 
 class CallingMachine(EngineMachine):
@@ -185,7 +186,11 @@ class CallingMachine(EngineMachine):
         fields = {name: value for name, value in named.items() if name in FIELDS}
         new = replace(one.memory, fields=replace(one.memory.fields, **fields))
         if "content" in named:
-            new = replace(new, content=named["content"], vector=named["vector"].tobytes())
+            vector = named["vector"].tobytes()
+            if not vector and named["content"] == one.memory.content:
+                # It says what it said, and keeps its vector.
+                vector = one.memory.vector
+            new = replace(new, content=named["content"], vector=vector)
         command = update(one.memory.id, agent=agent, force=force, **named)
         if not one.may_be_seen_by(agent):
             self.refuses(command, errors.NotFound)
@@ -197,8 +202,8 @@ class CallingMachine(EngineMachine):
             self.refuses(
                 replace(command, expected_revision=self.revision + 1), errors.StaleRevision
             )
-        external_id = new.fields.external_id
-        if external_id != one.memory.fields.external_id and self.taken(external_id, new.id):
+        said = [(each.external_id, each.private) for each in (new.fields, one.memory.fields)]
+        if said[0] != said[1] and self.taken(agent, new.fields.external_id, new.id):
             self.refuses(command, errors.AlreadyExists)
             return
         duplicate = ""
@@ -342,13 +347,20 @@ class CallingMachine(EngineMachine):
         found = self.store.recall(query)
         ids = [hit.memory.id for hit in found.hits]
         self.found_by_recall(query, ids)
-        expected = {
-            memory_id
+        readable = {
+            memory_id: one.memory
             for memory_id, one in self.now.items()
             if one.live and one.may_be_seen_by(agent)
         }
+        words = {*words_of(text).split()}
+        # By a vector all that have one; by words at least those that share a whole one.
+        expected = {
+            memory_id
+            for memory_id, one in readable.items()
+            if (query.vector and one.vector) or words & {*words_of(one.content).split()}
+        }
         assert len(ids) == len(set(ids))
-        assert set(ids) == expected
+        assert expected <= set(ids) <= readable.keys()
         assert found.revision == self.revision
 
     @thrown(crash=BOTH, now=RARELY)
@@ -356,7 +368,7 @@ class CallingMachine(EngineMachine):
         if not now:
             return
         if not crash:
-            self.store.engine.close(WAIT_S)
+            self.store.engine.close(wait_s())
             self.check_files()
             self.store = Store(self.directory, clock=self.store.clock)
             self.check_index()
@@ -374,10 +386,10 @@ class CallingMachine(EngineMachine):
 
     def check_index(self) -> None:
         """What was loaded, from a checkpoint or not, is what all rows say."""
-        opened = self.store.engine._collections.opened(self.store.collection).result(WAIT_S)
+        opened = self.store.engine._collections.opened(self.store.collection).result(wait_s())
         state = opened._state
 
         def rebuilt() -> CollectionIndex:
             return loading.rebuilt(state.file, state.info, state.index.access())
 
-        assert_same_index(state.index, opened._on_writer(rebuilt).result(WAIT_S))
+        assert_same_index(state.index, opened._on_writer(rebuilt).result(wait_s()))

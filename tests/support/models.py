@@ -90,7 +90,13 @@ def decide(known: Sequence[Known], new: Known, policy: Thresholds, force: bool) 
         one for one in readable if (one.kind, one.state_kind) == (new.kind, new.state_kind)
     ]
     refusing = [one for one in comparable if one.payload == new.payload]
-    cosine = {one.id: ordered_similarity(one.vector, new.vector) for one in readable}
+    # What has no vector is near nothing, and its words alone refuse.
+    cosine = {
+        one.id: ordered_similarity(one.vector, new.vector)
+        if len(one.vector) and len(new.vector)
+        else 0.0
+        for one in readable
+    }
     shared = {one.id: token_jaccard(one.content, new.content, policy.tokenizer) for one in readable}
     # Of these texts a verdict refuses only the same words in the same order.
     same_words = [one for one in refusing if words_of(one.content) == words_of(new.content)]

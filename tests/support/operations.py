@@ -19,11 +19,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from support.engines import WAIT_S, Store, change, forget, link, remember, unlink, update
-from totonoe_core import ids
-from totonoe_core.commands import Command, CreateEpisode, DeleteEpisode, Merge, Purge, Undo
-from totonoe_core.queries import OperationFilter
-from totonoe_core.records import ANY_TIME, LinkType
+from support.engines import Store, change, forget, link, remember, unlink, update
+from support.waits import wait_s
+from totonoe_core.base import ids
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
+from totonoe_core.domain.memories import Merge, Purge
+from totonoe_core.domain.queries import EpisodesQuery, OperationFilter, OperationsQuery
+from totonoe_core.domain.records import ANY_TIME, LinkType
+from totonoe_core.domain.undo import Undo
 
 SECRET = "the code of the safe is 7391"
 NAMES = ("one", "two", "three", "four")
@@ -64,9 +68,13 @@ OPERATIONS: dict[str, Callable[[dict[str, str]], Command]] = {
 def seen(store: Store) -> Any:
     """All that the store shows, its operations included."""
     engine = store.engine
-    episodes = engine.episodes("default", "anna", ANY_TIME, "", 1000, "").result(WAIT_S)
-    operations = engine.operations("default", "anna", OperationFilter(), 1000, "").result(WAIT_S)
-    info = engine.get_collection("default").result(WAIT_S)
+    episodes = engine.read("default", EpisodesQuery("anna", ANY_TIME, "", 1000, "")).result(
+        wait_s()
+    )
+    operations = engine.read(
+        "default", OperationsQuery("anna", OperationFilter(), 1000, "")
+    ).result(wait_s())
+    info = engine.get_collection("default").result(wait_s())
     settings = (info.guard, info.description, info.settings_revision)
     return store.revision, store.list(), episodes.episodes, operations.operations, settings
 
@@ -75,7 +83,9 @@ def carry_out(directory: Path, kind: str, named: dict[str, str], statement: int)
     """Does the operation and closes; dies before the numbered statement (-1: none)."""
     store = Store(directory)
     assert store.revision
-    connection = store.engine._collections.opened("default").result(WAIT_S)._state.file._connection
+    connection = (
+        store.engine._collections.opened("default").result(wait_s())._state.file._connection
+    )
     numbers = itertools.count()
 
     def count(*_: Any) -> bool:

@@ -74,3 +74,31 @@ def length_left_over(vector: Any, basis: Any, along: Any) -> float:
     for value, direction in zip(_floats(along), basis, strict=True):
         left = [x - value * y for x, y in zip(left, _floats(direction), strict=True)]
     return math.sqrt(math.fsum(x * x for x in left))
+
+
+def sum_of_trees(
+    row: Any,
+    roots: Any,
+    feature: Any,
+    threshold: Any,
+    left: Any,
+    right: Any,
+    missing_left: Any,
+    value: Any,
+) -> float:
+    """Sum of the leaves that a row of features reaches, tree by tree, each walk by recursion."""
+
+    def leaf(node: int) -> float:
+        if int(feature[node]) < 0:
+            return float(value[node])
+        found = float(row[int(feature[node])])
+        if math.isnan(found):
+            goes_left = int(missing_left[node]) == 1
+        else:
+            goes_left = found <= float(threshold[node])
+        return leaf(int(left[node]) if goes_left else int(right[node]))
+
+    total = 0.0
+    for root in roots:
+        total = total + leaf(int(root))
+    return total

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from hypothesis.stateful import invariant
 
-from support.engines import DAY_US, WAIT_S, remember
+from support.engines import DAY_US, remember
 from support.machine_parts import (
     AGENTS,
     KEYS,
+    PRESETS,
     RARELY,
     TEXTS,
     VECTORS,
@@ -27,15 +28,16 @@ from support.machine_parts import (
     said_beside,
     thrown,
 )
-from support.models import refusing_form, words_of
+from support.models import refusing_form, token_set, words_of
 from support.pairing import PairingMachine
-from totonoe_core import errors
-from totonoe_core.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
-from totonoe_core.commands import Command
-from totonoe_core.queries import Filter
-from totonoe_core.records import TIDY_KEY, Fields, Kind, Memory, StateKind, Status
-from totonoe_core.tidy import Tidy, TidyOp, TidyUpdate
-from totonoe_core.tidy_plan import commands as plan_commands
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.records import TIDY_KEY, Fields, Kind, Memory, StateKind, Status
+from totonoe_core.domain.tidy import Tidy, TidyOp, TidyUpdate
+from totonoe_core.rules.tidy_plan import commands as plan_commands
 
 BY_RULE = ("EndSession", "CleanUpDuplicates", "Decay", "Tidy")
 COUNTED = (*BY_RULE, "ApplyTidyPlan")
@@ -115,9 +117,18 @@ class OrderingMachine(PairingMachine):
 
     # -- What goes by rule
 
-    def by_rule(self, command: Command, going: set[str], more: tuple[Command, ...] = ()) -> Any:
-        """The answer; `None`: it was more than a day allows, and nothing was changed."""
-        info = self.store.engine.get_collection("default").result(WAIT_S)
+    def by_rule(
+        self,
+        command: Command,
+        going: set[str],
+        more: tuple[Command, ...] = (),
+        in_part: bool = False,
+    ) -> Any:
+        """The answer; `None`: it was more than a day allows, and nothing was changed.
+
+        `in_part`: it takes as many as the day allows, and is refused only where that is none.
+        """
+        info = self.store.engine.get_collection("default").result(wait_s())
         live = sum(one.live for one in self.now.values())
         allowed = max(info.blast.rows_min, int(live * info.blast.percent / 100.0))
         since_us = self.store.clock.now_us - DAY_US
@@ -132,11 +143,22 @@ class OrderingMachine(PairingMachine):
         try:
             answer = self.applied(command, more=more)
         except errors.Quota:
-            assert len(going) + most > allowed
+            assert (1 if in_part else len(going)) + most > allowed
             assert self.observe() == before
             return None
-        assert not going or isinstance(command, EndSession) or len(going) + least <= allowed
+        taken = len(self.taken_out(self.revision)) if in_part and going else len(going)
+        assert not going or isinstance(command, EndSession) or taken + least <= allowed
+        assert taken >= min(len(going), allowed - most)
         return answer
+
+    def oldest(self, going: Iterable[Memory]) -> set[str]:
+        """Those of some memories that the last operation took: the oldest of them."""
+        order = [one.id for one in sorted(going, key=lambda one: (one.created_us, one.id))]
+        return set(order[: len(self.taken_out(self.revision))]) if order else set()
+
+    def words_of(self, text: str) -> frozenset[str]:
+        """Words as the policy of the collection cuts them."""
+        return token_set(text, PRESETS[self.policy].tokenizer)
 
     def taken_out(self, revision: int) -> set[str]:
         """What an operation took out of sight."""
@@ -162,9 +184,9 @@ class OrderingMachine(PairingMachine):
         heads = [one for one in self.shown(agent) if asked(one) and not protected(one.fields)]
         stands_for = self.stands_for(agent, {one.id for one in heads}, asked)
         # Only what stands for its own words alone may be put with others.
-        whole = [one for one in heads if stands_for[one.id] == {words_of(one.content)}]
+        whole = [one for one in heads if stands_for[one.id] == {self.words_of(one.content)}]
         groups = together(
-            whole, lambda one: (sameness(one, words_of(one.content)), one.fields.category)
+            whole, lambda one: (sameness(one, self.words_of(one.content)), one.fields.category)
         )
         going = {}
         for group in groups if len(heads) >= 3 else ():
@@ -179,7 +201,7 @@ class OrderingMachine(PairingMachine):
             )
             going |= {one.id: kept.id for one in others}
         before = self.now
-        preview = self.store.engine.preview_end_session("default", command).result(WAIT_S)[1]
+        preview = self.store.engine.preview("default", command).result(wait_s())[1]
         answer = self.by_rule(command, set(going))
         found = answer.results[0]
         assert preview.groups == found.groups
@@ -192,9 +214,9 @@ class OrderingMachine(PairingMachine):
 
     def stands_for(
         self, agent: str, heads: set[str], asked: Callable[[Memory], bool]
-    ) -> dict[str, set[str]]:
+    ) -> dict[str, set[frozenset[str]]]:
         """For each head its words, and those of what it took the place of at ends of sessions."""
-        found = {one: {words_of(self.now[one].memory.content)} for one in heads}
+        found = {one: {self.words_of(self.now[one].memory.content)} for one in heads}
         earlier = {
             one: seen.memory
             for one, seen in self.now.items()
@@ -207,7 +229,7 @@ class OrderingMachine(PairingMachine):
             while by in earlier:
                 by = earlier[by].superseded_by
             if by in found:
-                found[by].add(words_of(memory.content))
+                found[by].add(self.words_of(memory.content))
         return found
 
     @thrown(agent=AGENTS, limit=[1, 200, 200])
@@ -230,9 +252,11 @@ class OrderingMachine(PairingMachine):
         going.sort(key=lambda one: (one[0].created_us, one[0].id))
         gone = {one.id: kept for one, kept in going[:limit]}
         before = self.now
-        answer = self.by_rule(CleanUpDuplicates(agent, limit), set(gone))
+        answer = self.by_rule(CleanUpDuplicates(agent, limit), set(gone), in_part=True)
         if answer is None:
             return
+        taken = self.oldest(one for one, _ in going[:limit])
+        gone = {one: kept for one, kept in gone.items() if one in taken}
         found = answer.results[0]
         assert {one.memory_id: one.kept_id for one in found.duplicates} == gone
         assert found.more_count == len(going) - len(gone)
@@ -270,18 +294,22 @@ class OrderingMachine(PairingMachine):
             if one.fields.kind is Kind.STATE
             if one.fields.valid_to_us is None or one.fields.valid_to_us > now_us
         ]
-        gone, kept_ids = {}, set()
+        gone: dict[str, str] = {}
+        kept_by: dict[str, str] = {}
         for group in together(valid, lambda one: sameness(one, one.content)):
             kept, *others = sorted(
                 group, key=lambda one: (-one.fields.confidence, -one.created_us, one.id)
             )
             closed = {one.id: "" for one in others if not protected(one.fields)}
             gone |= closed
-            kept_ids |= {kept.id} if closed else set()
+            kept_by |= dict.fromkeys(closed, kept.id)
         before = self.now
-        answer = self.by_rule(Tidy(agent), set(gone))
+        answer = self.by_rule(Tidy(agent), set(gone), in_part=True)
         if answer is None:
             return
+        taken = self.oldest(before[one].memory for one in gone)
+        gone = {one: "" for one in gone if one in taken}
+        kept_ids = {kept for one, kept in kept_by.items() if one in taken}
         clusters = answer.results[0].clusters
         assert {one for each in clusters for one in each.closed_ids} == set(gone)
         assert {one.kept_id for one in clusters} == kept_ids

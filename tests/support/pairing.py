@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from support.engines import WAIT_S, dismiss, undismiss
+from support.engines import DIMENSION, dismiss, undismiss
 from support.machine_parts import (
     AGENTS,
     KEYS,
@@ -26,11 +26,18 @@ from support.machine_parts import (
 )
 from support.oracles_joins import cosine_pairs
 from support.reversing import ReversingMachine
-from totonoe_core import errors
-from totonoe_core.commands import Command, Purge, Undo
-from totonoe_core.consolidate import ConsolidateQuery, EventsReplayed, MergeCandidate, ReplayEvents
-from totonoe_core.queries import RecallQuery
-from totonoe_core.records import Kind, Memory
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.consolidate import (
+    ConsolidateQuery,
+    EventsReplayed,
+    MergeCandidate,
+    ReplayEvents,
+)
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.records import Kind, Memory
 from totonoe_core.store import rows as stored
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
@@ -45,7 +52,6 @@ class PairingMachine(ReversingMachine):
     def __init__(self) -> None:
         super().__init__()
         self.past_dismissals: list[dict[Two, tuple[Any, ...]]] = [{}]
-        self.dismissal_touch: dict[Two, int] = {}
         self.events: list[list[str]] = []
         self.recalled_together: Counter[Two] = Counter()
 
@@ -57,7 +63,6 @@ class PairingMachine(ReversingMachine):
         self.past_dismissals.append(after)
         changed = {two for two in before.keys() | after.keys() if before.get(two) != after.get(two)}
         self.done[-1].dismissed = changed
-        self.dismissal_touch |= dict.fromkeys(changed, self.revision)
         if isinstance(command, Purge):
             for two in [one for one in self.recalled_together if one - self.now.keys()]:
                 del self.recalled_together[two]
@@ -123,9 +128,9 @@ class PairingMachine(ReversingMachine):
             since_revision=since,
             max_replay_events=replayed,
         )
-        run = self.store.engine.consolidate("default", "", query).result(WAIT_S)
+        run = self.store.engine.consolidate("default", "", query).result(wait_s())
         told: list[Any] = []
-        while messages := run.read().result(WAIT_S):
+        while messages := run.read().result(wait_s()):
             told += [one.told for one in messages]
         run.leave()
         done = told[-1]
@@ -152,7 +157,9 @@ class PairingMachine(ReversingMachine):
             if one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
         ]
         since_us = self.store.clock.now_us - int(query.window_hours * 3_600_000_000)
+        nothing = np.zeros(DIMENSION, np.float32)
         vectors = [np.frombuffer(one.vector, np.float32) for one in ones]
+        vectors = [one if len(one) else nothing for one in vectors]
         found = []
         for (i, j), distance in cosine_pairs(vectors, query.distance_below).items():
             one, other = ones[i], ones[j]
@@ -195,8 +202,10 @@ class PairingMachine(ReversingMachine):
         assert found.coactivation_updates == sum(
             count for two, count in gained.items() if two <= seen
         )
-        assert bool(found.revision) is (links != pairs_of(before))
-        if found.revision:
+        changed = links.items() - pairs_of(before).items()
+        # The revision of an operation that changed nothing that the caller sees is not named.
+        assert bool(found.revision) is any({one, two} <= seen for (one, two, _), _ in changed)
+        if changed:
             self.revision += 1
             self.keep(ReplayEvents(agent, events_max))
         assert pairs_of(self.now) == links
@@ -247,35 +256,8 @@ class PairingMachine(ReversingMachine):
 
     # -- Undo of what dismissed
 
-    def dismissed_there(self, revision: int) -> set[Two]:
-        """Pairs that an operation dismissed or took back, of which nothing was purged."""
-        return {two for two in self.done[revision].dismissed if two <= self.now.keys()}
-
-    def left_out(self, revision: int, agent: str) -> bool:
-        ends = (self.now[one] for two in self.dismissed_there(revision) for one in two)
-        return super().left_out(revision, agent) or not all(
-            one.may_be_seen_by(agent) for one in ends
-        )
-
-    def conflicts_of(self, revision: int, agent: str, force: bool) -> set[str]:
-        found = super().conflicts_of(revision, agent, force)
-        touched = {self.dismissal_touch[two] for two in self.dismissed_there(revision)}
-        return found | ({"changed"} if touched - {revision} else set())
-
-    def nothing_is_left(self, revision: int) -> bool:
-        return super().nothing_is_left(revision) and not self.dismissed_there(revision)
-
-    def check_restored(self, revision: int, before: State) -> None:
-        super().check_restored(revision, before)
+    def check_restored(self, revision: int, before: State, ready: set[object]) -> None:
+        super().check_restored(revision, before, ready)
         was = self.past_dismissals[revision - 1]
-        for two in self.dismissed_there(revision):
+        for two in self.done[revision].dismissed & ready:
             assert self.past_dismissals[-1].get(two) == was.get(two)
-
-    def take_back(self, revision: int, agent: str, partial: bool, force: bool) -> None:
-        done = self.done[revision]
-        if done.kind in ("Dismiss", "Undismiss") and not self.dismissed_there(revision):
-            # One of the two was purged since, and what was said of it went with it.
-            command = Undo(agent, revision=revision, partial=partial, force=force)
-            self.take_back_what_is_seen(command)
-            return
-        super().take_back(revision, agent, partial, force)

@@ -11,7 +11,6 @@ import apsw
 import pytest
 from hypothesis.stateful import invariant, precondition
 
-from support.engines import WAIT_S
 from support.machine_parts import (
     AGENTS,
     BOTH,
@@ -27,10 +26,22 @@ from support.machine_parts import (
     thrown,
 )
 from support.machine_rules import CallingMachine
-from totonoe_core import errors
-from totonoe_core.commands import CreateEpisode, DeleteEpisode
-from totonoe_core.queries import AsOf, ChangeType, Filter, RecallQuery
-from totonoe_core.records import ANY_TIME, Episode, Memory, Status
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    ChangeType,
+    EpisodeQuery,
+    EpisodesQuery,
+    GetQuery,
+    HistoryQuery,
+    ListQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import ANY_TIME, Episode, Memory, Status
 
 EVERY_STATUS = Filter(statuses=tuple(Status))
 
@@ -126,15 +137,15 @@ class PastMachine(CallingMachine):
         as_of = AsOf(time_us=self.done[revision].time_us) if by_time else AsOf(revision)
         expected = self.seen_then(revision, agent)
         engine = self.store.engine
-        page = engine.scan("default", agent, EVERY_STATUS, 1000, "", as_of=as_of)
-        listed = page.result(WAIT_S)
+        page = engine.read("default", ListQuery(agent, EVERY_STATUS, 1000, "", as_of=as_of))
+        listed = page.result(wait_s())
         assert listed.as_of_revision == revision
         assert {one.id: Seen(bare(one), links_of(one)) for one in listed.memories} == expected
         order = [(one.created_us, one.id) for one in listed.memories]
         assert order == sorted(order)
         if expected:
             some = sorted(expected)[key % len(expected)]
-            got = engine.get("default", agent, [some], as_of=as_of).result(WAIT_S)
+            got = engine.read("default", GetQuery(agent, (some,), as_of=as_of)).result(wait_s())
             assert Seen(bare(got.memories[0]), links_of(got.memories[0])) == expected[some]
         external_id = "x1" if key % 2 else "x2"
         holders = {
@@ -142,8 +153,13 @@ class PastMachine(CallingMachine):
             for one, seen in expected.items()
             if seen.memory.fields.external_id == external_id and not seen.dead
         }
+        # An own private one comes before the public one.
+        own = {one for one in holders if expected[one].memory.fields.private}
+        holders = own or holders
         if holders:
-            got = engine.get("default", agent, ["ext:" + external_id], as_of=as_of).result(WAIT_S)
+            got = engine.read(
+                "default", GetQuery(agent, ("ext:" + external_id,), as_of=as_of)
+            ).result(wait_s())
             assert {one.id for one in got.memories} == holders
         query = RecallQuery(agent, "pump", b"", k=1000, as_of=as_of)
         hits = self.store.recall(query).hits
@@ -153,12 +169,12 @@ class PastMachine(CallingMachine):
     @thrown(key=KEYS, agent=AGENTS)
     def history_lists_every_version(self, key: int, agent: str) -> None:
         one = self.choose(key, agent, wise=False).memory.id
-        asked = self.store.engine.history
+        engine, query = self.store.engine, HistoryQuery(agent, one, 1000)
         if not self.now[one].may_be_seen_by(agent):
             with pytest.raises(errors.NotFound):
-                asked("default", agent, one, 1000, "").result(WAIT_S)
+                engine.read("default", query).result(wait_s())
             return
-        versions = asked("default", agent, one, 1000, "").result(WAIT_S).versions
+        versions = engine.read("default", query).result(wait_s()).versions
         found = {each.operation.revision: each for each in versions}
         revisions = [each.operation.revision for each in versions]
         assert revisions == sorted(set(revisions), reverse=True)
@@ -189,7 +205,9 @@ class PastMachine(CallingMachine):
         memories = {one: seen.memory for one, seen in held.items() if not seen.dead}
         links = {pair: value for pair, (value, _) in pairs_of(held).items()}
         for _ in range(self.revision + 1):
-            told = self.store.engine.changes("default", agent, revision, None).result(WAIT_S)
+            told = self.store.engine.read("default", ChangesQuery(agent, revision, None)).result(
+                wait_s()
+            )
             for change in told.changes:
                 for each in change.memories:
                     if each.type in (ChangeType.FORGOTTEN, ChangeType.PURGED):
@@ -251,12 +269,15 @@ class PastMachine(CallingMachine):
 
     @invariant()
     def counts_agree(self) -> None:
-        figures = self.store.stats()
-        assert figures.active_count == sum(one.live for one in self.now.values())
-        assert figures.total_count == len(self.now)
-        assert figures.forgotten_count == sum(one.dead for one in self.now.values())
-        assert figures.link_count == len(pairs_of(self.now)) // 2
-        assert figures.revision == self.revision
+        for agent in AGENTS:
+            figures = self.store.stats(agent)
+            seen = {id_: one for id_, one in self.now.items() if one.may_be_seen_by(agent)}
+            links = [pair for pair in pairs_of(seen) if pair[1] in seen]
+            assert figures.active_count == sum(one.live for one in seen.values())
+            assert figures.total_count == len(seen)
+            assert figures.forgotten_count == sum(one.dead for one in seen.values())
+            assert figures.link_count == len(links) // 2
+            assert figures.revision == self.revision
 
     @invariant()
     def revisions_are_gapless_and_no_text_is_lost_before_its_purge(self) -> None:
@@ -302,8 +323,8 @@ class PastMachine(CallingMachine):
     @invariant()
     def episodes_show_who_is_there(self) -> None:
         for agent in AGENTS:
-            page = self.store.engine.episodes("default", agent, ANY_TIME, "", 1000, "")
-            found = {one.id: one for one in page.result(WAIT_S).episodes}
+            page = self.store.engine.read("default", EpisodesQuery(agent, ANY_TIME, "", 1000, ""))
+            found = {one.id: one for one in page.result(wait_s()).episodes}
             visible = {
                 one.id: one
                 for one in self.episodes.values()
@@ -318,8 +339,8 @@ class PastMachine(CallingMachine):
                 gone = len({one.memory.id for one in there if one.dead})
                 assert found[episode_id].gone_count == gone
                 if self.episode_touch[episode_id] == self.revision:
-                    read = self.store.engine.episode("default", agent, episode_id, True)
-                    answer = read.result(WAIT_S)
+                    read = self.store.engine.read("default", EpisodeQuery(agent, episode_id, True))
+                    answer = read.result(wait_s())
                     assert answer.episode == found[episode_id]
                     assert [one.id for one in answer.memories] == list(wanted)
 

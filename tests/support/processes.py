@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from support.waits import wait_s
+
 ROOT = Path(__file__).parents[2]
-WAIT_S = 60.0
 THREADS = 4
 
 
@@ -41,8 +42,9 @@ class Child:
         self._rest = b""
         self.said: list[Any] = []
 
-    def listen(self, until_count: int, timeout_s: float = WAIT_S) -> None:
+    def listen(self, until_count: int) -> None:
         """Reads until that many lines are here or the child has ended."""
+        timeout_s = wait_s()
         deadline_s = time.monotonic() + timeout_s
         while len(self.said) < until_count:
             left_s = deadline_s - time.monotonic()
@@ -68,7 +70,7 @@ class Child:
     def kill(self) -> None:
         """kill -9, and what the child said before it died."""
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(WAIT_S)
+        self.process.wait(wait_s())
         # A line that was cut off is not said.
         while self._read():
             pass
@@ -85,13 +87,13 @@ class Child:
         self.process.stdin.close()
         while self._read():
             pass
-        return self.process.wait(WAIT_S)
+        return self.process.wait(wait_s())
 
     def close(self) -> None:
         """Ends the child, whatever it does."""
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(WAIT_S)
+            self.process.wait(wait_s())
         self._output.close()
         if self.process.stdin is not None and not self.process.stdin.closed:
             self.process.stdin.close()
@@ -128,7 +130,7 @@ def load_operation(seed: int, thread: int, number: int) -> str:
 def write_until_killed(directory: Path, seed: int) -> None:
     """Several threads remember, and each answer is told."""
     from support.engines import Store, remember
-    from totonoe_core.clock import system_clock
+    from totonoe_core.base.clock import system_clock
 
     store = Store(directory, clock=system_clock)
 
@@ -152,8 +154,8 @@ def write_until_killed(directory: Path, seed: int) -> None:
 def write_to_full_disk(directory: Path) -> None:
     """Fills its file size limit, tells what it was answered, goes on with the limit lifted."""
     from support.engines import Store, remember, vector_of
-    from totonoe_core.errors import TotonoeError
-    from totonoe_core.queries import RecallQuery
+    from totonoe_core.base.errors import TotonoeError
+    from totonoe_core.domain.queries import RecallQuery
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = Store(directory)
@@ -193,8 +195,8 @@ def purged_text(seed: int, number: int) -> str:
 def purge_until_killed(directory: Path, seed: int) -> None:
     """Saves a few, changes and links them, and purges them: tells each before and after."""
     from support.engines import Store, link, remember, update, vector_of
-    from totonoe_core.clock import system_clock
-    from totonoe_core.commands import Purge
+    from totonoe_core.base.clock import system_clock
+    from totonoe_core.domain.memories import Purge
 
     store = Store(directory, clock=system_clock)
     kept = store.save("what stays")
@@ -222,6 +224,58 @@ def hold_lock(directory: Path) -> None:
     sys.stdin.readline()
 
 
+def load_words_without_files() -> None:
+    """Loads the word lists with no descriptor to spare, until the third try."""
+    import logging
+
+    from totonoe_server.life import daemon
+
+    warnings: list[str] = []
+    deaths: list[object] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said = record.msg
+            warnings.append(said["event"] if isinstance(said, dict) else str(said))
+
+    class Stop(threading.Event):
+        waits = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            Stop.waits += 1
+            if Stop.waits == 3:
+                resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            return False
+
+    logging.getLogger("totonoe").addHandler(Keep())
+    threading.excepthook = deaths.append
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    thread = threading.Thread(target=daemon.load_words, args=(Stop(),))
+    thread.start()
+    thread.join(wait_s())
+    loaded = "totonoe_core.text.reading.english.read" in sys.modules
+    say([Stop.waits, warnings, len(deaths), loaded])
+
+
+def make_checkpoint(directory: Path) -> None:
+    """Makes a data directory with a checkpoint."""
+    from support.damaging import make
+
+    make(directory)
+
+
+def open_damaged_checkpoints(directory: Path, kind: str, count: int, seed: int) -> None:
+    """Tells how each of many damages to a checkpoint was taken."""
+    from support.damaging import open_damaged
+
+    for told in open_damaged(directory, kind, count, seed):
+        say(told)
+
+
 if __name__ == "__main__":
     role, directory = sys.argv[1], Path(sys.argv[2])
     if role == "load":
@@ -230,6 +284,12 @@ if __name__ == "__main__":
         write_to_full_disk(directory)
     elif role == "purge":
         purge_until_killed(directory, int(sys.argv[3]))
+    elif role == "words":
+        load_words_without_files()
+    elif role == "make-checkpoint":
+        make_checkpoint(directory)
+    elif role == "checkpoints":
+        open_damaged_checkpoints(directory, sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     elif role == "lock":
         hold_lock(directory)
     else:

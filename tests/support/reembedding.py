@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from support.engines import WAIT_S, FakeClock, InProcessEmbedding, Store
+from support.engines import FakeClock, InProcessEmbedding, Store
+from support.waits import wait_s
+from totonoe_core.domain.records import Status
+from totonoe_core.domain.reembed import Reembed, Reembedded
 from totonoe_core.embedding.hashing import HashingEmbedder
-from totonoe_core.engine.state import CollectionState
-from totonoe_core.records import Status
-from totonoe_core.reembed import Reembed, Reembedded
+from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
 
@@ -50,27 +51,27 @@ def running(name: str, dimension: int = 2 * HALF) -> InProcessEmbedding:
 
 def restarted(store: Store, embedding: Any) -> None:
     """The daemon anew, with another embedder or none."""
-    store.engine.close(WAIT_S)
+    store.engine.close(wait_s())
     store.more["embedding"] = embedding
     store.engine = store._opened()
 
 
 def state_of(store: Store) -> CollectionState:
     opened = store.engine._collections.opened(store.collection)
-    return opened.result(WAIT_S)._state
+    return opened.result(wait_s())._state
 
 
 def begin(store: Store, operation_id: str = "", agent: str = "anna") -> Any:
     """The watch of a Reembed."""
     command = Reembed(agent, "a better model")
-    return store.engine.reembed(store.collection, operation_id, command).result(WAIT_S)
+    return store.engine.reembed(store.collection, operation_id, command).result(wait_s())
 
 
 def told_by(watch: Any) -> list[Any]:
     """All that a watch tells, up to its end."""
     told: list[Any] = []
     for _ in range(10_000):
-        messages = watch.read().result(WAIT_S)
+        messages = watch.read().result(wait_s())
         if not messages:
             return told
         told += messages
@@ -85,9 +86,9 @@ def reembed(store: Store, operation_id: str = "") -> Reembedded:
 
 def settle(store: Store) -> None:
     """Waits until rows and what lies beside them have exchanged their vectors."""
-    thread = store.engine._collections.opened(store.collection).result(WAIT_S).reembedding._thread
+    thread = store.engine._collections.opened(store.collection).result(wait_s()).reembedding._thread
     if thread is not None:
-        thread.join(WAIT_S)
+        thread.join(wait_s())
 
 
 def assert_unmixed(store: Store, names: Sequence[str]) -> None:

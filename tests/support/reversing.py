@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hypothesis.stateful import invariant, precondition
 
-from support.engines import WAIT_S, merge, remember, undo
+from support.engines import merge, remember, undo
+from support.layered import Stacks, is_as_before, stacks_of, standing
 from support.machine_parts import (
     AGENTS,
     BOTH,
@@ -25,13 +27,23 @@ from support.machine_parts import (
     thrown,
 )
 from support.past_machine import PastMachine
-from totonoe_core import errors
-from totonoe_core.commands import Command, Purge, Undo
-from totonoe_core.records import Kind, Memory, Status
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.records import Kind, Memory, Status
+from totonoe_core.domain.undo import Undo
 
 
 def may_be_merged(one: Seen, agent: str) -> bool:
     return one.live and one.memory.fields.kind is Kind.STATE and one.may_be_seen_by(agent)
+
+
+def external_key(memory: Memory) -> tuple[str, str] | None:
+    """An external id, with the agent of a private memory: unique among those not dead."""
+    fields = memory.fields
+    owner = memory.agent_id if fields.private else ""
+    return (fields.external_id, owner) if fields.external_id else None
 
 
 class ReversingMachine(PastMachine):
@@ -132,13 +144,10 @@ class ReversingMachine(PastMachine):
         keys = [one.memory.fields.key for one in together if one.memory.fields.key]
         typed_key = fields.key or (keys[0] if len(set(keys)) == 1 else None)
         duplicate = ""
-        if text:
-            assert vector is not None
+        said = _vector_of_merged(together, text, vector)
+        if text and (text != keep.memory.content or (vector is not None and len(vector))):
             new = replace(
-                keep.memory,
-                content=text,
-                vector=vector.tobytes(),
-                fields=replace(fields, key=typed_key),
+                keep.memory, content=text, vector=said, fields=replace(fields, key=typed_key)
             )
             duplicate = self.decide(agent, new, force, ids).duplicate
         before = self.now
@@ -151,7 +160,7 @@ class ReversingMachine(PastMachine):
         memories = [one.memory for one in together]
         assert kept.status is Status.ACTIVE
         assert kept.content == (text or keep.memory.content)
-        assert kept.vector == (keep.memory.vector if vector is None else vector.tobytes())
+        assert kept.vector == said
         assert kept.created_us == min(one.created_us for one in memories)
         ends = [one.fields.valid_to_us for one in memories]
         tags = (tag for one in memories for tag in one.fields.tags)
@@ -189,44 +198,86 @@ class ReversingMachine(PastMachine):
         """Whether anything that an operation touched is hidden from an agent."""
         done = self.done[revision]
         ends = {end for pair in done.pairs for end in pair[:2]}
+        ends |= {end for two in done.dismissed for end in two}
         states = self.past[revision - 1], self.past[revision], self.now, self.purged
         seen = [state[one] for one in {*done.rows, *ends} for state in states if one in state]
         episode = self.episodes.get(done.episode) or self.gone_episodes.get(done.episode)
         hidden = episode is not None and episode.private and episode.agent_id != agent
         return hidden or not all(one.may_be_seen_by(agent) for one in seen)
 
+    @property
+    def undoes(self) -> dict[int, int]:
+        return {revision: one.undoes for revision, one in enumerate(self.done)}
+
+    def stacks(self, key: object) -> Stacks:
+        """What was in force on a row after each operation that changed it."""
+        changes = [revision for revision, one in enumerate(self.done) if key in one.changed()]
+        return stacks_of(changes, self.undoes)
+
+    def standing(self, key: object, revision: int) -> str:
+        """`top`, `nowhere`, or the kind of conflict that a change of a row has."""
+        place, by = standing(self.stacks(key), self.undoes, revision)
+        if place == "covered":
+            return "changed_for_good" if self.done[by].kind == "Purge" else "changed"
+        return "undone_already" if place == "undone" else place
+
+    def on_top(self, revision: int) -> set[object]:
+        """What of an operation can be taken back as far as later operations are concerned."""
+        keys = self.done[revision].changed()
+        return {key for key in keys if self.standing(key, revision) == "top"}
+
     def conflicts_of(self, revision: int, agent: str, force: bool) -> set[str]:
         """What stands against taking an operation back whole, of which nothing is hidden."""
         done, before, now = self.done[revision], self.past[revision - 1], self.now
         found: set[str] = set()
+        idle: set[str] = set()
+        told: set[str] = set()
         coming: dict[str, Memory] = {}
-        for one in sorted(done.rows):
-            if one not in now:
+        some = False
+        for key in done.changed() - done.pairs:
+            if isinstance(key, frozenset) and not key <= now.keys():
+                idle.add("nothing_left")
+                continue
+            if key in done.rows and key not in now:
                 found.add("purged")
-            elif now[one].memory.revision != revision:
-                found.add("changed")
-            elif one in before:
-                coming[one] = before[one].memory
+                told.add(str(key))
+                continue
+            place = self.standing(key, revision)
+            if place != "top":
+                (idle if place == "undone_already" else found).add(place)
+                told |= {str(key)} if place != "undone_already" else set()
+            elif key not in done.rows:
+                some = True
+            elif key in before:
+                coming[str(key)] = before[str(key)].memory
             else:
-                coming[one] = replace(now[one].memory, status=Status.FORGOTTEN)
-        if done.settings and self.settings_revision != revision:
-            found.add("changed")
-        if done.episode and self.episode_touch[done.episode] != revision:
-            found.add("changed")
-        for one, after in coming.items():
-            found |= self.refusal(one, after, coming, agent, force, revision)
-        old = pairs_of(before)
+                coming[str(key)] = replace(now[str(key)].memory, status=Status.FORGOTTEN)
+        for one in sorted(coming):
+            refused = self.refusal(one, coming[one], coming, agent, force, revision)
+            found |= refused
+            told |= {one} if refused else set()
+        left = {one: after for one, after in coming.items() if one not in told}
+        some = some or bool(left)
+        old, new = pairs_of(before), pairs_of(now)
         for pair in done.pairs:
             ends = pair[:2]
-            if any(end in coming and coming[end].status is Status.FORGOTTEN for end in ends):
+            if any(end in left and left[end].status is Status.FORGOTTEN for end in ends):
                 continue
             if any(end not in now for end in ends):
-                # Its images went with the purge: there is nothing to bring back.
+                # Its images went with the purge.
+                idle.add("nothing_left")
                 continue
-            if self.last_touch[pair] != revision:
-                found.add("changed")
-            elif pair in old and any(now[end].dead and end not in done.rows for end in ends):
+            place = self.standing(pair, revision)
+            if place != "top":
+                (idle if place == "undone_already" else found).add(place)
+                continue
+            dead = {end for end in ends if now[end].dead and end not in left}
+            if pair in old and dead - told:
                 found.add("link_end_gone")
+            some = some or (pair in old and not dead) or (pair not in old and pair in new)
+        found.discard("nowhere")
+        if not found and not some:
+            return idle or {"nothing_left"}
         return found
 
     def refusal(
@@ -241,14 +292,14 @@ class ReversingMachine(PastMachine):
         """What stands against a memory that would be as it was."""
         now = self.now[one]
         dead = after.status is Status.FORGOTTEN
-        external_id = "" if dead else after.fields.external_id
-        held = "" if now.dead else now.memory.fields.external_id
-        if external_id and external_id != held:
+        key = None if dead else external_key(after)
+        held = None if now.dead else external_key(now.memory)
+        if key is not None and key != held:
             for other, seen in self.now.items():
                 later = coming.get(other, seen.memory)
                 both = (seen.memory, later)
                 if other != one and all(
-                    each.fields.external_id == external_id and each.status is not Status.FORGOTTEN
+                    external_key(each) == key and each.status is not Status.FORGOTTEN
                     for each in both
                 ):
                     return {"external_id_taken"}
@@ -258,14 +309,19 @@ class ReversingMachine(PastMachine):
         ]
         if after.status is not Status.ACTIVE or (now.live and said[0] == said[1]):
             return set()
-        if set(self.holders(agent, after.fields)) - {*coming}:
+        others = [
+            other
+            for other in self.now
+            if other not in self.done[revision].rows and is_as_before(self.stacks(other), revision)
+        ]
+        if set(self.holders(agent, after.fields)) - {*coming, *others}:
             return {"key_taken"}
         # What stood beside it before the operation, or took its place, may do so again.
         beside = {
             other: seen.memory
             for other, seen in self.now.items()
-            if other not in self.done[revision].rows
-            and (seen.memory.revision < revision or other == now.memory.superseded_by)
+            if other in others
+            or (other == now.memory.superseded_by and other not in self.done[revision].rows)
         }
         found = self.decide(agent, after, force, {**coming, **beside})
         return {"duplicate"} if found.duplicate else set()
@@ -277,7 +333,7 @@ class ReversingMachine(PastMachine):
         lately = range(max(1, self.revision - 5), self.revision + 1)
         self.take_back(self.target(lately, key, wise, agent, force), agent, partial, force)
 
-    @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
+    @thrown(key=KEYS, wise=BOTH, agent=AGENTS, partial=RARELY, force=RARELY)
     def undo_anything(self, key: int, wise: bool, agent: str, partial: bool, force: bool) -> None:
         ever = range(1, self.revision + 1)
         self.take_back(self.target(ever, key, wise, agent, force), agent, partial, force)
@@ -315,10 +371,10 @@ class ReversingMachine(PastMachine):
             self.take_back_what_is_seen(command)
             return
         conflicts = self.conflicts_of(revision, agent, force)
-        if conflicts - {"duplicate"} and not partial:
+        if conflicts - {"duplicate", "nothing_left"} and not partial:
             self.refuses(command, errors.UndoRefused)
             return
-        before = self.now
+        before, ready = self.now, self.on_top(revision)
         answer = self.applied(command)
         found = answer.results[0]
         if conflicts:
@@ -327,37 +383,32 @@ class ReversingMachine(PastMachine):
             assert partial or not found.undone
         else:
             assert not found.conflicts
-            assert found.undone or self.nothing_is_left(revision)
+            assert found.undone
         assert found.undone is (before is not self.now)
         if not found.undone:
             return
-        self.note_undo(revision, {one.episode_id for one in found.conflicts})
+        self.note_undo(revision, ready)
         if not conflicts:
-            self.check_restored(revision, before)
+            self.check_restored(revision, before, ready)
 
-    def nothing_is_left(self, revision: int) -> bool:
-        """Whether all that an operation touched were links of what was purged since."""
-        done = self.done[revision]
-        return not done.rows and all(
-            any(end not in self.now for end in pair[:2]) for pair in done.pairs
-        )
+    def note_undo(self, revision: int, ready: set[object]) -> None:
+        """What an Undo has touched, and what it brought back besides memories and links.
 
-    def note_undo(self, revision: int, left: set[str]) -> None:
-        """What an Undo has touched, and what it brought back besides memories and links."""
+        `ready` are the rows that it could take back.
+        """
         done, undone = self.done[-1], self.done[revision]
         done.undoes = revision
         done.pairs |= {
             pair
             for pair in undone.pairs
-            if {*pair[:2]} <= self.now.keys() and self.back(pair, revision)
+            if pair in ready and {*pair[:2]} <= self.now.keys() and self.back(pair, revision)
         }
-        self.last_touch |= dict.fromkeys(done.pairs, self.revision)
-        done.settings = undone.settings
-        if undone.settings:
-            info = self.store.engine.get_collection("default").result(WAIT_S)
-            done.settings = info.settings_revision == self.revision
+        done.settings = undone.settings and "settings" in ready
+        if done.settings:
+            info = self.store.engine.get_collection("default").result(wait_s())
+            assert info.settings_revision == self.revision
             self.policy = str(info.guard.preset.value)
-        if undone.episode and undone.episode not in left:
+        if undone.episode and undone.episode in ready:
             one = undone.episode
             there, gone = self.episodes, self.gone_episodes
             if one in there:
@@ -368,14 +419,14 @@ class ReversingMachine(PastMachine):
 
     def back(self, pair: Pair, revision: int) -> bool:
         """Whether an Undo of a revision wrote a link again, be it as it is."""
-        old = pairs_of(self.past[revision - 1])
-        return self.last_touch[pair] == revision and pair in old and pair in pairs_of(self.now)
+        return pair in pairs_of(self.past[revision - 1]) and pair in pairs_of(self.now)
 
-    def check_restored(self, revision: int, before: State) -> None:
+    def check_restored(self, revision: int, before: State, ready: set[object]) -> None:
         """Undo restores content, vector, attributes, links, validity and status."""
         was, undone = self.past[revision - 1], self.done[revision]
-        gone = undone.rows - was.keys()
-        for one in undone.rows:
+        rows = undone.rows & ready
+        gone = rows - was.keys()
+        for one in rows:
             after = self.now[one].memory
             if one in gone:
                 assert after.status is Status.FORGOTTEN
@@ -385,16 +436,17 @@ class ReversingMachine(PastMachine):
                 wanted = was[one].memory
             assert after == replace(wanted, revision=self.revision, updated_us=after.updated_us)
         old, new = pairs_of(was), pairs_of(self.now)
-        for pair in undone.pairs:
+        for pair in undone.pairs & ready:
             if not any(one not in self.now or self.now[one].dead for one in pair[:2]):
                 assert new.get(pair) == old.get(pair)
         ends = {end for pair in undone.pairs for end in pair[:2]}
-        dying = {one for one in undone.rows if self.now[one].dead}
-        self.check_untouched(before, set(undone.rows), {*dying, *ends})
+        dying = {one for one in rows if self.now[one].dead}
+        self.check_untouched(before, set(rows), {*dying, *ends})
 
     def take_back_what_is_seen(self, command: Undo) -> None:
         """An Undo of what is hidden in part leaves that as it is, but for pointers and links."""
         before = self.now
+        ready = self.on_top(command.revision)
         hidden = [one for one, seen in before.items() if not seen.may_be_seen_by(command.agent_id)]
         try:
             found = self.applied(command).results[0]
@@ -407,11 +459,7 @@ class ReversingMachine(PastMachine):
                 same = replace(same, superseded_by=after.superseded_by)
             assert after == same
         if found.undone:
-            self.note_undo(command.revision, {one.episode_id for one in found.conflicts})
-
-    @property
-    def settings_revision(self) -> int:
-        return max((at for at, one in enumerate(self.done) if one.settings), default=0)
+            self.note_undo(command.revision, ready)
 
     # -- Purge
 
@@ -480,8 +528,12 @@ class ReversingMachine(PastMachine):
             beside = {
                 other: each
                 for other, each in self.now.items()
-                if each.memory.revision < since
-                or (since and (other == took or other in self.done[since].rows))
+                if since
+                and (
+                    other == took
+                    or other in self.done[since].rows
+                    or is_as_before(self.stacks(other), since)
+                )
             }
             found = self.decide(command.agent_id, seen.memory, False, {**new, **beside})
             assert not found.duplicate, (command, seen.memory, found, new.keys(), beside.keys())
@@ -499,3 +551,14 @@ class ReversingMachine(PastMachine):
 def _said(seen: Seen) -> tuple[object, ...]:
     memory = seen.memory
     return seen.live, memory.content, memory.vector, said_beside(memory.fields)
+
+
+def _vector_of_merged(together: Sequence[Seen], text: str, vector: Any) -> bytes:
+    """The vector that a merge leaves: the one given, else that of whoever has the text."""
+    if text and vector is not None and len(vector):
+        given: bytes = vector.tobytes()
+        return given
+    keep, *removed = (one.memory for one in together)
+    if not text or text == keep.content:
+        return keep.vector
+    return next((one.vector for one in removed if one.content == text and one.vector), b"")

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from support.engines import WAIT_S, opened
-from totonoe_core.commands import Purge
-from totonoe_core.snapshots import SnapshotUse
+from support.engines import opened
+from support.waits import wait_s
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.snapshots import SnapshotUse
 
 SECRET = "Zanzibar is the password of pump seven"
 EVENTS = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "open"})
@@ -23,21 +24,21 @@ def carry_out(store: Any, kind: str, named: dict[str, str]) -> None:
     """One of the KINDS, to its answer."""
     engine, name = store.engine, store.collection
     if kind == "create":
-        engine.create_snapshot(name, "op", agent_id="anna", name="", comment="").result(WAIT_S)
+        engine.create_snapshot(name, "op", agent_id="anna", name="", comment="").result(wait_s())
     elif kind == "delete":
-        engine.delete_snapshot(named["snapshot"], "op", agent_id="anna").result(WAIT_S)
+        engine.delete_snapshot(named["snapshot"], "op", agent_id="anna").result(wait_s())
     elif kind == "rewrite":
         store.apply(Purge("anna", (named["secret"],)), operation_id="op")
         engine.purge_snapshots(
             name, "anna", [named["secret"]], SnapshotUse.REWRITE, dry_run=False
-        ).result(WAIT_S)
+        ).result(wait_s())
     else:
         into = "other" if kind == "restore" else name
         token = ""
         for _ in range(2):
             answer = engine.restore_snapshot(
                 named["snapshot"], into, "op", agent_id="anna", confirmation_token=token
-            ).result(WAIT_S)
+            ).result(wait_s())
             token = answer.confirmation_token
             if answer.restored:
                 return

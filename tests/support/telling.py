@@ -5,10 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.engines import EVERY_STATUS, WAIT_S, Store, unit
-from totonoe_core import plain
-from totonoe_core.queries import AsOf, OperationFilter, RecallQuery
-from totonoe_core.records import ANY_TIME
+from support.engines import EVERY_STATUS, Store, unit
+from support.waits import wait_s
+from totonoe_core.base import plain
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    EpisodesQuery,
+    HistoryQuery,
+    ListQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import ANY_TIME
 
 AGENTS = ("anna", "ben")
 _PAGE = 200  # more than there is: one page of each
@@ -22,15 +32,15 @@ def told(store: Store) -> dict[str, Any]:
     """
     engine, name = store.engine, store.collection
     found: dict[str, Any] = {
-        "collection": _plain(engine.get_collection(name).result(WAIT_S)),
-        "collections": _plain(engine.list_collections(_PAGE, "").result(WAIT_S)),
+        "collection": _plain(engine.get_collection(name).result(wait_s())),
+        "collections": _plain(engine.list_collections(_PAGE, "").result(wait_s())),
     }
     for agent in AGENTS:
         memories = store.list(agent)
         past = {
-            str(revision): engine.scan(
-                name, agent, EVERY_STATUS, _PAGE, "", as_of=AsOf(revision)
-            ).result(WAIT_S)
+            str(revision): engine.read(
+                name, ListQuery(agent, EVERY_STATUS, _PAGE, "", as_of=AsOf(revision))
+            ).result(wait_s())
             for revision in range(1, store.revision + 1, 5)
         }
         query = RecallQuery(agent, "lamp shelf", unit([1, 2, 3, 4]).tobytes(), _PAGE, touch=False)
@@ -38,16 +48,20 @@ def told(store: Store) -> dict[str, Any]:
         found[agent] = {
             "memories": [_plain(one) for one in memories],
             "histories": {
-                one.id: _plain(engine.history(name, agent, one.id, _PAGE, "").result(WAIT_S))
+                one.id: _plain(
+                    engine.read(name, HistoryQuery(agent, one.id, _PAGE, "")).result(wait_s())
+                )
                 for one in memories
             },
             "operations": _plain(
-                engine.operations(name, agent, OperationFilter(), _PAGE, "").result(WAIT_S)
+                engine.read(name, OperationsQuery(agent, OperationFilter(), _PAGE, "")).result(
+                    wait_s()
+                )
             ),
             "episodes": _plain(
-                engine.episodes(name, agent, ANY_TIME, "", _PAGE, "").result(WAIT_S)
+                engine.read(name, EpisodesQuery(agent, ANY_TIME, "", _PAGE, "")).result(wait_s())
             ),
-            "changes": _plain(engine.changes(name, agent, 0, None).result(WAIT_S)),
+            "changes": _plain(engine.read(name, ChangesQuery(agent, 0, None)).result(wait_s())),
             "past": {revision: _plain(page) for revision, page in past.items()},
             "recalled": [hit.memory.id for hit in hits],
         }

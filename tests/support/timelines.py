@@ -19,10 +19,12 @@ from support.engines import (
     update,
     vector_of,
 )
-from totonoe_core import errors
-from totonoe_core.commands import Command
-from totonoe_core.queries import AsOf, Filter, RecallMode, RecallQuery
-from totonoe_core.records import LinkType, Memory, Status, TypedKey
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.queries import AsOf, ListQuery, RecallMode, RecallQuery
+from totonoe_core.domain.records import LinkType, Memory, Status, TypedKey
 
 AGENTS = ("anna", "ben")
 FIRST, SECOND = ("pump", "valve", "motor"), ("hot", "cold", "old", "loud")
@@ -158,9 +160,9 @@ class Timeline:
         found: list[Memory] = []
         token = ""
         for _ in range(1000):
-            page = self.store.engine.scan(
-                self.store.collection, agent, where, page_size, token, as_of=as_of
-            ).result(30.0)
+            page = self.store.engine.read(
+                self.store.collection, ListQuery(agent, where, page_size, token, as_of=as_of)
+            ).result(wait_s())
             assert len(page.memories) <= page_size
             found += page.memories
             token = page.next_page_token

@@ -6,8 +6,9 @@ import hashlib
 import json
 from typing import Any
 
-from support.engines import WAIT_S, Store
-from totonoe_core.transfer import ExportQuery, ImportItem, ImportQuery, ImportTold
+from support.engines import Store
+from support.waits import wait_s
+from totonoe_core.domain.transfer import ExportQuery, ImportItem, ImportQuery, ImportTold
 
 POLICIES = {
     "guard": {
@@ -58,9 +59,9 @@ def header(**more: Any) -> dict[str, Any]:
 
 def exported(store: Store, agent: str = "anna", **query: Any) -> bytes:
     """All lines of an export."""
-    export = store.engine.export(store.collection, ExportQuery(agent, **query)).result(WAIT_S)
+    export = store.engine.export(store.collection, ExportQuery(agent, **query)).result(wait_s())
     out = b""
-    while data := export.read().result(WAIT_S).data:
+    while data := export.read().result(wait_s()).data:
         out += data
     export.leave()
     return out
@@ -77,13 +78,13 @@ def imported(
 ) -> tuple[ImportTold, list[ImportItem]]:
     """What a whole import came to, with all that it told of memories that were not saved."""
     asked = ImportQuery(agent, **query)
-    begun = store.engine.begin_import(store.collection, operation_id, asked).result(WAIT_S)
+    begun = store.engine.begin_import(store.collection, operation_id, asked).result(wait_s())
     items: list[ImportItem] = []
     try:
-        told = begun.feed(b"", False).result(WAIT_S)
+        told = begun.feed(b"", False).result(wait_s())
         for at in range(0, len(data), piece_bytes):
             last = at + piece_bytes >= len(data)
-            told = begun.feed(data[at : at + piece_bytes], last).result(WAIT_S)
+            told = begun.feed(data[at : at + piece_bytes], last).result(wait_s())
             items += told.items
     finally:
         begun.leave()

@@ -2,12 +2,14 @@
 
 Each entry point is a function `register(app: typer.Typer) -> None` that adds commands. They
 are loaded only when a command is asked for that this package does not have, or when all
-commands are listed; and one that cannot be loaded (a package of the extra `server` is
-missing) takes nothing else down with it.
+commands are listed. One that cannot be loaded, or that says by an `ImportError` that packages
+of the extra `server` are missing, takes nothing else down with it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import StrEnum
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -15,22 +17,35 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from totonoe.cli.session import ExitCode
+from totonoe.cli.session import ExitCode, shared
 
 GROUP = "totonoe.commands"
-# Known by name, so that without the extra the answer is how to get them.
+# Known by name, so that without the extra each of them says how to install it.
 SERVER_COMMANDS = {
     "serve": "Run the daemon.",
-    "demo": "Several agents remember a conversation through one daemon.",
+    "verify": "Check every file of a data directory.",
+    "warm-up": "Compile the kernels now, so that the first start is fast.",
+    "accept-loss": "Confirm that acknowledged commits are lost.",
+    "demo": "Run several agents that save one conversation.",
     "quality": "Measure the guard and the recall on labelled files.",
 }
 SERVER_SUBCOMMANDS = {
     "snapshot": {
-        "import": "List a snapshot's file among those of a data directory.",
-        "verify": "Look through a snapshot's file.",
+        "import": "Add a snapshot's file to a data directory.",
+        "verify": "Check a snapshot's file.",
     }
 }
 INSTALL_HINT = "pip install 'totonoe[server]'"
+
+
+class Panel(StrEnum):
+    """Groups of `totonoe --help`, in their order."""
+
+    EVERYDAY = "Everyday"
+    TIDY_UP = "Tidy up"
+    UNDO_AND_HISTORY = "Undo and history"
+    ADMINISTRATION = "Administration"
+
 
 _SHARED_FLAGS = {
     "address": "--address",
@@ -41,46 +56,6 @@ _SHARED_FLAGS = {
 }
 
 
-class RootGroup(TyperGroup):
-    """The group of all commands, which fetches those of other packages when needed."""
-
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
-        self._joined = False
-        self._taken_in: set[str] = set()
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, of this package first."""
-        if super().get_command(ctx, cmd_name) is None:
-            self._join()
-        return super().get_command(ctx, cmd_name)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is run, with the shared options that stand before it."""
-        name, command, rest = super().resolve_command(ctx, args)
-        if name in self._taken_in:
-            _hand_over(ctx, name, command)
-        return name, command, rest
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all commands."""
-        self._join()
-        return super().list_commands(ctx)
-
-    def _join(self) -> None:
-        """Adds the commands of other packages, once; none replaces one that is there."""
-        if self._joined:
-            return
-        self._joined = True
-        taken_in, failure = _load()
-        for name, command in taken_in.items():
-            if name not in self.commands:
-                self.commands[name] = command
-                self._taken_in.add(name)
-        for name, purpose in SERVER_COMMANDS.items():
-            self.commands.setdefault(name, _placeholder(name, purpose, failure))
-
-
 class OpenGroup(TyperGroup):
     """A group of this package's commands that those of the same group of other packages join."""
 
@@ -89,29 +64,88 @@ class OpenGroup(TyperGroup):
         self._joined = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name, of this package first."""
+        """Return the command of this name; commands of this package come first."""
         if super().get_command(ctx, cmd_name) is None:
-            self._join()
+            self._join_once()
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands."""
-        self._join()
+        self._join_once()
         return super().list_commands(ctx)
 
-    def _join(self) -> None:
-        if self._joined:
-            return
-        self._joined = True
-        taken_in, failure = _load()
+    def _join_once(self) -> None:
+        if not self._joined:
+            self._joined = True
+            self._join(*_load())
+
+    def _join(self, taken_in: dict[str, Any], failure: str) -> None:
+        """Add the commands of other packages; none replaces an existing one."""
         for name, command in getattr(taken_in.get(self.name or ""), "commands", {}).items():
             self.commands.setdefault(name, command)
         for name, purpose in SERVER_SUBCOMMANDS.get(self.name or "", {}).items():
-            self.commands.setdefault(name, _placeholder(name, purpose, failure))
+            self.commands.setdefault(name, _placeholder(f"{self.name} ", name, purpose, failure))
+
+
+class RootGroup(OpenGroup):
+    """The group of all commands, which fetches those of other packages when needed."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._taken_in: set[str] = set()
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command to run, with the shared options that stand before it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in self._taken_in:
+            _hand_over(ctx, name, command)
+        return name, command, rest
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands, those of a panel together and groups behind single commands."""
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: _place(self.commands[name]))
+
+    def _join(self, taken_in: dict[str, Any], failure: str) -> None:
+        for name, command in taken_in.items():
+            if name not in self.commands:
+                self.commands[name] = command
+                self._taken_in.add(name)
+        for name, purpose in SERVER_COMMANDS.items():
+            self.commands.setdefault(name, _placeholder("", name, purpose, failure))
+
+
+def add(app: typer.Typer, panel: Panel | None, *commands: Callable[..., None]) -> None:
+    """Add commands with the shared options to `app`, in a panel of its help.
+
+    A command is called as its function, with `-` in place of `_`.
+    """
+    for command in commands:
+        name = command.__name__.rstrip("_").replace("_", "-")
+        app.command(name, rich_help_panel=panel)(shared(command))
+
+
+def add_group(
+    app: typer.Typer,
+    panel: Panel,
+    group: Callable[..., None],
+    *commands: Callable[..., None],
+    cls: type[TyperGroup] | None = None,
+) -> None:
+    """Add commands below a group that has the name of the function `group`."""
+    below = typer.Typer(no_args_is_help=True, cls=cls)
+    below.callback()(shared(group))
+    add(below, None, *commands)
+    app.add_typer(below, name=group.__name__, rich_help_panel=panel)
+
+
+def _place(command: Any) -> tuple[int, bool]:
+    """Sort key of commands: by panel, groups behind single commands."""
+    return list(Panel).index(command.rich_help_panel), hasattr(command, "commands")
 
 
 def _load() -> tuple[dict[str, Any], str]:
-    """Commands of all entry points, and why some could not be loaded."""
+    """Load the commands of all entry points; also return why some failed."""
     app = typer.Typer()
     failure = ""
     for point in entry_points(group=GROUP):
@@ -119,25 +153,36 @@ def _load() -> tuple[dict[str, Any], str]:
             point.load()(app)
         except ImportError as error:
             failure = str(error)
-    return dict(get_group(app).commands), failure
+    commands = dict(get_group(app).commands)
+    for command in commands.values():
+        panel: Any = command
+        # A command of another package that names no panel of ours.
+        if panel.rich_help_panel not in list(Panel):
+            panel.rich_help_panel = Panel.ADMINISTRATION
+    return commands, failure
 
 
-def _placeholder(name: str, purpose: str, failure: str) -> Any:
-    """A command that says in one line how to get the real one."""
+def _placeholder(group: str, name: str, purpose: str, failure: str) -> Any:
+    """Make a command that says how to install the real one. `group` ends in a space."""
     app = typer.Typer()
     accept_all = {"ignore_unknown_options": True, "allow_extra_args": True}
     because = f" ({failure})" if failure else ""
 
-    @app.command(name, help=f"{purpose} Needs the extra `server`.", context_settings=accept_all)
+    @app.command(
+        name,
+        help=f"{purpose} Needs the extra `server`.",
+        context_settings=accept_all,
+        rich_help_panel=Panel.ADMINISTRATION,
+    )
     def missing(ctx: typer.Context) -> None:  # noqa: ARG001 - takes any arguments
-        typer.echo(f"totonoe {name} needs the server: {INSTALL_HINT}{because}", err=True)
+        typer.echo(f"totonoe {group}{name} needs the server: {INSTALL_HINT}{because}", err=True)
         raise typer.Exit(ExitCode.USAGE)
 
     return get_group(app).commands[name]
 
 
 def _hand_over(ctx: Any, name: str, command: Any) -> None:
-    """Gives the shared options that stand before the command to the command, if it has them.
+    """Pass the shared options before the command to the command, if it has them.
 
     Raises
     ------

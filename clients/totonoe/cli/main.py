@@ -7,25 +7,42 @@ from typing import Annotated
 
 import typer
 
-from totonoe.cli import (
-    admin_commands,
-    audit_commands,
-    cleanup_commands,
-    consolidate_commands,
-    forget_commands,
-    graph_commands,
-    history_commands,
-    importing,
-    memory_commands,
-    reembed_commands,
-    snapshot_commands,
-    tidy_commands,
-    transfer_commands,
-    watch_commands,
-    workspace_commands,
+from totonoe.cli.commands import (
+    audit,
+    cleanup,
+    collections,
+    consolidate,
+    graph,
+    history,
+    memories,
+    questions,
+    reembed,
+    snapshots,
+    tidy,
+    transfer,
+    watch,
+    workspace,
 )
 from totonoe.cli.extensions import RootGroup
 from totonoe.cli.session import Session, shared
+
+# In the order of the help, within each of its panels.
+TOPICS = (
+    memories,
+    graph,
+    audit,
+    watch,
+    workspace,
+    consolidate,
+    questions,
+    tidy,
+    cleanup,
+    history,
+    collections,
+    transfer,
+    snapshots,
+    reembed,
+)
 
 
 def _version(asked: bool) -> None:
@@ -44,29 +61,16 @@ def root(
 ) -> None:
     """Long-term memory that several agents share.
 
-    It refuses what says nothing new, keeps what differs, and tells which is which.
+    The daemon refuses a text that says nothing new, and shows how a new text differs.
     """
 
 
 def make_app() -> typer.Typer:
-    """The whole command line. Commands of other packages join when they are asked for."""
+    """Make the command line. Commands of other packages join at their first use."""
     app = typer.Typer(cls=RootGroup, no_args_is_help=True, pretty_exceptions_show_locals=False)
     app.callback()(shared(root))
-    memory_commands.register(app)
-    forget_commands.register(app)
-    graph_commands.register(app)
-    consolidate_commands.register(app)
-    history_commands.register(app)
-    cleanup_commands.register(app)
-    admin_commands.register(app)
-    audit_commands.register(app)
-    importing.register(app)
-    reembed_commands.register(app)
-    transfer_commands.register(app)
-    snapshot_commands.register(app)
-    tidy_commands.register(app)
-    watch_commands.register(app)
-    workspace_commands.register(app)
+    for topic in TOPICS:
+        topic.register(app)
     return app
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
-from totonoe.admin_models import (
+from totonoe.collections.models import (
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
@@ -20,7 +20,7 @@ from totonoe.admin_models import (
     RetentionPolicy,
     TidyPolicy,
 )
-from totonoe.models import TimeRange
+from totonoe.memories.models import TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Text: TypeAlias = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]
@@ -33,7 +33,8 @@ StateKind: TypeAlias = Annotated[
 Category: TypeAlias = Annotated[str | None, typer.Option(help="Free label.")]
 Tags: TypeAlias = Annotated[list[str] | None, typer.Option("--tag", help="May be repeated.")]
 Entities: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--entity", help="Whom or what it is about; may be repeated.")
+    list[str] | None,
+    typer.Option("--entity", help="Person or thing that it is about; may be repeated."),
 ]
 Importance: TypeAlias = Annotated[int | None, typer.Option(help="1 to 5. Default: 3.")]
 Confidence: TypeAlias = Annotated[float | None, typer.Option(help="0 to 1. Default: 0.8.")]
@@ -45,14 +46,14 @@ Private: TypeAlias = Annotated[
 ]
 Attributes: TypeAlias = Annotated[str | None, typer.Option(help="JSON object of your own fields.")]
 Payload: TypeAlias = Annotated[
-    str | None, typer.Option(help="JSON object; part of what makes two states equal.")
+    str | None, typer.Option(help="JSON object; two states are equal only if it is equal.")
 ]
 ExternalId: TypeAlias = Annotated[
     str | None, typer.Option(help="Your own id for it, unique in the collection.")
 ]
 Created: TypeAlias = Annotated[
     str | None,
-    typer.Option(help="When it came to be, ISO 8601; UTC if it names no zone. Default: now."),
+    typer.Option(help="Created time, ISO 8601; UTC if it has no zone. Default: now."),
 ]
 KeyText: TypeAlias = Annotated[
     str | None,
@@ -66,17 +67,21 @@ OnContradiction: TypeAlias = Annotated[
     str | None, typer.Option(help="The same if it contradicts a memory.")
 ]
 OnRefinement: TypeAlias = Annotated[
-    str | None, typer.Option(help="The same if one of both only says more.")
+    str | None, typer.Option(help="The same if one of the two texts only adds details.")
 ]
 OperationId: TypeAlias = Annotated[
-    str, typer.Option(help="Makes it safe to run the command again. Default: a new one.")
+    str, typer.Option(help="Own id of the operation; makes it safe to run the command again.")
 ]
 Force: TypeAlias = Annotated[bool, typer.Option(help="Save even if the guard would refuse.")]
-Reason: TypeAlias = Annotated[str, typer.Option(help="Why, for the history.")]
+Reason: TypeAlias = Annotated[str, typer.Option(help="Reason, for the history.")]
 ExpectedRevision: TypeAlias = Annotated[
-    int, typer.Option(help="Fail unless it is at this revision. 0: whatever it is at.")
+    int, typer.Option(help="Fail unless it has this revision. 0: any revision.")
 ]
-Vectors: TypeAlias = Annotated[bool, typer.Option("--vectors", help="With vectors, in JSON.")]
+MinRelevance: TypeAlias = Annotated[
+    float,
+    typer.Option("--min-relevance", metavar="0..1", help="Leave out hits of lower relevance."),
+]
+Vectors: TypeAlias = Annotated[bool, typer.Option("--vectors", help="Include vectors in JSON.")]
 LinkKind: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -87,17 +92,32 @@ LinkKind: TypeAlias = Annotated[
 ]
 Supersede: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="ID", help="Live memory whose place it takes; may be repeated."),
+    typer.Option(metavar="ID", help="Live memory to supersede; may be repeated."),
+]
+DistinctFrom: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ID", help="Live memory that says something else: not asked about; repeatable."
+    ),
+]
+CosineDistanceBelow: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="0..2", help="Refuse below this cosine distance.")
+]
+LinkDistanceBelow: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="0..2", help="Link below this cosine distance.")
+]
+LinksMax: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="0..16", help="Maximum of links to near memories. Default: 5.")
 ]
 AsOf: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        metavar="REVISION|TIME", help="As it was right after this revision, or at this time."
+        metavar="REVISION|TIME", help="Show the state right after this revision, or at this time."
     ),
 ]
 Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Limit: TypeAlias = Annotated[int, typer.Option(help="How many on the page, 1 to 1,000.")]
-PageToken: TypeAlias = Annotated[str, typer.Option(help="From the page before.")]
+Limit: TypeAlias = Annotated[int, typer.Option(help="Size of the page, 1 to 1,000.")]
+PageToken: TypeAlias = Annotated[str, typer.Option(help="Token of the page before.")]
 
 # -- filters
 
@@ -166,7 +186,7 @@ _FILTER = inspect.signature(_filter_options, eval_str=True).parameters
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options of a filter to a command, which gets them as `conditions`.
+    """Add the options of a filter to a command, which gets them as `conditions`.
 
     They are the keyword arguments of a client's call, and only those that were given.
     """
@@ -186,30 +206,30 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def at_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Return true if standard input is a terminal."""
     return sys.stdin.isatty()
 
 
 def can_ask(yes: bool) -> None:
-    """Raises `ValueError` if there is nobody to ask and `--yes` was not said."""
+    """Raise `ValueError` if there is no terminal and `--yes` was not given."""
     if not yes and not at_terminal():
         raise ValueError("nobody can be asked without a terminal: say --yes")
 
 
 def ask(question: str) -> None:
-    """Asks on standard error, which leaves standard output to the answer; a no ends the command."""
+    """Ask on standard error, so that standard output has only the answer; a no ends the command."""
     typer.confirm(question, abort=True, err=True)
 
 
 def as_of(text: str | None) -> int | datetime | None:
-    """The revision (digits alone) or the time of `--as-of`."""
+    """Parse `--as-of`: a revision (digits alone) or a time."""
     if text is not None and text.isdecimal():
         return int(text)
     return moment(text, "--as-of")
 
 
 def expectations(pairs: list[str] | None) -> dict[str, int]:
-    """Revisions by id, of `--expect ID=REVISION`."""
+    """Parse `--expect ID=REVISION` to revisions by id."""
     expected = {}
     for pair in pairs or ():
         memory_id, _, revision = pair.rpartition("=")
@@ -220,7 +240,7 @@ def expectations(pairs: list[str] | None) -> dict[str, int]:
 
 
 def key_of(text: str | None) -> tuple[str, str] | None:
-    """Subject and attribute of a typed key, parted by the first slash."""
+    """Split a typed key at its first slash into subject and attribute."""
     if text is None:
         return None
     subject, slash, attribute = text.partition("/")
@@ -230,20 +250,25 @@ def key_of(text: str | None) -> tuple[str, str] | None:
 
 
 def given(**values: Any) -> Any:
-    """The options that were given, as keyword arguments of a client's call.
+    """Select the given options, as keyword arguments of a client's call.
 
     Its type is left open because typed keyword arguments know no "absent or given".
     """
     return {name: value for name, value in values.items() if value is not None and value != []}
 
 
+def word(value: str | list[str] | None) -> Any:
+    """Pass words of an enum on; the client checks them and lists the allowed ones."""
+    return value
+
+
 def text_of(argument: str) -> str:
-    """The argument, or standard input for `-`, without the line feed at its end."""
+    """Return the argument, or standard input for `-` without its last line feed."""
     return sys.stdin.read().removesuffix("\n") if argument == "-" else argument
 
 
 def json_object(text: str | None, option: str) -> dict[str, Any] | None:
-    """A JSON object. Raises `ValueError` that names the option."""
+    """Parse a JSON object. Raises `ValueError` that names the option."""
     if text is None:
         return None
     try:
@@ -256,7 +281,7 @@ def json_object(text: str | None, option: str) -> dict[str, Any] | None:
 
 
 def moment(text: str | None, option: str) -> datetime | None:
-    """A time in ISO 8601, in UTC if it names no zone. Raises `ValueError`."""
+    """Parse a time in ISO 8601, in UTC if it has no zone. Raises `ValueError`."""
     if text is None:
         return None
     try:
@@ -267,7 +292,7 @@ def moment(text: str | None, option: str) -> datetime | None:
 
 
 def since_until(since: str | None, until: str | None) -> TimeRange | None:
-    """The range of two options, `None` if neither is given."""
+    """Make a range of two options, `None` if neither is given."""
     if since is None and until is None:
         return None
     return TimeRange(moment(since, "--since"), moment(until, "--until"))
@@ -284,7 +309,7 @@ _PARTS: Mapping[str, type] = {
 
 
 def policies(settings: list[str] | None, preset: str | None) -> Any:
-    """Policies of `--set PART.FIELD=VALUE`, as keyword arguments of a client's call.
+    """Parse `--set PART.FIELD=VALUE` to policies, as keyword arguments of a client's call.
 
     Raises
     ------

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from totonoe.graph_models import Episode
-from totonoe.models import Checked, Hit, Memory, Recalled, Remembered
+from totonoe.graph.models import Episode
+from totonoe.memories.models import Checked, Hit, Memory, Recalled, Remembered
 
 
 def plain(value: Any) -> Any:
-    """JSON values of a model, its parts included."""
+    """Convert a model with its parts to JSON values."""
     if isinstance(value, Memory):
         return _renamed(value, "memory_id")
     if isinstance(value, Hit):
@@ -38,19 +38,18 @@ def plain(value: Any) -> Any:
 
 
 def _renamed(thing: Memory | Episode, id_name: str) -> dict[str, Any]:
-    """Its fields, with its own id under a name that says whose it is."""
+    """Convert the fields, with the own id under a name that says whose it is."""
     names = [item.name for item in fields(thing) if item.name != "id"]
     return {id_name: thing.id} | {name: plain(getattr(thing, name)) for name in names}
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
-    """The memory's own fields and the reasons for its place, side by side."""
+    """Join the memory's own fields with the reasons for its place."""
     reasons = [item.name for item in fields(hit) if item.name != "memory"]
     memory = _renamed(hit.memory, "memory_id")
     return {
         "memory_id": memory.pop("memory_id"),
         "content": memory.pop("content"),
-        "similarity": hit.similarity,
         **{name: plain(getattr(hit, name)) for name in reasons},
         **memory,
     }

@@ -1,4 +1,4 @@
-"""The options that every command takes, and what every command does around its work.
+"""Options of every command, and the frame around each command: errors and exit codes.
 
 `shared` gives a command `--address`, `--agent`, `--collection`, `--timeout` and `--json`.
 The root and the groups of commands are wrapped the same way, so that each option works
@@ -21,6 +21,7 @@ import typer
 
 from totonoe.cli.text import clean
 from totonoe.errors import DeadlineExceeded, NotFound, TotonoeError, Unavailable
+from totonoe.unprintable import escaped_json
 
 if TYPE_CHECKING:
     from totonoe.client import Client
@@ -33,7 +34,7 @@ _PANEL = "Options of every command"
 
 
 class ExitCode(IntEnum):
-    """What the command's end means."""
+    """Meaning of the exit code of a command."""
 
     OK = 0
     FAILED = 1
@@ -50,7 +51,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What the shared options say."""
+    """Values of the shared options."""
 
     address: str | None = None
     agent: str | None = None
@@ -71,11 +72,11 @@ class Session:
         return self.collection
 
     def client(self) -> Client:
-        """A client as the options say. Raises `ValueError` if they cannot be."""
+        """Make a client with these options. Raises `ValueError` if an option is wrong."""
         # gRPC is loaded only by commands that call, so that help and completion are quick.
-        from totonoe.client import Client
+        from totonoe.cli.connection import CommandClient
 
-        return Client(
+        return CommandClient(
             self.address,
             agent_id=self.agent_id,
             collection=self.collection_name,
@@ -83,7 +84,7 @@ class Session:
         )
 
     def show(self, answer: dict[str, Any], render: Callable[[], None]) -> None:
-        """Prints an answer: as one JSON object, or as `render` writes it for people."""
+        """Print an answer: as one JSON object, or for people with `render`."""
         if self.as_json:
             print_json(answer)
         else:
@@ -97,7 +98,7 @@ class Session:
         timeout: float | None,
         as_json: bool,
     ) -> Session:
-        """These options, with those of an inner place winning."""
+        """Return these options, overridden by those of an inner place."""
         return replace(
             self,
             address=self.address if address is None else address,
@@ -109,12 +110,17 @@ class Session:
 
 
 def print_json(answer: dict[str, Any]) -> None:
-    """One JSON object on one line of standard output."""
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False, allow_nan=False) + "\n")
+    """Print one JSON object on one line of standard output."""
+    sys.stdout.write(json_text(answer) + "\n")
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Write JSON that cannot control a terminal and keeps the characters of its texts."""
+    return escaped_json(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
 
 
 def error_json(error: TotonoeError) -> dict[str, Any]:
-    """A failure as JSON: `code`, `reason`, `message`, `details`, `retry_delay_s`."""
+    """Convert a failure to JSON: `code`, `reason`, `message`, `details`, `retry_delay_s`."""
     return {
         "code": error.code,
         "reason": error.reason,
@@ -125,7 +131,7 @@ def error_json(error: TotonoeError) -> dict[str, Any]:
 
 
 def exit_code_of(error: TotonoeError) -> ExitCode:
-    """The exit code that a failure ends in."""
+    """Return the exit code of a failure."""
     if isinstance(error, Unavailable):
         return ExitCode.UNAVAILABLE
     if isinstance(error, DeadlineExceeded):
@@ -134,32 +140,34 @@ def exit_code_of(error: TotonoeError) -> ExitCode:
 
 
 def tell_error(error: TotonoeError) -> None:
-    """A failure for people, on standard error."""
+    """Print a failure for people on standard error."""
     typer.echo(f"Error: {clean(str(error))}", err=True)
     if isinstance(error, NotFound) and error.reason == "MEMORY_NOT_FOUND":
         typer.echo(
             "Double-check the ID. Use recall to search for the memory you're looking for.",
             err=True,
         )
+    if error.reason == "MEMORY_NOT_YET":
+        typer.echo("Its versions, with when it came: totonoe history ID", err=True)
 
 
 def _shared_options(
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where the daemon is: host:port or unix:/path. "
+            help="Address of the daemon: host:port or unix:/path. "
             "Default: TOTONOE_ADDRESS, else 127.0.0.1:7766.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
     agent: Annotated[
         str | None,
-        typer.Option(help="Who is calling. Default: TOTONOE_AGENT.", rich_help_panel=_PANEL),
+        typer.Option(help="Id of the caller. Default: TOTONOE_AGENT.", rich_help_panel=_PANEL),
     ] = None,
     collection: Annotated[
         str | None,
         typer.Option(
-            help="Which collection. Default: TOTONOE_COLLECTION, else `default`.",
+            help="Name of the collection. Default: TOTONOE_COLLECTION, else `default`.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
@@ -179,7 +187,7 @@ _SHARED = inspect.signature(_shared_options, eval_str=True).parameters
 
 
 def shared(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the shared options to a command whose first parameter is a `Session`.
+    """Add the shared options to a command whose first parameter is a `Session`.
 
     The command may raise `TotonoeError`, which is told and becomes an exit code, and
     `ValueError`, which is a mistake on the command line.

@@ -4,6 +4,7 @@ from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import checkpoint_pb2 as _checkpoint_pb2
+from totonoe.v1 import errors_pb2 as _errors_pb2
 from totonoe.v1 import reembed_pb2 as _reembed_pb2
 from totonoe.v1 import snapshot_pb2 as _snapshot_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2
@@ -15,8 +16,70 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from totonoe.v1.errors_pb2 import ErrorReason as ErrorReason
 
 DESCRIPTOR: _descriptor.FileDescriptor
+ERROR_REASON_UNSPECIFIED: _errors_pb2.ErrorReason
+ERROR_REASON_EMPTY_TEXT: _errors_pb2.ErrorReason
+ERROR_REASON_NUL_IN_TEXT: _errors_pb2.ErrorReason
+ERROR_REASON_LIMIT_EXCEEDED: _errors_pb2.ErrorReason
+ERROR_REASON_DIMENSION_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_NON_FINITE_VECTOR: _errors_pb2.ErrorReason
+ERROR_REASON_ZERO_VECTOR: _errors_pb2.ErrorReason
+ERROR_REASON_VECTOR_REQUIRED: _errors_pb2.ErrorReason
+ERROR_REASON_OUT_OF_RANGE: _errors_pb2.ErrorReason
+ERROR_REASON_UNKNOWN_ENUM: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_NAME: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_PAGE_TOKEN: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_TIME: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_UPDATE_MASK: _errors_pb2.ErrorReason
+ERROR_REASON_MISSING_FIELD: _errors_pb2.ErrorReason
+ERROR_REASON_SELF_LINK: _errors_pb2.ErrorReason
+ERROR_REASON_MALFORMED_MESSAGE: _errors_pb2.ErrorReason
+ERROR_REASON_MEMORY_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_COLLECTION_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_LINK_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_COLLECTION_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_EXTERNAL_ID_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_OPERATION_ID_REUSED: _errors_pb2.ErrorReason
+ERROR_REASON_STALE_REVISION: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_ACTIVE: _errors_pb2.ErrorReason
+ERROR_REASON_MODEL_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_READ_ONLY: _errors_pb2.ErrorReason
+ERROR_REASON_UNSUPPORTED_FORMAT: _errors_pb2.ErrorReason
+ERROR_REASON_QUOTA_EXCEEDED: _errors_pb2.ErrorReason
+ERROR_REASON_OVERLOADED: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_UNAVAILABLE: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_BUSY: _errors_pb2.ErrorReason
+ERROR_REASON_SHUTTING_DOWN: _errors_pb2.ErrorReason
+ERROR_REASON_CORRUPT_ROW: _errors_pb2.ErrorReason
+ERROR_REASON_INTERNAL: _errors_pb2.ErrorReason
+ERROR_REASON_DEADLINE_PASSED: _errors_pb2.ErrorReason
+ERROR_REASON_DEFAULT_COLLECTION: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_MISCONFIGURED: _errors_pb2.ErrorReason
+ERROR_REASON_OPERATION_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_EPISODE_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_UNDO_CONFLICT: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_UNDOABLE: _errors_pb2.ErrorReason
+ERROR_REASON_APPEND_ONLY: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_MERGE: _errors_pb2.ErrorReason
+ERROR_REASON_REVISION_OUT_OF_RANGE: _errors_pb2.ErrorReason
+ERROR_REASON_WATCH_TOO_SLOW: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_OWNER: _errors_pb2.ErrorReason
+ERROR_REASON_BLAST_RADIUS: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_PLAN: _errors_pb2.ErrorReason
+ERROR_REASON_PROTECTED: _errors_pb2.ErrorReason
+ERROR_REASON_SNAPSHOT_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_SNAPSHOT_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_CONFIRMED: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_IMPORT: _errors_pb2.ErrorReason
+ERROR_REASON_REEMBEDDING: _errors_pb2.ErrorReason
+ERROR_REASON_NOTHING_TO_REEMBED: _errors_pb2.ErrorReason
+ERROR_REASON_STREAM_IDLE: _errors_pb2.ErrorReason
+ERROR_REASON_MEMORY_NOT_YET: _errors_pb2.ErrorReason
+ERROR_REASON_COMMITS_LOST: _errors_pb2.ErrorReason
+ERROR_REASON_WRONG_FILE: _errors_pb2.ErrorReason
+ERROR_REASON_MISSING_FILE: _errors_pb2.ErrorReason
 
 class CreateCollectionRequest(_message.Message):
     __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention", "blast", "tidy")
@@ -237,13 +300,15 @@ class CalibrateResponse(_message.Message):
     def __init__(self, calibration: _Optional[_Union[_types_pb2.Calibration, _Mapping]] = ..., curve: _Optional[_Iterable[_Union[CurvePoint, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[ClassFigures, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ..., dismissed_count: _Optional[int] = ..., merged_count: _Optional[int] = ...) -> None: ...
 
 class StatsRequest(_message.Message):
-    __slots__ = ("collection",)
+    __slots__ = ("collection", "agent_id")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     collection: str
-    def __init__(self, collection: _Optional[str] = ...) -> None: ...
+    agent_id: str
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class CollectionStats(_message.Message):
-    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint", "reembed")
+    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint", "reembed", "unscored_count", "open_question_count")
     class RefusedCountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -279,6 +344,8 @@ class CollectionStats(_message.Message):
     VERIFY_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     REEMBED_FIELD_NUMBER: _ClassVar[int]
+    UNSCORED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    OPEN_QUESTION_COUNT_FIELD_NUMBER: _ClassVar[int]
     name: str
     active_count: int
     revision: int
@@ -300,10 +367,12 @@ class CollectionStats(_message.Message):
     verify: _verify_pb2.VerifyStats
     checkpoint: _checkpoint_pb2.CheckpointStats
     reembed: _reembed_pb2.ReembedStats
-    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ...) -> None: ...
+    unscored_count: int
+    open_question_count: int
+    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ..., unscored_count: _Optional[int] = ..., open_question_count: _Optional[int] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
-    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open")
+    __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open", "lost_catalogue_revisions")
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STARTED_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -316,6 +385,7 @@ class StatsResponse(_message.Message):
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOTS_FIELD_NUMBER: _ClassVar[int]
     OPEN_FIELD_NUMBER: _ClassVar[int]
+    LOST_CATALOGUE_REVISIONS_FIELD_NUMBER: _ClassVar[int]
     collections: _containers.RepeatedCompositeFieldContainer[CollectionStats]
     version: str
     started_time: _timestamp_pb2.Timestamp
@@ -328,7 +398,8 @@ class StatsResponse(_message.Message):
     revision: int
     snapshots: _snapshot_pb2.SnapshotStats
     open: OpenCollections
-    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotStats, _Mapping]] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ...) -> None: ...
+    lost_catalogue_revisions: str
+    def __init__(self, collections: _Optional[_Iterable[_Union[CollectionStats, _Mapping]]] = ..., version: _Optional[str] = ..., started_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cpu_s: _Optional[float] = ..., embedder_cpu_s: _Optional[float] = ..., rss_bytes: _Optional[int] = ..., model: _Optional[_Union[_types_pb2.EmbeddingModel, _Mapping]] = ..., embedder_state: _Optional[str] = ..., collection_count: _Optional[int] = ..., revision: _Optional[int] = ..., snapshots: _Optional[_Union[_snapshot_pb2.SnapshotStats, _Mapping]] = ..., open: _Optional[_Union[OpenCollections, _Mapping]] = ..., lost_catalogue_revisions: _Optional[str] = ...) -> None: ...
 
 class OpenCollections(_message.Message):
     __slots__ = ("count", "idle_closed_count", "memory_bytes", "memory_budget_bytes")

@@ -25,13 +25,14 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btotonoe/v1/checkpoint.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb8\x01\n\x0f\x43heckpointStats\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x1c\n\x14opened_from_revision\x18\x04 \x01(\x03\x12\x16\n\x0ereplayed_count\x18\x05 \x01(\x03\x12\x11\n\topening_s\x18\x06 \x01(\x01\x12\x11\n\tbad_count\x18\x07 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btotonoe/v1/checkpoint.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x01\n\x0f\x43heckpointStats\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12(\n\x04time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x03 \x01(\x03\x12\x1c\n\x14opened_from_revision\x18\x04 \x01(\x03\x12\x16\n\x0ereplayed_count\x18\x05 \x01(\x03\x12\x11\n\topening_s\x18\x06 \x01(\x01\x12\x11\n\tbad_count\x18\x07 \x01(\x03\x12\x0b\n\x03\x62\x61\x64\x18\x08 \x01(\tB\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.checkpoint_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.totonoe.v1P\001Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\252\002\nTotonoe.V1'
   _globals['_CHECKPOINTSTATS']._serialized_start=77
-  _globals['_CHECKPOINTSTATS']._serialized_end=261
+  _globals['_CHECKPOINTSTATS']._serialized_end=274
 # @@protoc_insertion_point(module_scope)

@@ -1,9 +1,11 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
-from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
+from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import consolidate_pb2 as _consolidate_pb2
+from totonoe.v1 import errors_pb2 as _errors_pb2
 from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import operations_pb2 as _operations_pb2
+from totonoe.v1 import questions_pb2 as _questions_pb2
 from totonoe.v1 import tidy_pb2 as _tidy_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
@@ -12,8 +14,70 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+from totonoe.v1.errors_pb2 import ErrorReason as ErrorReason
 
 DESCRIPTOR: _descriptor.FileDescriptor
+ERROR_REASON_UNSPECIFIED: _errors_pb2.ErrorReason
+ERROR_REASON_EMPTY_TEXT: _errors_pb2.ErrorReason
+ERROR_REASON_NUL_IN_TEXT: _errors_pb2.ErrorReason
+ERROR_REASON_LIMIT_EXCEEDED: _errors_pb2.ErrorReason
+ERROR_REASON_DIMENSION_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_NON_FINITE_VECTOR: _errors_pb2.ErrorReason
+ERROR_REASON_ZERO_VECTOR: _errors_pb2.ErrorReason
+ERROR_REASON_VECTOR_REQUIRED: _errors_pb2.ErrorReason
+ERROR_REASON_OUT_OF_RANGE: _errors_pb2.ErrorReason
+ERROR_REASON_UNKNOWN_ENUM: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_NAME: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_PAGE_TOKEN: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_TIME: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_UPDATE_MASK: _errors_pb2.ErrorReason
+ERROR_REASON_MISSING_FIELD: _errors_pb2.ErrorReason
+ERROR_REASON_SELF_LINK: _errors_pb2.ErrorReason
+ERROR_REASON_MALFORMED_MESSAGE: _errors_pb2.ErrorReason
+ERROR_REASON_MEMORY_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_COLLECTION_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_LINK_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_COLLECTION_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_EXTERNAL_ID_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_OPERATION_ID_REUSED: _errors_pb2.ErrorReason
+ERROR_REASON_STALE_REVISION: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_ACTIVE: _errors_pb2.ErrorReason
+ERROR_REASON_MODEL_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_READ_ONLY: _errors_pb2.ErrorReason
+ERROR_REASON_UNSUPPORTED_FORMAT: _errors_pb2.ErrorReason
+ERROR_REASON_QUOTA_EXCEEDED: _errors_pb2.ErrorReason
+ERROR_REASON_OVERLOADED: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_UNAVAILABLE: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_BUSY: _errors_pb2.ErrorReason
+ERROR_REASON_SHUTTING_DOWN: _errors_pb2.ErrorReason
+ERROR_REASON_CORRUPT_ROW: _errors_pb2.ErrorReason
+ERROR_REASON_INTERNAL: _errors_pb2.ErrorReason
+ERROR_REASON_DEADLINE_PASSED: _errors_pb2.ErrorReason
+ERROR_REASON_DEFAULT_COLLECTION: _errors_pb2.ErrorReason
+ERROR_REASON_EMBEDDER_MISCONFIGURED: _errors_pb2.ErrorReason
+ERROR_REASON_OPERATION_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_EPISODE_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_UNDO_CONFLICT: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_UNDOABLE: _errors_pb2.ErrorReason
+ERROR_REASON_APPEND_ONLY: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_MERGE: _errors_pb2.ErrorReason
+ERROR_REASON_REVISION_OUT_OF_RANGE: _errors_pb2.ErrorReason
+ERROR_REASON_WATCH_TOO_SLOW: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_OWNER: _errors_pb2.ErrorReason
+ERROR_REASON_BLAST_RADIUS: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_PLAN: _errors_pb2.ErrorReason
+ERROR_REASON_PROTECTED: _errors_pb2.ErrorReason
+ERROR_REASON_SNAPSHOT_NOT_FOUND: _errors_pb2.ErrorReason
+ERROR_REASON_SNAPSHOT_EXISTS: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_CONFIRMED: _errors_pb2.ErrorReason
+ERROR_REASON_BAD_IMPORT: _errors_pb2.ErrorReason
+ERROR_REASON_REEMBEDDING: _errors_pb2.ErrorReason
+ERROR_REASON_NOTHING_TO_REEMBED: _errors_pb2.ErrorReason
+ERROR_REASON_STREAM_IDLE: _errors_pb2.ErrorReason
+ERROR_REASON_MEMORY_NOT_YET: _errors_pb2.ErrorReason
+ERROR_REASON_COMMITS_LOST: _errors_pb2.ErrorReason
+ERROR_REASON_WRONG_FILE: _errors_pb2.ErrorReason
+ERROR_REASON_MISSING_FILE: _errors_pb2.ErrorReason
 
 class RecallMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -29,6 +93,7 @@ class DiversityEffect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DIVERSITY_EFFECT_RAISED: _ClassVar[DiversityEffect]
     DIVERSITY_EFFECT_LOWERED: _ClassVar[DiversityEffect]
     DIVERSITY_EFFECT_OVER_BUDGET: _ClassVar[DiversityEffect]
+    DIVERSITY_EFFECT_NEWER: _ClassVar[DiversityEffect]
 
 class WhyNotOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -41,6 +106,7 @@ class WhyNotOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     WHY_NOT_OUTCOME_MISSED: _ClassVar[WhyNotOutcome]
     WHY_NOT_OUTCOME_BEYOND_K: _ClassVar[WhyNotOutcome]
     WHY_NOT_OUTCOME_CROWDED_OUT: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_TOO_WEAK: _ClassVar[WhyNotOutcome]
 RECALL_MODE_UNSPECIFIED: RecallMode
 RECALL_MODE_HYBRID: RecallMode
 RECALL_MODE_VECTOR: RecallMode
@@ -50,6 +116,7 @@ DIVERSITY_EFFECT_NONE: DiversityEffect
 DIVERSITY_EFFECT_RAISED: DiversityEffect
 DIVERSITY_EFFECT_LOWERED: DiversityEffect
 DIVERSITY_EFFECT_OVER_BUDGET: DiversityEffect
+DIVERSITY_EFFECT_NEWER: DiversityEffect
 WHY_NOT_OUTCOME_UNSPECIFIED: WhyNotOutcome
 WHY_NOT_OUTCOME_CAME: WhyNotOutcome
 WHY_NOT_OUTCOME_NOT_THERE: WhyNotOutcome
@@ -59,9 +126,10 @@ WHY_NOT_OUTCOME_OUT_OF_REACH: WhyNotOutcome
 WHY_NOT_OUTCOME_MISSED: WhyNotOutcome
 WHY_NOT_OUTCOME_BEYOND_K: WhyNotOutcome
 WHY_NOT_OUTCOME_CROWDED_OUT: WhyNotOutcome
+WHY_NOT_OUTCOME_TOO_WEAK: WhyNotOutcome
 
 class RememberRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids")
+    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids", "cosine_distance_below", "link_distance_below", "links_max", "distinct_from")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -71,6 +139,10 @@ class RememberRequest(_message.Message):
     ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDE_IDS_FIELD_NUMBER: _ClassVar[int]
+    COSINE_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    LINK_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    LINKS_MAX_FIELD_NUMBER: _ClassVar[int]
+    DISTINCT_FROM_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -80,10 +152,14 @@ class RememberRequest(_message.Message):
     on_contradiction: _types_pb2.Action
     on_refinement: _types_pb2.Action
     supersede_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    cosine_distance_below: float
+    link_distance_below: float
+    links_max: int
+    distinct_from: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., cosine_distance_below: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., links_max: _Optional[int] = ..., distinct_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -99,6 +175,7 @@ class RememberResponse(_message.Message):
     SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     GROWN_ID_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     saved: bool
     memory_id: str
@@ -114,22 +191,33 @@ class RememberResponse(_message.Message):
     superseded_ids: _containers.RepeatedScalarFieldContainer[str]
     forgotten: _types_pb2.ForgottenMatch
     grown_id: str
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ...) -> None: ...
+    question: _types_pb2.SimilarMemory
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "memory", "supersede_ids")
+    __slots__ = ("collection", "agent_id", "memory", "supersede_ids", "on_update", "on_contradiction", "on_refinement", "cosine_distance_below", "distinct_from")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDE_IDS_FIELD_NUMBER: _ClassVar[int]
+    ON_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
+    ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
+    COSINE_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
+    DISTINCT_FROM_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     memory: _types_pb2.MemoryDraft
     supersede_ids: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+    on_update: _types_pb2.Action
+    on_contradiction: _types_pb2.Action
+    on_refinement: _types_pb2.Action
+    cosine_distance_below: float
+    distinct_from: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., cosine_distance_below: _Optional[float] = ..., distinct_from: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -140,6 +228,8 @@ class CheckResponse(_message.Message):
     VERDICT_FIELD_NUMBER: _ClassVar[int]
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     GROWN_ID_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     would_save: bool
     duplicate: _types_pb2.Duplicate
@@ -150,7 +240,9 @@ class CheckResponse(_message.Message):
     verdict: _types_pb2.Verdict
     forgotten: _types_pb2.ForgottenMatch
     grown_id: str
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ...) -> None: ...
+    superseded_ids: _containers.RepeatedScalarFieldContainer[str]
+    question: _types_pb2.SimilarMemory
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)
@@ -192,7 +284,7 @@ class ItemError(_message.Message):
     def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of")
+    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -204,6 +296,7 @@ class RecallRequest(_message.Message):
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
+    MIN_RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     text: str
@@ -215,10 +308,11 @@ class RecallRequest(_message.Message):
     include_vectors: bool
     no_touch: bool
     as_of: _types_pb2.AsOf
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ...) -> None: ...
+    min_relevance: float
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., min_relevance: _Optional[float] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence")
+    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     LEXICAL_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -227,6 +321,7 @@ class Hit(_message.Message):
     FUSED_RANK_FIELD_NUMBER: _ClassVar[int]
     DIVERSITY_FIELD_NUMBER: _ClassVar[int]
     EFFECTIVE_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     memory: _types_pb2.Memory
     cosine_similarity: float
     lexical_similarity: float
@@ -235,7 +330,8 @@ class Hit(_message.Message):
     fused_rank: int
     diversity: DiversityEffect
     effective_confidence: float
-    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ...) -> None: ...
+    relevance: float
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count", "as_of_revision")
@@ -286,7 +382,7 @@ class ArmStanding(_message.Message):
     def __init__(self, similarity: _Optional[float] = ..., rank: _Optional[int] = ..., depth: _Optional[int] = ..., candidate: _Optional[bool] = ...) -> None: ...
 
 class WhyNotResponse(_message.Message):
-    __slots__ = ("revision", "outcome", "memory_id", "k", "place", "unmet", "status", "superseded_by", "confidence", "effective_confidence", "vector", "lexical", "missing_words", "fused_rank", "candidate_count", "passing_count", "diversity", "near_id", "near_similarity", "budget", "vector_search", "degraded_because")
+    __slots__ = ("revision", "outcome", "memory_id", "k", "place", "unmet", "status", "superseded_by", "confidence", "effective_confidence", "vector", "lexical", "missing_words", "fused_rank", "candidate_count", "passing_count", "diversity", "near_id", "near_similarity", "budget", "vector_search", "degraded_because", "relevance")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -309,6 +405,7 @@ class WhyNotResponse(_message.Message):
     BUDGET_FIELD_NUMBER: _ClassVar[int]
     VECTOR_SEARCH_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
+    RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     revision: int
     outcome: WhyNotOutcome
     memory_id: str
@@ -331,7 +428,8 @@ class WhyNotResponse(_message.Message):
     budget: str
     vector_search: str
     degraded_because: str
-    def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ...) -> None: ...
+    relevance: float
+    def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class GetRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded")
@@ -423,7 +521,7 @@ class UpdateRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., reason: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
 
 class UpdateResponse(_message.Message):
-    __slots__ = ("revision", "updated", "memory", "duplicate", "layers", "replayed", "operation_id")
+    __slots__ = ("revision", "updated", "memory", "duplicate", "layers", "replayed", "operation_id", "question")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     UPDATED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
@@ -431,6 +529,7 @@ class UpdateResponse(_message.Message):
     LAYERS_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    QUESTION_FIELD_NUMBER: _ClassVar[int]
     revision: int
     updated: bool
     memory: _types_pb2.Memory
@@ -438,7 +537,8 @@ class UpdateResponse(_message.Message):
     layers: _containers.RepeatedCompositeFieldContainer[_types_pb2.LayerReport]
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    question: _types_pb2.SimilarMemory
+    def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
 
 class ForgetRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "ids", "reason", "dry_run", "filter", "expected_revisions")

@@ -9,6 +9,7 @@ from totonoe.v1 import consolidate_pb2 as totonoe_dot_v1_dot_consolidate__pb2
 from totonoe.v1 import graph_pb2 as totonoe_dot_v1_dot_graph__pb2
 from totonoe.v1 import memory_service_pb2 as totonoe_dot_v1_dot_memory__service__pb2
 from totonoe.v1 import operations_pb2 as totonoe_dot_v1_dot_operations__pb2
+from totonoe.v1 import questions_pb2 as totonoe_dot_v1_dot_questions__pb2
 from totonoe.v1 import tidy_pb2 as totonoe_dot_v1_dot_tidy__pb2
 
 GRPC_GENERATED_VERSION = '1.85.1'
@@ -131,6 +132,16 @@ class MemoryServiceStub:
                 '/totonoe.v1.MemoryService/Undismiss',
                 request_serializer=totonoe_dot_v1_dot_audit__pb2.UndismissRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_audit__pb2.UndismissResponse.FromString,
+                _registered_method=True)
+        self.Resolve = channel.unary_unary(
+                '/totonoe.v1.MemoryService/Resolve',
+                request_serializer=totonoe_dot_v1_dot_questions__pb2.ResolveRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_questions__pb2.ResolveResponse.FromString,
+                _registered_method=True)
+        self.ListQuestions = channel.unary_unary(
+                '/totonoe.v1.MemoryService/ListQuestions',
+                request_serializer=totonoe_dot_v1_dot_questions__pb2.ListQuestionsRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_questions__pb2.ListQuestionsResponse.FromString,
                 _registered_method=True)
         self.WhyNot = channel.unary_unary(
                 '/totonoe.v1.MemoryService/WhyNot',
@@ -334,6 +345,21 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Resolve(self, request, context):
+        """Answers whether two memories say the same: they become one, are dismissed, or one takes the place
+        of the other. One operation: Undo takes it back.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListQuestions(self, request, context):
+        """Pages through the pairs that probably say the same, the most probable first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WhyNot(self, request, context):
         """Why a memory does not come in a Recall, or at which place it comes. Changes nothing, and counts
         no access.
@@ -360,7 +386,8 @@ class MemoryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Tidy(self, request, context):
-        """Closes exact doubles, and tells near states for a plan. Nothing is changed without `apply`.
+        """Closes exact doubles, and tells near states for a plan. Nothing is changed without `apply`. It
+        closes as many as the collection allows a day; RESOURCE_EXHAUSTED (BLAST_RADIUS) if none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -419,7 +446,8 @@ class MemoryServiceServicer:
 
     def CleanUpDuplicates(self, request, context):
         """Finds live memories that are equal in text, state kind, payload and key; told only, unless
-        `apply` is set. RESOURCE_EXHAUSTED (BLAST_RADIUS) for more than the collection allows a day.
+        `apply` is set. It takes as many as the collection allows a day, the oldest first;
+        RESOURCE_EXHAUSTED (BLAST_RADIUS) if that is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -520,6 +548,16 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Undismiss,
                     request_deserializer=totonoe_dot_v1_dot_audit__pb2.UndismissRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_audit__pb2.UndismissResponse.SerializeToString,
+            ),
+            'Resolve': grpc.unary_unary_rpc_method_handler(
+                    servicer.Resolve,
+                    request_deserializer=totonoe_dot_v1_dot_questions__pb2.ResolveRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_questions__pb2.ResolveResponse.SerializeToString,
+            ),
+            'ListQuestions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQuestions,
+                    request_deserializer=totonoe_dot_v1_dot_questions__pb2.ListQuestionsRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_questions__pb2.ListQuestionsResponse.SerializeToString,
             ),
             'WhyNot': grpc.unary_unary_rpc_method_handler(
                     servicer.WhyNot,
@@ -1053,6 +1091,60 @@ class MemoryService:
             '/totonoe.v1.MemoryService/Undismiss',
             totonoe_dot_v1_dot_audit__pb2.UndismissRequest.SerializeToString,
             totonoe_dot_v1_dot_audit__pb2.UndismissResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Resolve(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/Resolve',
+            totonoe_dot_v1_dot_questions__pb2.ResolveRequest.SerializeToString,
+            totonoe_dot_v1_dot_questions__pb2.ResolveResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQuestions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/ListQuestions',
+            totonoe_dot_v1_dot_questions__pb2.ListQuestionsRequest.SerializeToString,
+            totonoe_dot_v1_dot_questions__pb2.ListQuestionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -20,6 +20,9 @@ class UndoConflictKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     UNDO_CONFLICT_KIND_EXTERNAL_ID_TAKEN: _ClassVar[UndoConflictKind]
     UNDO_CONFLICT_KIND_KEY_TAKEN: _ClassVar[UndoConflictKind]
     UNDO_CONFLICT_KIND_DUPLICATE: _ClassVar[UndoConflictKind]
+    UNDO_CONFLICT_KIND_UNDONE_ALREADY: _ClassVar[UndoConflictKind]
+    UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD: _ClassVar[UndoConflictKind]
+    UNDO_CONFLICT_KIND_NOTHING_LEFT: _ClassVar[UndoConflictKind]
 
 class ChangeType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -38,6 +41,9 @@ UNDO_CONFLICT_KIND_LINK_END_GONE: UndoConflictKind
 UNDO_CONFLICT_KIND_EXTERNAL_ID_TAKEN: UndoConflictKind
 UNDO_CONFLICT_KIND_KEY_TAKEN: UndoConflictKind
 UNDO_CONFLICT_KIND_DUPLICATE: UndoConflictKind
+UNDO_CONFLICT_KIND_UNDONE_ALREADY: UndoConflictKind
+UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD: UndoConflictKind
+UNDO_CONFLICT_KIND_NOTHING_LEFT: UndoConflictKind
 CHANGE_TYPE_UNSPECIFIED: ChangeType
 CHANGE_TYPE_CREATED: ChangeType
 CHANGE_TYPE_UPDATED: ChangeType

@@ -27,57 +27,58 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15totonoe/v1/tidy.proto\x12\ntotonoe.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"O\n\x11RecordTurnRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\"k\n\x12RecordTurnResponse\x12\x0c\n\x04turn\x18\x01 \x01(\x03\x12\r\n\x05\x62\x65gan\x18\x02 \x01(\x08\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x10\n\x08replayed\x18\x04 \x01(\x08\x12\x14\n\x0coperation_id\x18\x05 \x01(\t\"\xd0\x01\n\x0bTidyRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\r\n\x05\x61pply\x18\x04 \x01(\x08\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0c\n\x04plan\x18\x06 \x01(\x08\x12\x1b\n\x0e\x64istance_below\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x0c\x63lusters_max\x18\x08 \x01(\x05\x12\x12\n\npage_token\x18\t \x01(\tB\x11\n\x0f_distance_below\"b\n\x0cTidyProgress\x12$\n\x05phase\x18\x01 \x01(\x0e\x32\x15.totonoe.v1.TidyPhase\x12\x0c\n\x04\x64one\x18\x02 \x01(\x05\x12\r\n\x05total\x18\x03 \x01(\x05\x12\x0f\n\x07seconds\x18\x04 \x01(\x01\"n\n\x0bTidyDoubles\x12\x12\n\ncluster_id\x18\x01 \x01(\t\x12 \n\x04kept\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x12\n\nclosed_ids\x18\x03 \x03(\t\x12\x15\n\rprotected_ids\x18\x04 \x03(\t\"C\n\nTidyMember\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x11\n\tprotected\x18\x02 \x01(\x08\"\xd4\x01\n\x08TidyPair\x12\x0c\n\x04\x61_id\x18\x01 \x01(\t\x12\x0c\n\x04\x62_id\x18\x02 \x01(\t\x12\x10\n\x08\x64istance\x18\x03 \x01(\x01\x12$\n\x07verdict\x18\x04 \x01(\x0e\x32\x13.totonoe.v1.Verdict\x12\x16\n\x0evalid_together\x18\x05 \x01(\x08\x12\x1b\n\x0e\x61\x62out_gap_days\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bsame_thread\x18\x07 \x01(\x08\x12\x17\n\x0fshared_entities\x18\x08 \x03(\tB\x11\n\x0f_about_gap_days\"\x86\x01\n\x0bTidyCluster\x12)\n\nstate_kind\x18\x01 \x01(\x0e\x32\x15.totonoe.v1.StateKind\x12\'\n\x07members\x18\x02 \x03(\x0b\x32\x16.totonoe.v1.TidyMember\x12#\n\x05pairs\x18\x03 \x03(\x0b\x32\x14.totonoe.v1.TidyPair\"\xb6\x04\n\x08TidyDone\x12\x0e\n\x06\x63losed\x18\x01 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\t\x12\x10\n\x08revision\x18\x05 \x01(\x03\x12\x39\n\x0bread_counts\x18\x06 \x03(\x0b\x32$.totonoe.v1.TidyDone.ReadCountsEntry\x12=\n\rclosed_counts\x18\x07 \x03(\x0b\x32&.totonoe.v1.TidyDone.ClosedCountsEntry\x12\x14\n\x0cmerged_count\x18\x08 \x01(\x05\x12\x10\n\x08\x63omplete\x18\t \x01(\x08\x12\x0c\n\x04more\x18\n \x01(\x08\x12\x19\n\x11over_blast_radius\x18\x0b \x01(\x08\x12\x15\n\rblast_allowed\x18\x0c \x01(\x03\x12\x13\n\x0b\x62last_today\x18\r \x01(\x03\x12\x17\n\x0fplan_read_count\x18\x0e \x01(\x03\x12\x15\n\rcluster_count\x18\x0f \x01(\x05\x12\x16\n\x0eleft_out_count\x18\x10 \x01(\x05\x12\x17\n\x0fnext_page_token\x18\x11 \x01(\t\x12\x0f\n\x07seconds\x18\x12 \x01(\x01\x1a\x31\n\x0fReadCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x33\n\x11\x43losedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"\xc5\x01\n\x0cTidyResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.totonoe.v1.TidyProgressH\x00\x12*\n\x07\x64oubles\x18\x02 \x01(\x0b\x32\x17.totonoe.v1.TidyDoublesH\x00\x12*\n\x07\x63luster\x18\x03 \x01(\x0b\x32\x17.totonoe.v1.TidyClusterH\x00\x12$\n\x04\x64one\x18\x04 \x01(\x0b\x32\x14.totonoe.v1.TidyDoneH\x00\x42\t\n\x07message\"\xde\x03\n\nTidyUpdate\x12\x1e\n\x02op\x18\x01 \x01(\x0e\x32\x12.totonoe.v1.TidyOp\x12\x10\n\x08state_id\x18\x02 \x01(\t\x12#\n\x04kind\x18\x03 \x01(\x0e\x32\x15.totonoe.v1.StateKind\x12\x11\n\tbody_text\x18\x04 \x01(\t\x12(\n\x07payload\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x17\n\nconfidence\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08salience\x18\x07 \x01(\x01H\x01\x88\x01\x01\x12\x31\n\rvalid_from_ts\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bvalid_to_ts\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11last_confirmed_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x1a\n\x12\x65vidence_event_ids\x18\x0c \x03(\t\x12\x19\n\x11\x65xpected_revision\x18\r \x01(\x03\x12\x0e\n\x06vector\x18\x0e \x01(\x0c\x42\r\n\x0b_confidenceB\x0b\n\t_salience\"9\n\x08TidyPlan\x12-\n\rstate_updates\x18\x01 \x03(\x0b\x32\x16.totonoe.v1.TidyUpdate\"\xb5\x01\n\x14\x41pplyTidyPlanRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12$\n\x04plan\x18\x04 \x01(\x0b\x32\x14.totonoe.v1.TidyPlanH\x00\x12\x13\n\tplan_json\x18\x05 \x01(\tH\x00\x12\x0c\n\x04only\x18\x06 \x03(\x05\x12\x0e\n\x06reason\x18\x07 \x01(\tB\x08\n\x06source\"}\n\x0bTidyOutcome\x12\r\n\x05index\x18\x01 \x01(\x05\x12\"\n\x04\x66\x61te\x18\x02 \x01(\x0e\x32\x14.totonoe.v1.TidyFate\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12(\n\tduplicate\x18\x04 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\"\xbf\x01\n\x15\x41pplyTidyPlanResponse\x12)\n\x08outcomes\x18\x01 \x03(\x0b\x32\x17.totonoe.v1.TidyOutcome\x12\x14\n\x0cmerged_count\x18\x02 \x01(\x05\x12\x14\n\x0c\x63losed_count\x18\x03 \x01(\x05\x12\x15\n\rsummary_count\x18\x04 \x01(\x05\x12\x10\n\x08revision\x18\x05 \x01(\x03\x12\x10\n\x08replayed\x18\x06 \x01(\x08\x12\x14\n\x0coperation_id\x18\x07 \x01(\t\"\x97\x01\n\tTidyStats\x12\x12\n\nturn_count\x18\x01 \x01(\x03\x12\x11\n\trun_count\x18\x02 \x01(\x03\x12\x14\n\x0c\x63losed_count\x18\x03 \x01(\x03\x12-\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1e\n\x16last_over_blast_radius\x18\x05 \x01(\x08*r\n\tTidyPhase\x12\x1a\n\x16TIDY_PHASE_UNSPECIFIED\x10\x00\x12\x16\n\x12TIDY_PHASE_DOUBLES\x10\x01\x12\x18\n\x14TIDY_PHASE_NEIGHBORS\x10\x02\x12\x17\n\x13TIDY_PHASE_CLUSTERS\x10\x03*_\n\x06TidyOp\x12\x17\n\x13TIDY_OP_UNSPECIFIED\x10\x00\x12\x12\n\x0eTIDY_OP_UPSERT\x10\x01\x12\x11\n\rTIDY_OP_CLOSE\x10\x02\x12\x15\n\x11TIDY_OP_MARK_DONE\x10\x03*\x95\x01\n\x08TidyFate\x12\x19\n\x15TIDY_FATE_UNSPECIFIED\x10\x00\x12\x16\n\x12TIDY_FATE_INSERTED\x10\x01\x12\x15\n\x11TIDY_FATE_UPDATED\x10\x02\x12\x14\n\x10TIDY_FATE_CLOSED\x10\x03\x12\x12\n\x0eTIDY_FATE_DONE\x10\x04\x12\x15\n\x11TIDY_FATE_REFUSED\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15totonoe/v1/tidy.proto\x12\ntotonoe.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"O\n\x11RecordTurnRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x14\n\x0coperation_id\x18\x03 \x01(\t\"k\n\x12RecordTurnResponse\x12\x0c\n\x04turn\x18\x01 \x01(\x03\x12\r\n\x05\x62\x65gan\x18\x02 \x01(\x08\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x10\n\x08replayed\x18\x04 \x01(\x08\x12\x14\n\x0coperation_id\x18\x05 \x01(\t\"\xdf\x01\n\x0bTidyRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\r\n\x05\x61pply\x18\x04 \x01(\x08\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x0c\n\x04plan\x18\x06 \x01(\x08\x12\x1b\n\x0e\x64istance_below\x18\x07 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x0c\x63lusters_max\x18\x08 \x01(\x05\x12\x12\n\npage_token\x18\t \x01(\t\x12\r\n\x05limit\x18\n \x01(\x05\x42\x11\n\x0f_distance_below\"b\n\x0cTidyProgress\x12$\n\x05phase\x18\x01 \x01(\x0e\x32\x15.totonoe.v1.TidyPhase\x12\x0c\n\x04\x64one\x18\x02 \x01(\x05\x12\r\n\x05total\x18\x03 \x01(\x05\x12\x0f\n\x07seconds\x18\x04 \x01(\x01\"n\n\x0bTidyDoubles\x12\x12\n\ncluster_id\x18\x01 \x01(\t\x12 \n\x04kept\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x12\n\nclosed_ids\x18\x03 \x03(\t\x12\x15\n\rprotected_ids\x18\x04 \x03(\t\"C\n\nTidyMember\x12\"\n\x06memory\x18\x01 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x11\n\tprotected\x18\x02 \x01(\x08\"\xd4\x01\n\x08TidyPair\x12\x0c\n\x04\x61_id\x18\x01 \x01(\t\x12\x0c\n\x04\x62_id\x18\x02 \x01(\t\x12\x10\n\x08\x64istance\x18\x03 \x01(\x01\x12$\n\x07verdict\x18\x04 \x01(\x0e\x32\x13.totonoe.v1.Verdict\x12\x16\n\x0evalid_together\x18\x05 \x01(\x08\x12\x1b\n\x0e\x61\x62out_gap_days\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x0bsame_thread\x18\x07 \x01(\x08\x12\x17\n\x0fshared_entities\x18\x08 \x03(\tB\x11\n\x0f_about_gap_days\"\x86\x01\n\x0bTidyCluster\x12)\n\nstate_kind\x18\x01 \x01(\x0e\x32\x15.totonoe.v1.StateKind\x12\'\n\x07members\x18\x02 \x03(\x0b\x32\x16.totonoe.v1.TidyMember\x12#\n\x05pairs\x18\x03 \x03(\x0b\x32\x14.totonoe.v1.TidyPair\"\xb6\x04\n\x08TidyDone\x12\x0e\n\x06\x63losed\x18\x01 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\x12\x10\n\x08replayed\x18\x03 \x01(\x08\x12\x14\n\x0coperation_id\x18\x04 \x01(\t\x12\x10\n\x08revision\x18\x05 \x01(\x03\x12\x39\n\x0bread_counts\x18\x06 \x03(\x0b\x32$.totonoe.v1.TidyDone.ReadCountsEntry\x12=\n\rclosed_counts\x18\x07 \x03(\x0b\x32&.totonoe.v1.TidyDone.ClosedCountsEntry\x12\x14\n\x0cmerged_count\x18\x08 \x01(\x05\x12\x10\n\x08\x63omplete\x18\t \x01(\x08\x12\x0c\n\x04more\x18\n \x01(\x08\x12\x19\n\x11over_blast_radius\x18\x0b \x01(\x08\x12\x15\n\rblast_allowed\x18\x0c \x01(\x03\x12\x13\n\x0b\x62last_today\x18\r \x01(\x03\x12\x17\n\x0fplan_read_count\x18\x0e \x01(\x03\x12\x15\n\rcluster_count\x18\x0f \x01(\x05\x12\x16\n\x0eleft_out_count\x18\x10 \x01(\x05\x12\x17\n\x0fnext_page_token\x18\x11 \x01(\t\x12\x0f\n\x07seconds\x18\x12 \x01(\x01\x1a\x31\n\x0fReadCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a\x33\n\x11\x43losedCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"\xc5\x01\n\x0cTidyResponse\x12,\n\x08progress\x18\x01 \x01(\x0b\x32\x18.totonoe.v1.TidyProgressH\x00\x12*\n\x07\x64oubles\x18\x02 \x01(\x0b\x32\x17.totonoe.v1.TidyDoublesH\x00\x12*\n\x07\x63luster\x18\x03 \x01(\x0b\x32\x17.totonoe.v1.TidyClusterH\x00\x12$\n\x04\x64one\x18\x04 \x01(\x0b\x32\x14.totonoe.v1.TidyDoneH\x00\x42\t\n\x07message\"\xde\x03\n\nTidyUpdate\x12\x1e\n\x02op\x18\x01 \x01(\x0e\x32\x12.totonoe.v1.TidyOp\x12\x10\n\x08state_id\x18\x02 \x01(\t\x12#\n\x04kind\x18\x03 \x01(\x0e\x32\x15.totonoe.v1.StateKind\x12\x11\n\tbody_text\x18\x04 \x01(\t\x12(\n\x07payload\x18\x05 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x17\n\nconfidence\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08salience\x18\x07 \x01(\x01H\x01\x88\x01\x01\x12\x31\n\rvalid_from_ts\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bvalid_to_ts\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11last_confirmed_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06reason\x18\x0b \x01(\t\x12\x1a\n\x12\x65vidence_event_ids\x18\x0c \x03(\t\x12\x19\n\x11\x65xpected_revision\x18\r \x01(\x03\x12\x0e\n\x06vector\x18\x0e \x01(\x0c\x42\r\n\x0b_confidenceB\x0b\n\t_salience\"9\n\x08TidyPlan\x12-\n\rstate_updates\x18\x01 \x03(\x0b\x32\x16.totonoe.v1.TidyUpdate\"\xb5\x01\n\x14\x41pplyTidyPlanRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12$\n\x04plan\x18\x04 \x01(\x0b\x32\x14.totonoe.v1.TidyPlanH\x00\x12\x13\n\tplan_json\x18\x05 \x01(\tH\x00\x12\x0c\n\x04only\x18\x06 \x03(\x05\x12\x0e\n\x06reason\x18\x07 \x01(\tB\x08\n\x06source\"}\n\x0bTidyOutcome\x12\r\n\x05index\x18\x01 \x01(\x05\x12\"\n\x04\x66\x61te\x18\x02 \x01(\x0e\x32\x14.totonoe.v1.TidyFate\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12(\n\tduplicate\x18\x04 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\"\xbf\x01\n\x15\x41pplyTidyPlanResponse\x12)\n\x08outcomes\x18\x01 \x03(\x0b\x32\x17.totonoe.v1.TidyOutcome\x12\x14\n\x0cmerged_count\x18\x02 \x01(\x05\x12\x14\n\x0c\x63losed_count\x18\x03 \x01(\x05\x12\x15\n\rsummary_count\x18\x04 \x01(\x05\x12\x10\n\x08revision\x18\x05 \x01(\x03\x12\x10\n\x08replayed\x18\x06 \x01(\x08\x12\x14\n\x0coperation_id\x18\x07 \x01(\t\"\x97\x01\n\tTidyStats\x12\x12\n\nturn_count\x18\x01 \x01(\x03\x12\x11\n\trun_count\x18\x02 \x01(\x03\x12\x14\n\x0c\x63losed_count\x18\x03 \x01(\x03\x12-\n\tlast_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1e\n\x16last_over_blast_radius\x18\x05 \x01(\x08*r\n\tTidyPhase\x12\x1a\n\x16TIDY_PHASE_UNSPECIFIED\x10\x00\x12\x16\n\x12TIDY_PHASE_DOUBLES\x10\x01\x12\x18\n\x14TIDY_PHASE_NEIGHBORS\x10\x02\x12\x17\n\x13TIDY_PHASE_CLUSTERS\x10\x03*_\n\x06TidyOp\x12\x17\n\x13TIDY_OP_UNSPECIFIED\x10\x00\x12\x12\n\x0eTIDY_OP_UPSERT\x10\x01\x12\x11\n\rTIDY_OP_CLOSE\x10\x02\x12\x15\n\x11TIDY_OP_MARK_DONE\x10\x03*\x95\x01\n\x08TidyFate\x12\x19\n\x15TIDY_FATE_UNSPECIFIED\x10\x00\x12\x16\n\x12TIDY_FATE_INSERTED\x10\x01\x12\x15\n\x11TIDY_FATE_UPDATED\x10\x02\x12\x14\n\x10TIDY_FATE_CLOSED\x10\x03\x12\x12\n\x0eTIDY_FATE_DONE\x10\x04\x12\x15\n\x11TIDY_FATE_REFUSED\x10\x05\x42\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.tidy_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.totonoe.v1P\001Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\252\002\nTotonoe.V1'
   _globals['_TIDYDONE_READCOUNTSENTRY']._loaded_options = None
   _globals['_TIDYDONE_READCOUNTSENTRY']._serialized_options = b'8\001'
   _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._loaded_options = None
   _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._serialized_options = b'8\001'
-  _globals['_TIDYPHASE']._serialized_start=3126
-  _globals['_TIDYPHASE']._serialized_end=3240
-  _globals['_TIDYOP']._serialized_start=3242
-  _globals['_TIDYOP']._serialized_end=3337
-  _globals['_TIDYFATE']._serialized_start=3340
-  _globals['_TIDYFATE']._serialized_end=3489
+  _globals['_TIDYPHASE']._serialized_start=3141
+  _globals['_TIDYPHASE']._serialized_end=3255
+  _globals['_TIDYOP']._serialized_start=3257
+  _globals['_TIDYOP']._serialized_end=3352
+  _globals['_TIDYFATE']._serialized_start=3355
+  _globals['_TIDYFATE']._serialized_end=3504
   _globals['_RECORDTURNREQUEST']._serialized_start=124
   _globals['_RECORDTURNREQUEST']._serialized_end=203
   _globals['_RECORDTURNRESPONSE']._serialized_start=205
   _globals['_RECORDTURNRESPONSE']._serialized_end=312
   _globals['_TIDYREQUEST']._serialized_start=315
-  _globals['_TIDYREQUEST']._serialized_end=523
-  _globals['_TIDYPROGRESS']._serialized_start=525
-  _globals['_TIDYPROGRESS']._serialized_end=623
-  _globals['_TIDYDOUBLES']._serialized_start=625
-  _globals['_TIDYDOUBLES']._serialized_end=735
-  _globals['_TIDYMEMBER']._serialized_start=737
-  _globals['_TIDYMEMBER']._serialized_end=804
-  _globals['_TIDYPAIR']._serialized_start=807
-  _globals['_TIDYPAIR']._serialized_end=1019
-  _globals['_TIDYCLUSTER']._serialized_start=1022
-  _globals['_TIDYCLUSTER']._serialized_end=1156
-  _globals['_TIDYDONE']._serialized_start=1159
-  _globals['_TIDYDONE']._serialized_end=1725
-  _globals['_TIDYDONE_READCOUNTSENTRY']._serialized_start=1623
-  _globals['_TIDYDONE_READCOUNTSENTRY']._serialized_end=1672
-  _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._serialized_start=1674
-  _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._serialized_end=1725
-  _globals['_TIDYRESPONSE']._serialized_start=1728
-  _globals['_TIDYRESPONSE']._serialized_end=1925
-  _globals['_TIDYUPDATE']._serialized_start=1928
-  _globals['_TIDYUPDATE']._serialized_end=2406
-  _globals['_TIDYPLAN']._serialized_start=2408
-  _globals['_TIDYPLAN']._serialized_end=2465
-  _globals['_APPLYTIDYPLANREQUEST']._serialized_start=2468
-  _globals['_APPLYTIDYPLANREQUEST']._serialized_end=2649
-  _globals['_TIDYOUTCOME']._serialized_start=2651
-  _globals['_TIDYOUTCOME']._serialized_end=2776
-  _globals['_APPLYTIDYPLANRESPONSE']._serialized_start=2779
-  _globals['_APPLYTIDYPLANRESPONSE']._serialized_end=2970
-  _globals['_TIDYSTATS']._serialized_start=2973
-  _globals['_TIDYSTATS']._serialized_end=3124
+  _globals['_TIDYREQUEST']._serialized_end=538
+  _globals['_TIDYPROGRESS']._serialized_start=540
+  _globals['_TIDYPROGRESS']._serialized_end=638
+  _globals['_TIDYDOUBLES']._serialized_start=640
+  _globals['_TIDYDOUBLES']._serialized_end=750
+  _globals['_TIDYMEMBER']._serialized_start=752
+  _globals['_TIDYMEMBER']._serialized_end=819
+  _globals['_TIDYPAIR']._serialized_start=822
+  _globals['_TIDYPAIR']._serialized_end=1034
+  _globals['_TIDYCLUSTER']._serialized_start=1037
+  _globals['_TIDYCLUSTER']._serialized_end=1171
+  _globals['_TIDYDONE']._serialized_start=1174
+  _globals['_TIDYDONE']._serialized_end=1740
+  _globals['_TIDYDONE_READCOUNTSENTRY']._serialized_start=1638
+  _globals['_TIDYDONE_READCOUNTSENTRY']._serialized_end=1687
+  _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._serialized_start=1689
+  _globals['_TIDYDONE_CLOSEDCOUNTSENTRY']._serialized_end=1740
+  _globals['_TIDYRESPONSE']._serialized_start=1743
+  _globals['_TIDYRESPONSE']._serialized_end=1940
+  _globals['_TIDYUPDATE']._serialized_start=1943
+  _globals['_TIDYUPDATE']._serialized_end=2421
+  _globals['_TIDYPLAN']._serialized_start=2423
+  _globals['_TIDYPLAN']._serialized_end=2480
+  _globals['_APPLYTIDYPLANREQUEST']._serialized_start=2483
+  _globals['_APPLYTIDYPLANREQUEST']._serialized_end=2664
+  _globals['_TIDYOUTCOME']._serialized_start=2666
+  _globals['_TIDYOUTCOME']._serialized_end=2791
+  _globals['_APPLYTIDYPLANRESPONSE']._serialized_start=2794
+  _globals['_APPLYTIDYPLANRESPONSE']._serialized_end=2985
+  _globals['_TIDYSTATS']._serialized_start=2988
+  _globals['_TIDYSTATS']._serialized_end=3139
 # @@protoc_insertion_point(module_scope)

@@ -74,7 +74,7 @@ class RecordTurnResponse(_message.Message):
     def __init__(self, turn: _Optional[int] = ..., began: _Optional[bool] = ..., revision: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
 
 class TidyRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "apply", "reason", "plan", "distance_below", "clusters_max", "page_token")
+    __slots__ = ("collection", "operation_id", "agent_id", "apply", "reason", "plan", "distance_below", "clusters_max", "page_token", "limit")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +84,7 @@ class TidyRequest(_message.Message):
     DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
     CLUSTERS_MAX_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -93,7 +94,8 @@ class TidyRequest(_message.Message):
     distance_below: float
     clusters_max: int
     page_token: str
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., apply: _Optional[bool] = ..., reason: _Optional[str] = ..., plan: _Optional[bool] = ..., distance_below: _Optional[float] = ..., clusters_max: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    limit: int
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., apply: _Optional[bool] = ..., reason: _Optional[str] = ..., plan: _Optional[bool] = ..., distance_below: _Optional[float] = ..., clusters_max: _Optional[int] = ..., page_token: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
 
 class TidyProgress(_message.Message):
     __slots__ = ("phase", "done", "total", "seconds")

@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from totonoe.v1 import memory_service_pb2 as _memory_service_pb2
+from totonoe.v1 import errors_pb2 as _errors_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor

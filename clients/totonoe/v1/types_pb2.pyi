@@ -47,6 +47,7 @@ class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LINK_TYPE_CAUSES: _ClassVar[LinkType]
     LINK_TYPE_CAUSED_BY: _ClassVar[LinkType]
     LINK_TYPE_COACTIVATED: _ClassVar[LinkType]
+    LINK_TYPE_LIKELY_SAME: _ClassVar[LinkType]
 
 class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -98,6 +99,9 @@ class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_SYMBOL: _ClassVar[Finding]
     FINDING_JUDGE: _ClassVar[Finding]
     FINDING_SUBJECT: _ClassVar[Finding]
+    FINDING_OVER_BUDGET: _ClassVar[Finding]
+    FINDING_CONJUNCTION: _ClassVar[Finding]
+    FINDING_FUNCTION_WORD: _ClassVar[Finding]
 
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -143,6 +147,7 @@ LINK_TYPE_REFINED_BY: LinkType
 LINK_TYPE_CAUSES: LinkType
 LINK_TYPE_CAUSED_BY: LinkType
 LINK_TYPE_COACTIVATED: LinkType
+LINK_TYPE_LIKELY_SAME: LinkType
 METHOD_UNSPECIFIED: Method
 METHOD_NONE: Method
 METHOD_EXACT: Method
@@ -185,6 +190,9 @@ FINDING_UNREAD: Finding
 FINDING_SYMBOL: Finding
 FINDING_JUDGE: Finding
 FINDING_SUBJECT: Finding
+FINDING_OVER_BUDGET: Finding
+FINDING_CONJUNCTION: Finding
+FINDING_FUNCTION_WORD: Finding
 ACTION_UNSPECIFIED: Action
 ACTION_REFUSE: Action
 ACTION_LINK: Action
@@ -420,29 +428,33 @@ class Evidence(_message.Message):
     def __init__(self, finding: _Optional[_Union[Finding, str]] = ..., own: _Optional[_Union[Span, _Mapping]] = ..., other: _Optional[_Union[Span, _Mapping]] = ..., own_text: _Optional[str] = ..., other_text: _Optional[str] = ...) -> None: ...
 
 class Judgement(_message.Message):
-    __slots__ = ("verdict", "confidence", "evidence")
+    __slots__ = ("verdict", "evidence", "same_probability", "hard")
     VERDICT_FIELD_NUMBER: _ClassVar[int]
-    CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    SAME_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
+    HARD_FIELD_NUMBER: _ClassVar[int]
     verdict: Verdict
-    confidence: float
     evidence: _containers.RepeatedCompositeFieldContainer[Evidence]
-    def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., confidence: _Optional[float] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ...) -> None: ...
+    same_probability: float
+    hard: bool
+    def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., evidence: _Optional[_Iterable[_Union[Evidence, _Mapping]]] = ..., same_probability: _Optional[float] = ..., hard: _Optional[bool] = ...) -> None: ...
 
 class LayerReport(_message.Message):
-    __slots__ = ("layer", "ran", "skipped_because", "best_similarity")
+    __slots__ = ("layer", "ran", "skipped_because", "best_similarity", "unread_count")
     LAYER_FIELD_NUMBER: _ClassVar[int]
     RAN_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_BECAUSE_FIELD_NUMBER: _ClassVar[int]
     BEST_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_COUNT_FIELD_NUMBER: _ClassVar[int]
     layer: Method
     ran: bool
     skipped_because: str
     best_similarity: float
-    def __init__(self, layer: _Optional[_Union[Method, str]] = ..., ran: _Optional[bool] = ..., skipped_because: _Optional[str] = ..., best_similarity: _Optional[float] = ...) -> None: ...
+    unread_count: int
+    def __init__(self, layer: _Optional[_Union[Method, str]] = ..., ran: _Optional[bool] = ..., skipped_because: _Optional[str] = ..., best_similarity: _Optional[float] = ..., unread_count: _Optional[int] = ...) -> None: ...
 
 class SimilarMemory(_message.Message):
-    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text", "judgement")
+    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text", "judgement", "revision")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -450,6 +462,7 @@ class SimilarMemory(_message.Message):
     AGE_FIELD_NUMBER: _ClassVar[int]
     SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
     JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     cosine_similarity: float
     jaccard_similarity: float
@@ -457,7 +470,8 @@ class SimilarMemory(_message.Message):
     age: str
     same_text: bool
     judgement: Judgement
-    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ...) -> None: ...
+    revision: int
+    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class Duplicate(_message.Message):
     __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement")
@@ -492,7 +506,7 @@ class ForgottenMatch(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., reason: _Optional[str] = ..., agent_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
 
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -508,6 +522,7 @@ class GuardPolicy(_message.Message):
     ON_CONTRADICTION_FIELD_NUMBER: _ClassVar[int]
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     REFUSE_FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
+    LIKELY_FROM_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -523,7 +538,8 @@ class GuardPolicy(_message.Message):
     on_contradiction: Action
     on_refinement: Action
     refuse_forgotten: bool
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ...) -> None: ...
+    likely_from: float
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")

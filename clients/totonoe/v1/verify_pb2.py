@@ -25,17 +25,18 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17totonoe/v1/verify.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x02\n\x0bVerifyStats\x12\x41\n\x0e\x62\x61\x64_row_counts\x18\x01 \x03(\x0b\x32).totonoe.v1.VerifyStats.BadRowCountsEntry\x12\x16\n\x0e\x62\x61\x64_memory_ids\x18\x02 \x03(\t\x12.\n\nbegun_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nended_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\trow_count\x18\x05 \x01(\x03\x12\x14\n\x0c\x64\x61mage_count\x18\x06 \x01(\x05\x12\x1c\n\x14index_mismatch_count\x18\x07 \x01(\x03\x12\x17\n\x0freindexed_count\x18\x08 \x01(\x03\x1a\x33\n\x11\x42\x61\x64RowCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17totonoe/v1/verify.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x90\x03\n\x0bVerifyStats\x12\x41\n\x0e\x62\x61\x64_row_counts\x18\x01 \x03(\x0b\x32).totonoe.v1.VerifyStats.BadRowCountsEntry\x12\x16\n\x0e\x62\x61\x64_memory_ids\x18\x02 \x03(\t\x12.\n\nbegun_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nended_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\trow_count\x18\x05 \x01(\x03\x12\x14\n\x0c\x64\x61mage_count\x18\x06 \x01(\x05\x12\x1c\n\x14index_mismatch_count\x18\x07 \x01(\x03\x12\x17\n\x0freindexed_count\x18\x08 \x01(\x03\x12\x19\n\x11lost_commit_count\x18\x14 \x01(\x03\x12\x16\n\x0elost_revisions\x18\x15 \x01(\t\x1a\x33\n\x11\x42\x61\x64RowCountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x42\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.verify_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.totonoe.v1P\001Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\252\002\nTotonoe.V1'
   _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._loaded_options = None
   _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._serialized_options = b'8\001'
   _globals['_VERIFYSTATS']._serialized_start=73
-  _globals['_VERIFYSTATS']._serialized_end=422
-  _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._serialized_start=371
-  _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._serialized_end=422
+  _globals['_VERIFYSTATS']._serialized_end=473
+  _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._serialized_start=422
+  _globals['_VERIFYSTATS_BADROWCOUNTSENTRY']._serialized_end=473
 # @@protoc_insertion_point(module_scope)

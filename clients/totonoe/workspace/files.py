@@ -11,13 +11,17 @@ byte, so that people may write between them. Files of other names are never touc
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from datetime import date
 from pathlib import Path
+from typing import IO, Any
 
 CURATED = "MEMORY.md"
 MEMORY_DIR = "memory"
 MONOLOGUE = "inner-monologue-latest.md"
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+"""The collection's file is its owner's alone; a copy of it is no less."""
 
 _MARKER = re.compile(r"\[id:(mem_[0-9a-f]{12,32})\][ \t]*\Z")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.md\Z")
@@ -52,7 +56,7 @@ class Folder:
     def entry_files(self) -> list[Path]:
         """Every file that may hold entries: the curated one and the daily logs."""
         folder = self.root / MEMORY_DIR
-        days = sorted(one for one in folder.glob("*.md") if _DAY.match(one.name))
+        days = sorted(path for path in folder.glob("*.md") if _DAY.match(path.name))
         return [*([self.curated] if self.curated.exists() else []), *days]
 
     def ids(self) -> set[str]:
@@ -80,7 +84,14 @@ class Folder:
         if text is None:
             self.monologue.unlink(missing_ok=True)
         else:
-            _write(self.monologue, text.rstrip("\n") + "\n")
+            write(self.monologue, text.rstrip("\n") + "\n")
+
+    def restrict(self) -> None:
+        """Takes the rights of others from the files of an earlier version that are there."""
+        for path in (*self.entry_files(), self.monologue):
+            # One that is another user's is replaced when it is next written.
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                path.chmod(FILE_MODE)
 
 
 def _renew(path: Path, memory_id: str, line: str | None) -> None:
@@ -88,11 +99,11 @@ def _renew(path: Path, memory_id: str, line: str | None) -> None:
     lines = _lines(path)
     kept: list[str] = []
     pending = line
-    for one in lines:
-        if marked(one) != memory_id:
-            kept.append(one)
+    for held in lines:
+        if marked(held) != memory_id:
+            kept.append(held)
         elif pending is not None:
-            kept.append(pending + one[len(one.rstrip("\r\n")) :])
+            kept.append(pending + held[len(held.rstrip("\r\n")) :])
             pending = None
     if pending is not None:
         if kept and not kept[-1].endswith("\n"):
@@ -101,7 +112,7 @@ def _renew(path: Path, memory_id: str, line: str | None) -> None:
             kept.append(f"# {'Memory' if path.name == CURATED else path.stem}\n\n")
         kept.append(pending + "\n")
     if kept != lines:
-        _write(path, "".join(kept))
+        write(path, "".join(kept))
 
 
 def _lines(path: Path) -> list[str]:
@@ -115,14 +126,24 @@ def _lines(path: Path) -> list[str]:
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _write(path: Path, text: str) -> None:
-    """Replaces a file as a whole, so that nobody reads half of it."""
+def write(path: Path, text: str) -> None:
+    """Replaces a file as a whole, so that nobody reads half of it. Its owner alone may read it."""
     # A link to somewhere else stays a link.
     path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+    with opened(fresh, "w", errors="surrogateescape", newline="") as file:
         file.write(text)
-    with contextlib.suppress(FileNotFoundError):
-        fresh.chmod(path.stat().st_mode & 0o777)
     fresh.replace(path)
+
+
+def opened(path: Path, mode: str, **options: Any) -> IO[str]:
+    """A file for text that its owner alone may read, also if it was there before."""
+    # Path.open takes no opener; the caller closes it.
+    file: IO[str] = open(path, mode, encoding="utf-8", opener=_opener, **options)  # noqa: SIM115
+    os.fchmod(file.fileno(), FILE_MODE)
+    return file
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)

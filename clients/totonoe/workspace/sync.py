@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from totonoe.enums import Status
 from totonoe.errors import OutOfRange
-from totonoe.workspace.files import Folder
+from totonoe.unprintable import escaped
+from totonoe.workspace.files import FOLDER_MODE, Folder, opened, write
 
 if TYPE_CHECKING:
     from totonoe.client import Client
-    from totonoe.models import Memory
-    from totonoe.watch_models import Change
+    from totonoe.memories.models import Memory
+    from totonoe.watch.models import Change
 
 MARK = ".totonoe-workspace.json"
 CURATED_CATEGORIES = ("introspection", "constraint", "postmortem", "decision")
@@ -41,7 +42,7 @@ _PAGE_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What goes where.
+    """Rules that choose the file of a memory.
 
     Attributes
     ----------
@@ -62,8 +63,8 @@ class Rules:
         if not shown(memory):
             return {}
         then = memory.created_time.astimezone(self.zone)
-        category = f"[{memory.category}] " if memory.category else ""
-        content = " ".join(memory.content.split())
+        category = f"[{_on_one_line(memory.category)}] " if memory.category else ""
+        content = _on_one_line(memory.content)
         found = {folder.daily(then.date()): f"- {then:%H:%M} {category}{content}"}
         if (
             memory.importance >= self.curated_importance
@@ -73,8 +74,13 @@ class Rules:
         return found
 
 
+def _on_one_line(text: str) -> str:
+    """The text with white space folded, and escapes for what would steer an editor or terminal."""
+    return escaped(" ".join(text.split()))
+
+
 def shown(memory: Memory) -> bool:
-    """Whether a memory has entries at all."""
+    """True if a memory has entries at all."""
     return memory.status is Status.ACTIVE and not memory.private
 
 
@@ -111,12 +117,13 @@ class Workspace:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keeps other processes out of the folder. Raises `Busy`."""
-        self._folder.root.mkdir(parents=True, exist_ok=True)
-        with (self._folder.root / f"{MARK}.lock").open("a", encoding="utf-8") as file:
+        self._folder.root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with opened(self._folder.root / f"{MARK}.lock", "a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(f"{self._folder.root} is kept by another process") from error
+            self._folder.restrict()
             yield
 
     def catch_up(self) -> int:
@@ -159,10 +166,10 @@ class Workspace:
 
     def _apply(self, change: Change) -> None:
         introspected = False
-        for one in change.memories:
-            memory = one.memory
-            self._put(one.memory_id, memory)
-            introspected |= one.memory_id == self._monologue_id or (
+        for changed in change.memories:
+            memory = changed.memory
+            self._put(changed.memory_id, memory)
+            introspected |= changed.memory_id == self._monologue_id or (
                 memory is not None and memory.category == INTROSPECTION
             )
         if introspected:
@@ -207,7 +214,7 @@ class Workspace:
             if shown(memory):
                 latest = memory
         if latest is not None:
-            self._folder.write_monologue(latest.content)
+            self._folder.write_monologue(escaped(latest.content))
         elif self._monologue_id:
             self._folder.write_monologue(None)
         self._monologue_id = "" if latest is None else latest.id
@@ -215,7 +222,7 @@ class Workspace:
     # -- The mark
 
     def _read_mark(self) -> dict[str, Any]:
-        """What was noted last; empty if there is none that can be read."""
+        """The mark that was noted last; empty if there is none that can be read."""
         try:
             data = json.loads((self._folder.root / MARK).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -230,10 +237,7 @@ class Workspace:
             "monologue_id": self._monologue_id,
             "rules": self._rules_text(),
         }
-        path = self._folder.root / MARK
-        fresh = path.with_name(path.name + ".new")
-        fresh.write_text(json.dumps(data) + "\n", encoding="utf-8")
-        fresh.replace(path)
+        write(self._folder.root / MARK, json.dumps(data) + "\n")
 
     def _rules_text(self) -> str:
         """The rules that the files follow: with others they are compared anew."""

@@ -1,5 +1,6 @@
-"""Texts to unit vectors: embedders, and the service that runs one in a child process."""
+"""Embedders, which turn texts into unit vectors, and the service that runs them in processes."""
 
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.chunking import chunks
 from totonoe_core.embedding.protocol import (
     Embedder,
@@ -8,7 +9,6 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.service import EmbeddingService, EmbeddingStats, open_service
 from totonoe_core.embedding.settings import EmbedderSettings, make_embedder
-from totonoe_core.records import ModelIdentity
 
 __all__ = [
     "Embedder",

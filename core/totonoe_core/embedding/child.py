@@ -1,4 +1,4 @@
-"""Handle of one child process: starts it, sends to it, collects what it says, ends it."""
+"""Handle of one child process: starts it, sends to it, receives from it, ends it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChildGoneError(Exception):
 
 
 class Child:
-    """One running `worker`. A thread reads what it says; everything else is the caller's thread.
+    """One running `worker`. A thread reads its output; all else runs on the caller's thread.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Child:
     received : tuple of bytes and bytes, or None
         Kind and body of the last frame that `take` did not yet return. Under `changed`.
     gone : bool
-        Its output ended; nothing more will be received. Under `changed`.
+        True once its output ended; no frame follows. Under `changed`.
     """
 
     def __init__(self, settings: EmbedderSettings, changed: threading.Condition) -> None:
@@ -100,7 +100,7 @@ class Child:
         Raises
         ------
         ChildGoneError
-            It is dead, or took not all of it before the deadline; of no use any more.
+            It is dead, or did not take the whole frame before the deadline; it is unusable now.
         """
         rest = memoryview(frames.frame(kind, body))
         descriptor = self._input.fileno()
@@ -118,7 +118,7 @@ class Child:
                 raise ChildGoneError("the embedding process died") from None
 
     def take(self) -> tuple[bytes, bytes] | None:
-        """The frame received, if any, which is then forgotten. Call under `changed`."""
+        """Take the received frame, if any. Call under `changed`."""
         received, self.received = self.received, None
         return received
 
@@ -145,7 +145,7 @@ class Child:
                         self.received = received
                         self._changed.notify_all()
             except (frames.FrameError, OSError):
-                # Whoever waits for an answer learns by `gone` that none will come.
+                # `gone` wakes those that wait for an answer.
                 pass
             finally:
                 stream.close()
@@ -155,7 +155,7 @@ class Child:
 
 
 def child_environment() -> dict[str, str]:
-    """This process's environment, with its module path, one BLAS thread and no model hubs.
+    """Return this process's environment, with its module path, one BLAS thread and no model hubs.
 
     The module path goes along, so that the child finds the same package whether it is installed
     or run from its source folder.

@@ -1,6 +1,6 @@
-"""Cuts a long text into pieces, so that one text cannot stall the others.
+"""Splitting of a long text into pieces, so that one text cannot stall the others.
 
-Also a matter of quality: averaged over 32 KiB at once, one sentence leaves no trace.
+It also serves quality: averaged over 32 KiB at once, one sentence leaves no trace.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def chunks(text: str, size_chars: int = CHUNK_CHARS) -> list[str]:
 
 
 def _cut(text: str, start: int, size_chars: int) -> int:
-    """Where the chunk that begins at `start` ends; the text goes on for longer than that."""
+    """Return the end of the chunk that begins at `start`; the text goes on for longer than that."""
     low, high = start + size_chars // 2 + 1, start + size_chars
     for pattern in (_SENTENCE_END, _WHITE_SPACE):
         last = 0

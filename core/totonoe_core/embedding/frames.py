@@ -1,4 +1,4 @@
-"""What the service and its child process say to each other, both ways side by side.
+"""Protocol between the service and its child process, both directions side by side.
 
 A frame is one byte of kind, four bytes of length (little endian) and the body:
 
@@ -19,10 +19,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.protocol import IdentityChanged, Vectors
 from totonoe_core.embedding.settings import EmbedderSettings
-from totonoe_core.records import ModelIdentity
 
 SETTINGS, IDENTITY, TEXTS, VECTORS, ERROR = b"S", b"I", b"T", b"V", b"E"
 BODY_BYTES_MAX = limits.MESSAGE_BYTES_MAX
@@ -48,7 +48,7 @@ def frame(kind: bytes, body: bytes) -> bytes:
 
 
 def read_frame(stream: BinaryIO) -> tuple[bytes, bytes] | None:
-    """Kind and body of the next frame; None at the end of the stream.
+    """Read kind and body of the next frame; `None` at the end of the stream.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def answer_to_wire(
     vectors : float32[n, dim]
         Rows of refused texts hold anything.
     refused : mapping of int to error
-        Rows that have no vector, and why.
+        Rows without a vector, with the reason.
     cpu_s : float
         CPU seconds of this process since it started.
     """
@@ -152,7 +152,7 @@ def error_from_wire(body: bytes) -> errors.TotonoeError:
 
 
 def error_as_dict(error: errors.TotonoeError) -> dict[str, Any]:
-    """Plain data of one of the three errors an embedder may raise."""
+    """Convert one of the three errors an embedder may raise to plain data."""
     return {
         "type": type(error).__name__,
         "reason": error.reason,
@@ -162,7 +162,7 @@ def error_as_dict(error: errors.TotonoeError) -> dict[str, Any]:
 
 
 def error_from_dict(data: Mapping[str, Any]) -> errors.TotonoeError:
-    """The error again; one of an unknown type becomes `Unavailable`."""
+    """Restore the error; an unknown type becomes `Unavailable`."""
     details = data["details"]
     if data["type"] == "Precondition":
         return errors.Precondition(data["reason"], data["message"], **details)

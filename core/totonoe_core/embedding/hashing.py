@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.protocol import Vectors
 from totonoe_core.embedding.vectors import unit_rows
-from totonoe_core.records import ModelIdentity
+from totonoe_core.text.normalize import nfc
 
 DIMENSION_DEFAULT = 384
 _GRAM_LENGTHS = (3, 4)
@@ -26,10 +26,12 @@ _WORD = re.compile(r"\w+(?:[.,:/-]\w+)*")  # "12.5N", "core/errors" and "2026-11
 
 
 class HashingEmbedder:
-    """Feature hashing with signs (Weinberger et al. 2009, "Feature Hashing for Large Scale
-    Multitask Learning") over words, case kept, and character 3- and 4-grams, case folded.
+    """Hashed features of words and character n-grams, with signs.
 
-    Deterministic: the same bits for the same text whatever the batch.
+    Feature hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning")
+    over words, case kept, and character 3- and 4-grams, case folded.
+
+    Deterministic: the same bits for the same text in any batch.
     """
 
     def __init__(self, dimension: int = DIMENSION_DEFAULT) -> None:
@@ -53,7 +55,7 @@ class HashingEmbedder:
 
 def _counts(text: str, dimension: int) -> NDArray[np.float64]:
     """float64[dim]: the signed, weighted feature counts of a text."""
-    plain = " ".join(unicodedata.normalize("NFC", text).split())
+    plain = " ".join(nfc(text).split())
     words = _hashes_of_words(_WORD.findall(plain))
     grams = _hashes_of_grams(f" {plain.casefold()} ")
     hashes = np.concatenate((words, grams))
@@ -87,7 +89,7 @@ def _hashes_of_grams(text: str) -> NDArray[np.uint64]:
 
 
 def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One step of SplitMix64 (Steele, Lea and Flood 2014), which wraps around by design."""
+    """Run one step of SplitMix64 (Steele, Lea and Flood 2014), which wraps around by design."""
     z = values + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     Vectors,
     checked_dimension,
@@ -14,14 +15,13 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import directory_sha256, model_directory
-from totonoe_core.records import ModelIdentity
 
 
 class Model2VecEmbedder:
     """A saved `StaticModel`: the mean of token vectors, so a text is never too long for it.
 
-    Deterministic: the same bits for the same text whatever the batch. A text without any known
-    token has the zero vector in the model and gets its stand-in (`vectors.hashed_unit_vector`).
+    Deterministic: the same bits for the same text in any batch. A text without any known token has
+    the zero vector in the model and gets its stand-in (`vectors.hashed_unit_vector`).
     """
 
     def __init__(self, path: str, dimension: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI embeddings protocol (`POST <base_url>/embeddings`).
+"""Embedder behind any server of the OpenAI embeddings protocol (`POST <base_url>/embeddings`).
 
 Source: OpenAI API reference, "Create embeddings". Request `{"model", "input": [texts],
 "encoding_format": "float"}`, answer `{"data": [{"index", "embedding"}]}` in any order.
@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.protocol import (
     IdentityChanged,
     Vectors,
@@ -25,7 +26,6 @@ from totonoe_core.embedding.protocol import (
     text_refused,
 )
 from totonoe_core.embedding.vectors import unit_rows
-from totonoe_core.records import ModelIdentity
 
 TRIES_MAX = 4
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.2, 5.0
@@ -35,9 +35,10 @@ _TEXT_REFUSED = frozenset({400, 413, 422})
 
 
 class OpenAIEmbedder:
-    """Vectors from a server. What the server answers for a text is all that is known of it:
-    whether the batch matters, and whether the model stays the same, is up to the server.
-    A change of dimension is noticed, another model of the same dimension is not.
+    """Vectors from a server.
+
+    Only the server knows whether the batch matters, and whether the model stays the same. A change
+    of dimension is noticed, another model of the same dimension is not.
 
     The key is read from the environment, and no answer's body gets into an error: a server may
     quote the text there.
@@ -63,7 +64,7 @@ class OpenAIEmbedder:
         api_key_env : str
             Environment variable that holds the key; empty for none.
         dimension : int
-            What to expect; 0 to ask the server.
+            Expected dimension; 0 to ask the server.
         timeout_s : float
             For connecting, sending and each wait for bytes of one try.
         sleep : callable
@@ -117,7 +118,7 @@ class OpenAIEmbedder:
         Unavailable
             EMBEDDER_UNAVAILABLE: no useful answer within the tries.
         Precondition
-            EMBEDDER_MISCONFIGURED: the server refuses this request for what is in it.
+            EMBEDDER_MISCONFIGURED: the server refuses the contents of this request.
         IdentityChanged
             The server's vectors have another dimension than the identity says.
         """
@@ -161,7 +162,7 @@ class OpenAIEmbedder:
         raise _unavailable(f"the embedding server does not answer: {reason}")
 
     def _post(self, body: dict[str, Any]) -> tuple[int, float, Any]:
-        """Status, seconds of Retry-After (0 if none), and the answer where the status is 200."""
+        """Return status, seconds of Retry-After (0 if none), and the answer of a status of 200."""
         with self._client.stream("POST", self._url, json=body) as response:
             if response.status_code != 200:
                 asked = response.headers.get("retry-after", "")
@@ -181,7 +182,7 @@ class OpenAIEmbedder:
             for item in data:
                 ordered[item["index"]] = item["embedding"]
             return unit_rows(ordered, texts)
-        # Whatever is wrong with the answer; none of it is quoted.
+        # Any fault of the answer; none of it is quoted.
         except (ValueError, KeyError, TypeError, IndexError):
             raise _unavailable("the embedding server's answer is not understood") from None
 

@@ -1,12 +1,16 @@
-"""What waits to be embedded, and what was embedded lately. Plain data; its owner holds the lock.
+"""Queue of texts that wait for the embedder, and cache of recent vectors. The owner holds the lock.
 
-**Who comes next.** Texts are cut into chunks and chunks are taken by their tag, lowest first,
-the earlier arrival on a tie. The tag of a chunk is the number of characters this queue had handed
-out when its text arrived, plus the characters of the same text before the chunk. So short texts
-go in the order of arrival; the later chunks of a long text let pass whatever arrives before that
-much work was done, and no longer: each chunk handed out raises the tags of all later arrivals,
-hence nobody waits for ever. (The idea is that of start-time fair queueing, Goyal, Vin and Cheng
-1996, with the work done as the virtual time.)
+**Order.** Texts are cut into chunks, and chunks are taken by their tag, lowest first, the earlier
+arrival on a tie. The tag of a chunk is the number of characters that this queue had handed out when
+its text arrived, plus the characters of the same text before the chunk. So short texts go in the
+order of arrival. The later chunks of a long text let texts pass that arrive before that much work
+was done, and no later ones: each chunk handed out raises the tags of all later arrivals, so that
+nobody waits for ever. (The idea is start-time fair queueing, Goyal, Vin and Cheng 1996, with the
+work done as the virtual time.)
+
+**Turns.** The texts of one flow (`totonoe_core.base.turn`) come one after the other: the tag of the
+next begins after the first chunk of the one before. So another caller's request waits for one text
+of a long list, and not for all.
 
 **Equal texts** that wait at the same time are embedded once.
 """
@@ -22,13 +26,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
+from totonoe_core.base.turn import Turn
 from totonoe_core.embedding.chunking import chunks
 from totonoe_core.embedding.protocol import Vectors
 from totonoe_core.embedding.vectors import mean_of_chunks
 
+_FLOWS_KEPT = 1024
+"""Flows whose next tags are kept, before past ones are dropped; the others have work."""
 Settled = tuple["Future[Vectors]", "list[Vectors] | errors.TotonoeError"]
-"""A future and what to complete it with, rows or an error; done by the owner, without its lock."""
+"""A future and its result, rows or an error; the owner completes it without its lock."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,11 +49,11 @@ class Request:
 
     @property
     def over(self) -> bool:
-        """Answered, failed or cancelled: nothing more is to be done for it."""
+        """True once answered, failed or cancelled: no work is left for it."""
         return self.settled or self.future.cancelled()
 
     def outcome(self, error: errors.TotonoeError | None = None) -> Settled:
-        """What to complete the future with; to be asked for once."""
+        """Return the future with its result; call once."""
         assert not self.settled
         self.settled = True
         return self.future, error or [row for row in self.rows if row is not None]
@@ -54,7 +61,7 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class _Text:
-    """A text under way, with all requests that wait for it."""
+    """A text in work, with all requests that wait for it."""
 
     key: bytes
     chunks: list[str]
@@ -89,7 +96,7 @@ def settle(settled: Iterable[Settled]) -> None:
 
 
 def text_key(text: str) -> bytes:
-    """What equal texts have in common; different texts share one with a chance of 2^-128.
+    """Return the key of equal texts; different texts share one with a chance of 2^-128.
 
     Raises
     ------
@@ -118,11 +125,12 @@ class Pending:
         self._heap: list[tuple[int, int, Piece]] = []
         self._handed_out_chars = 0
         self._arrivals = 0
+        self._nexts: dict[Turn, int] = {}
         self.waiting_count = 0
         self.cache_hits = 0
 
     def lookup(self, keys: Sequence[bytes]) -> Request:
-        """A request for the texts of these keys, with the rows filled that the cache knows."""
+        """Make a request for the texts of these keys, with the rows that the cache has."""
         rows = [self._cache.get(key) for key in keys]
         for key, row in zip(keys, rows, strict=True):
             if row is not None:
@@ -132,32 +140,38 @@ class Pending:
         return Request(Future(), rows, missing)
 
     def forget_cached(self) -> None:
-        """Drop the vectors that are remembered."""
+        """Drop the cached vectors."""
         self._cache.clear()
 
     def has_room(self, request: Request) -> bool:
-        """Whether what the request misses fits into the queue."""
+        """Return whether the missing texts of a request fit into the queue."""
         return self.waiting_count + request.missing <= self._queue_texts_max
 
-    def add(self, request: Request, texts: Sequence[str], keys: Sequence[bytes]) -> None:
-        """Queue what `lookup` of the same texts did not find. Room was checked before."""
+    def add(
+        self,
+        request: Request,
+        texts: Sequence[str],
+        keys: Sequence[bytes],
+        turn: Turn = ("", ""),
+    ) -> None:
+        """Queue the texts that `lookup` did not find. Room was checked before."""
         for row, (text, key) in enumerate(zip(texts, keys, strict=True)):
             if request.rows[row] is not None:
                 continue
             entry = self._texts.get(key)
             if entry is None:
-                entry = self._queue(key, text)
+                entry = self._queue(key, text, turn)
             entry.waiting.append((request, row))
             self.waiting_count += 1
 
     def has_work(self) -> bool:
-        """Whether `take` would find something; drops what nobody waits for any more."""
+        """Return whether `take` would return work; drop texts that no request waits for."""
         while self._heap and self._unwanted(self._heap[0][2].text):
             heapq.heappop(self._heap)
         return bool(self._heap)
 
     def take(self) -> list[Piece]:
-        """The next batch: at most EMBED_BATCH_TEXTS_MAX chunks, EMBED_BATCH_CHARS_MAX characters.
+        """Take the next batch, of at most EMBED_BATCH_TEXTS_MAX chunks and EMBED_BATCH_CHARS_MAX.
 
         Returns
         -------
@@ -172,7 +186,7 @@ class Pending:
             if batch and chars > limits.EMBED_BATCH_CHARS_MAX:
                 break
             heapq.heappop(self._heap)
-            # An empty text is work, too: the count must grow for nobody to wait for ever.
+            # An empty text counts as work too, so that the count grows and nobody waits for ever.
             self._handed_out_chars += max(1, len(piece.chunk))
             batch.append(piece)
         return batch
@@ -180,7 +194,7 @@ class Pending:
     def deliver(
         self, batch: Sequence[Piece], vectors: Vectors, refused: Mapping[int, errors.TotonoeError]
     ) -> list[Settled]:
-        """Take in the vectors of a batch.
+        """Store the vectors of a batch.
 
         Parameters
         ----------
@@ -194,7 +208,7 @@ class Pending:
         Returns
         -------
         list of Settled
-            What is complete now; to be passed to `settle`.
+            Completed requests, to be passed to `settle`.
         """
         settled: list[Settled] = []
         for i, piece in enumerate(batch):
@@ -211,7 +225,7 @@ class Pending:
         return settled
 
     def fail(self, batch: Iterable[Piece], error: errors.TotonoeError) -> list[Settled]:
-        """Give up the texts of a batch, all chunks of them."""
+        """Fail the texts of a batch, with all their chunks."""
         settled: list[Settled] = []
         for piece in batch:
             if not piece.text.over:
@@ -219,18 +233,22 @@ class Pending:
         return settled
 
     def fail_all(self, error: errors.TotonoeError) -> list[Settled]:
-        """Give up everything that waits or is under way."""
+        """Fail everything that waits or is in work."""
         settled: list[Settled] = []
         for text in list(self._texts.values()):
             settled += self._fail(text, error)
         self._heap.clear()
         return settled
 
-    def _queue(self, key: bytes, text: str) -> _Text:
+    def _queue(self, key: bytes, text: str, turn: Turn) -> _Text:
         parts = chunks(text)
         entry = _Text(key, parts, [None] * len(parts), len(parts))
         self._texts[key] = entry
-        tag = self._handed_out_chars
+        done = self._handed_out_chars
+        tag = max(done, self._nexts.get(turn, 0))
+        self._nexts[turn] = tag + len(parts[0])
+        if len(self._nexts) > _FLOWS_KEPT:
+            self._nexts = {flow: tag for flow, tag in self._nexts.items() if tag > done}
         for index, part in enumerate(parts):
             heapq.heappush(self._heap, (tag, self._arrivals, Piece(entry, index)))
             self._arrivals += 1

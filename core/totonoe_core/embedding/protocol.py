@@ -1,4 +1,4 @@
-"""What an embedder is, and how a collection is stamped with the one that made its vectors."""
+"""Interface of an embedder, and the stamp that names the model of a collection's vectors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import errors, limits
-from totonoe_core.records import ModelIdentity
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.records import ModelIdentity
 
 Vectors = NDArray[np.float32]
 """float32[n, dim] or float32[dim], C-contiguous, finite, unit norm."""
@@ -34,8 +34,8 @@ class Embedder(Protocol):
         Returns
         -------
         float32[n, dim]
-            Row i belongs to `texts[i]`; finite, unit norm. The same for the same text whatever
-            else is in the batch, as far as the implementation says.
+            Row i belongs to `texts[i]`; finite, unit norm. Each implementation says whether a
+            text has the same vector in every batch.
         """
         ...
 
@@ -43,9 +43,9 @@ class Embedder(Protocol):
 class IdentityChanged(errors.ModelMismatch):
     """The embedder turned into another model while the daemon ran.
 
-    Unlike `ModelMismatch` for a collection, this is nobody's request at fault: somebody replaced
-    the model's files or the model behind a URL. Nothing is embedded until the daemon is
-    restarted; then the stamps of the collections decide.
+    Unlike `ModelMismatch` for a collection, no request is at fault: somebody replaced the model's
+    files or the model behind a URL. Nothing is embedded until the daemon is restarted; then the
+    stamps of the collections decide.
     """
 
     def __init__(self, *, stamped: str, running: str) -> None:
@@ -59,12 +59,12 @@ class IdentityChanged(errors.ModelMismatch):
 
 
 def client_vectors(dimension: int) -> ModelIdentity:
-    """Stamp of a collection whose clients bring their own vectors (name "none")."""
+    """Return the stamp of a collection whose clients bring their own vectors (name "none")."""
     return ModelIdentity(name="none", version="", weights_sha256="", dimension=dimension)
 
 
 def misconfigured(*, field: str, got: object, allowed: str) -> errors.Precondition:
-    """The error for an embedder that cannot run as it is set up. Waiting does not help."""
+    """Return the error for an embedder that cannot run as configured. Waiting does not help."""
     return errors.Precondition(
         "EMBEDDER_MISCONFIGURED",
         f"embedder.{field}: got {got}, allowed: {allowed}",
@@ -75,21 +75,21 @@ def misconfigured(*, field: str, got: object, allowed: str) -> errors.Preconditi
 
 
 def not_installed(kind: str, extra: str) -> errors.Precondition:
-    """The error for an embedder whose package is missing; names what to install."""
+    """Return the error for an embedder whose package is missing, with the package to install."""
     return misconfigured(
         field="kind", got=kind, allowed=f"{kind} after: pip install 'totonoe[{extra}]'"
     )
 
 
 def text_refused(why: str) -> errors.Precondition:
-    """The error for a text that the model, itself well, does not embed. `why` quotes nothing."""
+    """Return the error for a text that a healthy model refuses. `why` quotes nothing."""
     return errors.Precondition(
         "EMBEDDER_MISCONFIGURED", f"the embedder refuses a text: {why}", field="content", got=why
     )
 
 
 def checked_dimension(expected: int, actual: int) -> int:
-    """`actual`, if it is within the limit and the settings expect it, or expect nothing (0).
+    """Return `actual`, if it is within the limit and equals the expected dimension (0: any).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Runs child processes: one thread for each, which feeds it and replaces it when it fails."""
+"""Threads that run child processes: each feeds one child and replaces it when it fails."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding import frames
 from totonoe_core.embedding.child import Child, ChildGoneError
 from totonoe_core.embedding.pending import Pending, Piece, Settled, settle
 from totonoe_core.embedding.protocol import IdentityChanged
 from totonoe_core.embedding.settings import EmbedderSettings
-from totonoe_core.records import ModelIdentity
 
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.1, 10.0
 
@@ -30,18 +30,21 @@ class _PermanentError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """Where one child runs after the other. Under the lock of `Shared`."""
+    """Place of one child process at a time. Under the lock of `Shared`."""
 
     phase: Literal["loading", "ready", "restarting"] = "loading"
     child: Child | None = None
-    failures_count: int = 0  # since the last batch that went well
+    failures_count: int = 0  # since the last successful batch
     past_cpu_s: float = 0.0  # of the children before this one
     cpu_s: float = 0.0
 
 
 class Shared:
-    """What the service and its runners share. Everything is read and written under `changed`,
-    which is notified when something happened that somebody may wait for."""
+    """State that the service and its runners share.
+
+    Everything is read and written under `changed`, which is notified when something happened that a
+    thread may wait for.
+    """
 
     def __init__(self, pending: Pending, slots: list[Slot]) -> None:
         self.changed = threading.Condition()
@@ -58,7 +61,7 @@ class Shared:
 
     @property
     def over(self) -> bool:
-        """Closed, or beyond repair: the runners end."""
+        """True once closed or beyond repair: the runners end."""
         return self.closed or self.permanent is not None
 
     @property
@@ -72,7 +75,7 @@ class Shared:
         return "loading" if "loading" in phases else "restarting"
 
     def unavailable(self) -> errors.Unavailable:
-        """The error for whoever needs a child while there is none."""
+        """Return the error for a request while no child is ready."""
         failures_count = min(slot.failures_count for slot in self.slots)
         reason = f": {self.failure}" if self.failure else ""
         return errors.Unavailable(
@@ -82,7 +85,7 @@ class Shared:
         )
 
     def stop(self, error: errors.TotonoeError) -> None:
-        """Beyond repair: fail everything that waits, now and from now on. Takes the lock."""
+        """Fail everything that waits, now and from now on: beyond repair. Takes the lock."""
         with self.changed:
             self.permanent = self.permanent or error
             self.failure = error.message
@@ -122,7 +125,7 @@ class Runner:
         self._batch: list[Piece] = []  # under way; this thread's own
 
     def run(self) -> None:
-        """Until the service is closed or beyond repair."""
+        """Run until the service is closed or beyond repair."""
         try:
             while not self._shared.over:
                 self._failed(self._serve())
@@ -139,7 +142,7 @@ class Runner:
             raise
 
     def _serve(self) -> str:
-        """Run one child until it fails or the service ends; returns the reason."""
+        """Run one child until it fails or the service ends; return the reason."""
         try:
             child = Child(self._settings, self._changed)
         except (OSError, ChildGoneError) as error:
@@ -177,7 +180,7 @@ class Runner:
             self._changed.notify_all()
 
     def _next_batch(self, child: Child) -> bool:
-        """Wait for work and take it; false when the service ends."""
+        """Wait for work and take it; return false when the service ends."""
         shared = self._shared
         with self._changed:
             self._changed.wait_for(lambda: shared.over or child.gone or shared.pending.has_work())
@@ -191,7 +194,7 @@ class Runner:
             return True
 
     def _embed(self, child: Child) -> None:
-        """Have the batch embedded; what is left of it after a failure, `_failed` settles."""
+        """Embed the batch; after a failure, `_failed` settles the rest of it."""
         deadline_s = time.monotonic() + self._batch_time_limit_s
         body = frames.texts_to_wire([piece.chunk for piece in self._batch])
         child.send(frames.TEXTS, body, deadline_s)
@@ -215,7 +218,7 @@ class Runner:
             return self._shared.pending.deliver(self._batch, vectors, refused)
 
     def _refused(self, error: errors.TotonoeError) -> list[Settled]:
-        """The child is well, but got no vectors: a server does not answer, or changed."""
+        """Settle a batch that a healthy child refused: a server does not answer, or changed."""
         if isinstance(error, errors.ModelMismatch):
             raise _PermanentError(error)
         with self._changed:
@@ -223,7 +226,7 @@ class Runner:
             return self._shared.pending.fail(self._batch, error)
 
     def _await(self, child: Child, deadline_s: float) -> tuple[bytes, bytes]:
-        """The next frame of the child."""
+        """Return the next frame of the child."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._shared.over or child.received or child.gone,
@@ -238,7 +241,7 @@ class Runner:
             raise ChildGoneError("the embedding process did not answer in time")
 
     def _failed(self, reason: str) -> None:
-        """Settle what a failed child leaves, and wait before the next one is started."""
+        """Settle the batch of a failed child, and wait before the next child is started."""
         shared, slot = self._shared, self._slot
         with self._changed:
             if shared.over:
@@ -258,5 +261,5 @@ class Runner:
 
 
 def _backoff_s(failures_count: int) -> float:
-    """0.1 s after the first failure in a row, doubling up to 10 s."""
+    """Return 0.1 s after the first failure in a row, doubling up to 10 s."""
     return min(_BACKOFF_MAX_S, _BACKOFF_FIRST_S * 2.0 ** min(max(0, failures_count - 1), 30))

@@ -1,4 +1,4 @@
-"""Models of the package `sentence-transformers`, from a directory on this machine."""
+"""Embedder for models of the package `sentence-transformers`, from a local directory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.chunking import chunks
 from totonoe_core.embedding.protocol import (
     Vectors,
@@ -17,9 +18,8 @@ from totonoe_core.embedding.protocol import (
 )
 from totonoe_core.embedding.vectors import mean_of_chunks, unit_rows
 from totonoe_core.embedding.weights import directory_sha256, model_directory
-from totonoe_core.records import ModelIdentity
 
-_ASCII_CHARS_PER_TOKEN = 3  # English has four to five; others are counted as one to stay safe
+_ASCII_CHARS_PER_TOKEN = 3  # English has four to five; others count as one
 _TOKENS_MIN, _TOKENS_MAX = 64, limits.CONTENT_BYTES_MAX
 
 

@@ -1,9 +1,9 @@
-"""The embedder as the engine sees it: texts in, a future of vectors out, from any thread.
+"""The embedding service of the engine: texts in, a future of vectors out, from any thread.
 
 The texts wait in one queue (`pending`); one thread for each child process takes batches from it
-(`runner`). A child that dies or does not answer in time is replaced, later and later while it
-keeps failing; until one is ready again, requests are refused rather than kept waiting. Only the
-first load is waited for: it is announced, short, and will end.
+(`runner`). A child that dies or does not answer in time is replaced, with growing delays while it
+keeps failing; until one is ready again, requests are refused rather than kept waiting. Requests
+wait only for the first load: it is announced, short, and will end.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
+from totonoe_core.base.turn import TURN
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.openai import TRIES_MAX
 from totonoe_core.embedding.pending import Pending, settle, text_key
 from totonoe_core.embedding.protocol import Vectors, misconfigured
 from totonoe_core.embedding.runner import Runner, Shared, Slot, State
 from totonoe_core.embedding.settings import EmbedderSettings
-from totonoe_core.records import ModelIdentity
 
 CACHE_TEXTS_DEFAULT = 4096
 WORKERS_MAX = 64
@@ -33,13 +34,13 @@ class EmbeddingStats:
     Attributes
     ----------
     texts_count : int
-        Texts asked for, cache hits included, refused ones not.
+        Requested texts, with cache hits, without refused ones.
     cache_hits_count : int
         Texts answered without the model.
     waiting_count : int
-        Texts that wait or are under way now.
+        Texts that wait or are in work now.
     chunks_count, batches_count : int
-        What was sent to the children.
+        Chunks and batches sent to the children.
     ready_count : int
         Children that are loaded now.
     restarts_count : int
@@ -73,7 +74,7 @@ class EmbeddingService:
     cache_texts_max : int
         Vectors remembered for texts seen lately; 0 for none.
     queue_texts_max : int
-        Texts waiting or under way.
+        Texts waiting or in work.
     batch_time_limit_s : float
         A child that takes longer for a batch is killed. Raised by itself where the settings
         allow a server more than this.
@@ -158,12 +159,12 @@ class EmbeddingService:
 
     @property
     def identity(self) -> ModelIdentity | None:
-        """The model; None until the first child has loaded, then fixed."""
+        """The model; `None` until the first child has loaded, then fixed."""
         return self._shared.identity
 
     @property
     def state(self) -> State:
-        """One word.
+        """State of the service, in one word.
 
         "loading" for the first time; "ready" if any child is; "restarting" after failures;
         "stopped" before the start, after `close`, or when starting again does not help.
@@ -173,7 +174,7 @@ class EmbeddingService:
 
     @property
     def failure(self) -> str:
-        """Why a child failed last; empty if none did. Holds no memory text."""
+        """Reason of a child's last failure; empty if none failed. Holds no memory text."""
         return self._shared.failure
 
     @property
@@ -197,7 +198,7 @@ class EmbeddingService:
             )
 
     def submit(self, texts: Sequence[str]) -> Future[Vectors]:
-        """Ask for the vectors of texts. Returns at once.
+        """Request the vectors of texts. Returns at once.
 
         Parameters
         ----------
@@ -239,7 +240,7 @@ class EmbeddingService:
                         f"{self._pending.waiting_count} texts wait for the embedder",
                         retry_delay_ms=limits.RETRY_DELAY_MS,
                     )
-                self._pending.add(request, texts, keys)
+                self._pending.add(request, texts, keys, TURN.get())
                 self._changed.notify_all()
             self._texts_count += len(texts)
             settled = [] if request.missing else [request.outcome()]
@@ -247,12 +248,12 @@ class EmbeddingService:
         return request.future
 
     def forget_cached(self) -> None:
-        """Empty the cache of vectors. For Purge."""
+        """Empty the cache of vectors. Called by Purge."""
         with self._changed:
             self._pending.forget_cached()
 
     def close(self) -> None:
-        """End the children and fail what waits with SHUTTING_DOWN. May be called again."""
+        """End the children and fail waiting requests with SHUTTING_DOWN. May be called again."""
         with self._changed:
             self._shared.closed = True
             settled = self._pending.fail_all(_shutting_down())
@@ -290,7 +291,7 @@ class EmbeddingService:
             ) from None
 
     def _refusal(self) -> errors.TotonoeError | None:
-        """Why nothing is accepted any more, or not yet. Under the lock."""
+        """Return the reason to refuse requests, if any. Under the lock."""
         if self._shared.closed:
             return _shutting_down()
         if self._shared.permanent:
@@ -300,7 +301,7 @@ class EmbeddingService:
 
 
 def open_service(settings: EmbedderSettings, *, workers: int = 1) -> EmbeddingService | None:
-    """A started service for the settings; None for kind "none", where clients bring vectors.
+    """Start a service for the settings; return `None` for kind "none", where clients bring vectors.
 
     Raises
     ------

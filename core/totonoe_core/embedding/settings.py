@@ -1,11 +1,11 @@
-"""Which embedder to run, as plain data that can be handed to another process."""
+"""Settings of the embedder, as plain data that can be sent to another process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from totonoe_core import limits
+from totonoe_core.base import limits
 from totonoe_core.embedding.protocol import Embedder, misconfigured
 
 EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
@@ -30,7 +30,7 @@ class EmbedderSettings:
     api_key_env : str
         openai: environment variable that holds the key; empty for none.
     dimension : int
-        hashing: the dimension, 0 for 384. Others: what to expect, 0 for whatever the model has.
+        hashing: the dimension, 0 for 384. Others: the expected one, 0 for that of the model.
     timeout_s : float
         openai: for each try of a request. In (0, 300].
 
@@ -86,12 +86,12 @@ def make_embedder(settings: EmbedderSettings) -> Embedder:
     Raises
     ------
     Precondition
-        EMBEDDER_MISCONFIGURED: the settings name something that is not installed, not there, or
-        of another dimension; also for kind "none", which has no embedder.
+        EMBEDDER_MISCONFIGURED: the settings name a package or file that is missing, or another
+        dimension; also for kind "none", which has no embedder.
     Unavailable
         EMBEDDER_UNAVAILABLE: a server that must be asked first does not answer.
     """
-    # Each module is imported only when chosen: one must not pay for, or need, the others.
+    # Each module is imported only when chosen, so that it does not pay for or need the others.
     if settings.kind == "use":
         from totonoe_core.embedding.use import UseEmbedder
 

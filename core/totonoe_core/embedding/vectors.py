@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from totonoe_core.embedding.protocol import Vectors
 
 _NORM_MIN = 1e-6
-"""A shorter vector has no direction worth keeping: float32 noise would choose it."""
+"""Norm below which a vector has no usable direction: float32 noise would choose it."""
 
 
 def hashed_unit_vector(text: str, dimension: int) -> Vectors:
-    """A stand-in for a text that the model gives no vector for.
+    """Return a stand-in for a text without a vector from the model.
 
     Each component is +-1/sqrt(dim), its sign a bit of SHAKE-256 over the UTF-8 text. So it is
     the same everywhere and always, and the cosine with any other vector is about 0 (standard
@@ -39,7 +39,7 @@ def hashed_unit_vector(text: str, dimension: int) -> Vectors:
 
 
 def unit_rows(raw: ArrayLike, texts: Sequence[str]) -> Vectors:
-    """Rows scaled to unit norm; rows without a direction become `hashed_unit_vector`.
+    """Return rows scaled to unit norm; rows without a direction become `hashed_unit_vector`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def unit_rows(raw: ArrayLike, texts: Sequence[str]) -> Vectors:
 
 
 def mean_of_chunks(vectors: Vectors, chunks: Sequence[str]) -> Vectors:
-    """The vector of a text from those of its chunks.
+    """Return the vector of a text from those of its chunks.
 
     The mean weighted by the characters of each chunk (without white space at its ends, so that
     padding weighs nothing), scaled to unit norm. Where the chunks cancel out, the first one's.

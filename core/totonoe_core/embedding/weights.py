@@ -13,7 +13,7 @@ _FILES_MAX = 256
 
 
 def files_sha256(root: Path, names: Iterable[str]) -> str:
-    """SHA-256 over the names and contents of files, in the order of their names.
+    """Return the SHA-256 over the names and contents of files, in the order of their names.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def files_sha256(root: Path, names: Iterable[str]) -> str:
     Returns
     -------
     str
-        64 hex digits; the same wherever the root lies.
+        64 hex digits; the same for any location of the root.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def files_sha256(root: Path, names: Iterable[str]) -> str:
 
 
 def model_directory(kind: str, path: str) -> Path:
-    """The directory of a local model. Never the name of a model on a hub: nothing is fetched.
+    """Return the directory of a local model, never a model of a hub: nothing is fetched.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def model_directory(kind: str, path: str) -> Path:
 
 
 def directory_sha256(directory: Path) -> str:
-    """`files_sha256` of the weights, tokenizer and configuration files of a saved model.
+    """Return `files_sha256` of the weights, tokenizer and configuration files of a saved model.
 
     Raises
     ------

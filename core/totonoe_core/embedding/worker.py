@@ -26,14 +26,14 @@ from typing import BinaryIO, NoReturn
 
 import numpy as np
 
-from totonoe_core import errors, limits
+from totonoe_core.base import errors, limits
 from totonoe_core.embedding import frames
 from totonoe_core.embedding.protocol import Embedder, Vectors, text_refused
 from totonoe_core.embedding.settings import make_embedder
 
 
 def main() -> NoReturn:
-    """Load what the first frame asks for, then answer batches until the input ends."""
+    """Load the embedder of the first frame, then answer batches until the input ends."""
     requests, answers = _take_streams()
     threading.Thread(target=_watch, args=(requests.fileno(),), daemon=True).start()
     with contextlib.suppress(BrokenPipeError):
@@ -45,7 +45,7 @@ def main() -> NoReturn:
 def embed_each(
     embedder: Embedder, texts: Sequence[str]
 ) -> tuple[Vectors, dict[int, errors.TotonoeError]]:
-    """Embed a batch; where it fails because of its texts, find out which ones.
+    """Embed a batch; if it fails because of its texts, find the failing ones.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _refusal(error: Exception) -> errors.TotonoeError:
 
 
 def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Private copies of standard input and output, which are pointed elsewhere."""
+    """Return private copies of standard input and output, which then point elsewhere."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -100,7 +100,7 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _silence() -> None:
-    """From now on prints are lost: they may quote a memory."""
+    """Discard prints from now on: they may quote a memory."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     nothing = os.open(os.devnull, os.O_WRONLY)
@@ -112,7 +112,7 @@ def _silence() -> None:
 def _watch(descriptor: int) -> None:
     """End the process when the other end of its input is closed."""
     poll = select.poll()
-    poll.register(descriptor, 0)  # nothing to read is of interest, only the end
+    poll.register(descriptor, 0)  # only the end of the input matters
     poll.poll()
     os._exit(0)
 
@@ -146,7 +146,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _failed_to_load(answers: BinaryIO, error: errors.TotonoeError) -> None:
-    """The service reads the error, then closes the input, which ends the process."""
+    """Send the error; the service then closes the input, which ends the process."""
     _send(answers, frames.ERROR, frames.error_to_wire(error))
     threading.Event().wait()
 

@@ -1,1 +1,1 @@
-"""Order of decide, commit, publish, answer; and the seam above it."""
+"""The engine: `embedded` implements the calls of `seam` on the packages beside it."""

@@ -1,4 +1,4 @@
-"""The embedded engine: SQLite files and arrays in this process."""
+"""The embedded engine: implements the seam on SQLite files and arrays in this process."""
 
 from __future__ import annotations
 
@@ -8,24 +8,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
 
-from totonoe_core import limits, plain, validate
-from totonoe_core.clock import Clock, system_clock
-from totonoe_core.commands import (
-    CollectionInfo,
-)
-from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine import comparing, paging, reading
-from totonoe_core.engine.collection_calls import CollectionCalls
-from totonoe_core.engine.collections import DEFAULT, Collections
-from totonoe_core.engine.futures import ready, submit, then
-from totonoe_core.engine.openings import Monotonic
-from totonoe_core.engine.snapshot_calls import SnapshotCalls
-from totonoe_core.engine.snapshots import Snapshots
-from totonoe_core.engine.verifying import NO_VERIFYING, Pace, Verifying
-from totonoe_core.errors import (
-    Precondition,
-)
-from totonoe_core.guard.policy import (
+from totonoe_core.base import limits, plain
+from totonoe_core.base.clock import Clock, system_clock
+from totonoe_core.base.errors import Precondition
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
     STANDARD_TIDY,
@@ -36,14 +23,20 @@ from totonoe_core.guard.policy import (
     RetentionPolicy,
     TidyPolicy,
 )
+from totonoe_core.domain.queries import CollectionPage, CollectionStats, Comparison, EngineStats
+from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
+from totonoe_core.embedding import EmbeddingService
+from totonoe_core.engine.catalog.collection_calls import CollectionCalls
+from totonoe_core.engine.catalog.collections import DEFAULT, Collections
+from totonoe_core.engine.catalog.openings import Monotonic
+from totonoe_core.engine.catalog.snapshot_calls import SnapshotCalls
+from totonoe_core.engine.catalog.snapshots import Snapshots
+from totonoe_core.engine.guarding import compare as comparing
+from totonoe_core.engine.jobs.verify import NO_VERIFYING, Pace, Verifying
+from totonoe_core.engine.state import paging, reading
+from totonoe_core.engine.state.futures import ready, submit, then
 from totonoe_core.judging import JudgingService
-from totonoe_core.queries import (
-    CollectionPage,
-    CollectionStats,
-    Comparison,
-    EngineStats,
-)
-from totonoe_core.snapshots import NO_SCHEDULE, SnapshotSchedule
+from totonoe_core.rules import validate
 
 T = TypeVar("T")
 
@@ -60,23 +53,23 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
     embedding : EmbeddingService or None
         Started by the caller, closed by `close`. `None`: the clients bring vectors.
     judging : JudgingService or None
-        Asked about borderline pairs; closed by `close`. `None`: verdicts stand as they are.
+        Judges borderline pairs; closed by `close`. `None`: verdicts stand as they are.
     client_vector_dimension : int
         Without an embedder: length of the default collection's vectors; 0: fixed by the
         first one.
     collection_idle_s : float
         Seconds without a call after which a collection is closed; 0: never.
     memory_budget_bytes : int
-        What open collections may hold in arrays and graphs before the longest unused ones are
-        closed; 0: any.
+        Limit for the arrays and graphs of open collections, above which the longest unused ones
+        are closed; 0: none.
     purge_deleted_days : float
         Days after which a deleted collection is purged; 0: never.
     monotonic : callable
-        Seconds that never go back, for what is idle.
+        Seconds that never go back, for idle times.
     verify : Pace
-        How often and how fast what is open is verified.
+        Frequency and speed of verifying open collections.
     snapshot_schedule : SnapshotSchedule
-        When snapshots are taken by themselves; by default never.
+        Schedule of automatic snapshots; by default none.
     """
 
     def __init__(
@@ -215,11 +208,11 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             lambda vectors: ready(comparing.compare(text_a, text_b, vectors, service.identity)),
         )
 
-    def stats(self, collection: str) -> Future[EngineStats]:
+    def stats(self, collection: str, agent_id: str) -> Future[EngineStats]:
         """See `Engine.stats`."""
 
         def work() -> EngineStats:
-            figures = self._figures(collection)
+            figures = self._figures(collection, agent_id)
             count, revision = self._collections.count()
             service = self._embedding
             return EngineStats(
@@ -231,21 +224,22 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
                 open=self._collections.open_figures(),
                 snapshots=self.snapshots.stats(),
+                lost_catalogue_revisions=self._collections.names.lost_revisions,
             )
 
         return submit(self._searchers, work)
 
-    def _figures(self, collection: str) -> list[CollectionStats]:
-        """Figures of one collection; unnamed, of the default one and all that are open.
+    def _figures(self, collection: str, agent_id: str) -> list[CollectionStats]:
+        """Return figures of one collection; without a name, of the default one and all open ones.
 
-        Waits for them. Who only looks on keeps none of the others from being closed later.
+        Waits for them. This look does not count as use, so that idle collections still close.
         """
-        asked = self._collections.call(collection or DEFAULT, lambda found: found.stats())
+        asked = self._collections.call(collection or DEFAULT, lambda found: found.stats(agent_id))
         if collection:
             return [asked.result()]
         opened = self._collections.use_open()
         try:
-            waiting = [one.future.result().stats() for one in opened if one.name != DEFAULT]
+            waiting = [one.future.result().stats(agent_id) for one in opened if one.name != DEFAULT]
             return [asked.result(), *(one.result() for one in waiting)]
         finally:
             for one in opened:
@@ -262,7 +256,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         if self._embedding is not None:
             self._embedding.close()
         if self._judging is not None:
-            # Before the collections: what waits for it is decided without it.
+            # Before the collections: decisions that wait for it go on without it.
             self._judging.close()
         self._searchers.shutdown(wait=True, cancel_futures=True)
         self._collections.close(deadline_s)

@@ -1,1 +1,1 @@
-"""Who says the same already: pure decisions, no disk, no clock, no lock."""
+"""The guard: finds memories that already say the same. Pure: no disk, no clock, no lock."""

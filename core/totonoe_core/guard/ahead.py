@@ -1,10 +1,10 @@
-"""One scan for the vectors of a whole batch, made before they are decided.
+"""Prefetched scans: one scan for all vectors of a batch, made before the commands are decided.
 
-The writer decides one Remember after the other, each against all before it. What was published
-when the batch began is the same for all of them, so it is scanned for many at once: by the prefix
-at an eighth of the cost, in full (`Plain`) at a third, since each vector is read once for all. What
-the batch adds is scored for each alone (`Cosines`). A slot that the batch takes away is left out by
-the `Selection` of whoever asks.
+The writer decides one Remember after the other, each against all before it. Slots published before
+the batch are the same for all of them, so they are scanned for many vectors at once: over the
+prefix at an eighth of the cost, in full (`Plain`) at a third, since each vector is read once for
+all. Slots that the batch adds are scored for each vector alone (`Cosines`). The caller's
+`Selection` leaves out a slot that the batch removes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.records import Status
 from totonoe_core.index.arrays import STATUSES, Arrays
 from totonoe_core.index.prefix import Prefix
-from totonoe_core.records import Status
 
 _ACTIVE = STATUSES[Status.ACTIVE]
 _MIN = 4
-"""Vectors from which on one scan for all costs less than one for each."""
+"""Number of vectors from which on one shared scan costs less than separate ones."""
 
 Vector = NDArray[np.float32]
 Similarities = NDArray[np.float32]
@@ -30,7 +30,7 @@ Similarities = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """What `Prefix.reaching` says of one vector and all that were ACTIVE below `count`."""
+    """Result of `Prefix.reaching` for one vector and all slots that were ACTIVE below `count`."""
 
     at_least: float
     count: int
@@ -39,9 +39,9 @@ class Scanned:
 
 
 class Plain:
-    """Full scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and when asked for.
+    """Full scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and on demand.
 
-    For the writer's thread, while nothing is published. Parameters as those of `Ahead`.
+    For the writer's thread, while nothing is published. Parameters are those of `Ahead`.
     """
 
     def __init__(self, arrays: Arrays, vectors: Sequence[Vector]) -> None:
@@ -52,9 +52,9 @@ class Plain:
         self._scanned = np.zeros((0, 0), np.float32)
 
     def of(self, arrays: Arrays, vector: Vector) -> Similarities | None:
-        """float32 similarities of the published slots, whatever their status; `None`: not known.
+        """Return float32 similarities of the published slots in any status; `None` if not scanned.
 
-        So it is where too few are left, and once the batch replaced the arrays.
+        `None` also if too few vectors are left, and once the batch replaced the arrays.
         """
         place = self._places.get(id(vector), -1)
         if place < self._first or arrays is not self._arrays:
@@ -77,15 +77,14 @@ class Plain:
 
 
 class Ahead:
-    """Scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and when asked for.
+    """Scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and on demand.
 
     For the writer's thread, while nothing is published.
 
     Parameters
     ----------
     vectors : sequence of float32[dim]
-        Finite, unit norm, in the order in which they will be asked for. The same objects are
-        asked for.
+        Finite, unit norm, in the order of later calls, which pass the same objects.
     at_least : float
         Similarity, inclusive.
     """
@@ -102,10 +101,10 @@ class Ahead:
         self._scanned: Sequence[Scanned | None] = ()
 
     def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
-        """What a scan found for one of the vectors; `None`: it has to be scanned for alone.
+        """Return the result of a scan for one of the vectors; `None` if it needs a scan of its own.
 
-        So it is where too few are left, where too many slots answer, and once the batch brought
-        a slot back to life or replaced the arrays, of which the scan knows nothing.
+        `None` if too few vectors are left, if too many slots match, and once the batch revived a
+        slot or replaced the arrays, which the scan cannot know.
         """
         place = self._places.get(id(vector), -1)
         if place < self._first or arrays is not self._arrays:

@@ -1,14 +1,14 @@
-"""Which pieces of two readings say the same, and what is left over on each side.
+"""Alignment of two readings: pieces that say the same, and the rest of each side.
 
-Pieces are paired by key, then by loose synonym, then by what makes a difference nameable:
-an opposite, another value of the same type, another word in the same place. Pure, and
-symmetric but for the order of its answer: aligning (b, a) gives the mirrored pairs.
+Pieces are paired by key, then by loose synonym, then by a difference that has a name: an opposite,
+another value of the same type, another word in the same place. Pure, and symmetric but for the
+order of its answer: aligning (b, a) gives the mirrored pairs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,7 +17,7 @@ from totonoe_core.text.reading.model import VALUES, Piece, PieceType, Role
 
 
 class Tie(IntEnum):
-    """How two paired pieces hang together."""
+    """Relation of two paired pieces."""
 
     SAME = 0
     NEAR = 1
@@ -50,11 +50,12 @@ class Alignment:
 
 
 _NAMED_MAX = 24
+Names = Callable[[Piece], Iterable[Hashable]]
 _Places = list[tuple[int, int, Tie]]
 
 
 class _Pairing:
-    """What is still without a partner on either side, by index."""
+    """Pieces without a partner yet on either side, by index."""
 
     def __init__(self, own: Sequence[Piece], other: Sequence[Piece]) -> None:
         self.own, self.other = own, other
@@ -68,7 +69,7 @@ class _Pairing:
         self.found.append((own, other, tie))
 
     def by(self, tie: Tie, key: Callable[[Piece], Hashable]) -> None:
-        """Pairs free pieces of one key in text order."""
+        """Pair free pieces of one key in text order."""
         there: defaultdict[Hashable, list[int]] = defaultdict(list)
         for number in self.free_other:
             there[key(self.other[number])].append(number)
@@ -80,25 +81,36 @@ class _Pairing:
                 self.tie(number, waiting[taken[one]], tie)
                 taken[one] += 1
 
-    def by_test(self, tie: Tie, test: Callable[[Piece, Piece], bool]) -> None:
-        """Pairs free pieces that pass a test, those of one role first.
+    def by_names(self, tie: Tie, sought: Names, borne: Names) -> None:
+        """Pair each free own piece with the first other one that has a name it seeks.
 
-        Quadratic: where much is left over on both sides, nothing has to be named.
+        Pieces of one role come first. If much is left over on both sides, nothing has to be named.
         """
         if min(len(self.free_own), len(self.free_other)) > _NAMED_MAX:
             return
         for same_role in (True, False):
-            for own in list(self.free_own):
-                one = self.own[own]
-                for other in self.free_other:
-                    two = self.other[other]
-                    if (one.role == two.role or not same_role) and test(one, two):
-                        self.tie(own, other, tie)
-                        break
+            places: defaultdict[Hashable, deque[int]] = defaultdict(deque)
+            for number in self.free_other:
+                piece = self.other[number]
+                for name in borne(piece):
+                    places[name, piece.role if same_role else ""].append(number)
+            for number in list(self.free_own):
+                piece = self.own[number]
+                role = piece.role if same_role else ""
+                bearers = (self._first_free(places.get((name, role))) for name in sought(piece))
+                found = min((place for place in bearers if place >= 0), default=-1)
+                if found >= 0:
+                    self.tie(number, found, tie)
+
+    def _first_free(self, places: deque[int] | None) -> int:
+        """Return the first place without a partner, -1 if there is none; drop the others."""
+        while places and places[0] not in self.free_other:
+            places.popleft()
+        return places[0] if places else -1
 
 
 def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
-    """Aligns the pieces of two readings.
+    """Align the pieces of two readings.
 
     Parameters
     ----------
@@ -106,14 +118,14 @@ def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
         In text order, each at most VERDICT_PIECES_MAX.
     """
     pairing = _Pairing(own, other)
-    # The most alike first: a word that stands twice meets the one in the same part.
+    # The most alike first: a repeated word meets the one in the same part.
     pairing.by(Tie.SAME, lambda piece: (piece.key, piece.role, piece.head, piece.negated))
     pairing.by(Tie.SAME, lambda piece: (piece.key, piece.role))
     pairing.by(Tie.SAME, lambda piece: piece.key)
-    pairing.by_test(Tie.NEAR, _near)
-    pairing.by_test(Tie.OPPOSITE, _opposite)
-    pairing.by_test(Tie.OTHER_VALUE, _other_value)
-    pairing.by_test(Tie.REPLACED, _replaced)
+    pairing.by_names(Tie.NEAR, _near, _near)
+    pairing.by_names(Tie.OPPOSITE, _contrary, _opposed)
+    pairing.by_names(Tie.OTHER_VALUE, _other_value, _other_value)
+    pairing.by_names(Tie.REPLACED, _replaced, _replaced)
     pairing.found.sort()
     moved = _moved([other_place for _, other_place, tie in pairing.found if tie <= Tie.NEAR])
     pairs = tuple(
@@ -127,31 +139,36 @@ def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
     )
 
 
-def _near(one: Piece, two: Piece) -> bool:
-    return not one.near.isdisjoint(two.near)
+def _near(piece: Piece) -> Iterable[Hashable]:
+    return piece.near
 
 
-def _opposite(one: Piece, two: Piece) -> bool:
-    return two.key in one.opposites or one.key in two.opposites
+def _contrary(piece: Piece) -> Iterable[Hashable]:
+    """Yield the names that an opposite of this piece may have."""
+    yield "opposed", piece.key
+    for key in piece.opposites:
+        yield "key", key
 
 
-def _other_value(one: Piece, two: Piece) -> bool:
-    if one.type in VALUES or one.type in (PieceType.NAME, PieceType.QUANTIFIER):
-        return one.type is two.type
-    return False
+def _opposed(piece: Piece) -> Iterable[Hashable]:
+    yield "key", piece.key
+    for key in piece.opposites:
+        yield "opposed", key
 
 
-def _replaced(one: Piece, two: Piece) -> bool:
-    """Something else in the same part of the sentence; never a name for a figure."""
-    return (
-        one.role == two.role != Role.UNKNOWN
-        and {one.type, two.type} <= {PieceType.WORD, PieceType.NAME}
-        and one.weight == two.weight
-    )
+def _other_value(piece: Piece) -> Iterable[Hashable]:
+    if piece.type in VALUES or piece.type in (PieceType.NAME, PieceType.QUANTIFIER):
+        yield piece.type
+
+
+def _replaced(piece: Piece) -> Iterable[Hashable]:
+    """Return names of other words in the same part of the sentence; never a name for a figure."""
+    if piece.role != Role.UNKNOWN and piece.type in (PieceType.WORD, PieceType.NAME):
+        yield piece.role, piece.weight
 
 
 def _moved(places: Sequence[int]) -> frozenset[int]:
-    """Places outside of one longest increasing run of them (patience sorting)."""
+    """Return the places outside of one longest increasing run of them (patience sorting)."""
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = [-1] * len(places)

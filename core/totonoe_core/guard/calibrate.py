@@ -1,10 +1,11 @@
-"""Weights fitted to a model: labelled pairs in; weights, their curve and figures out.
+"""Calibration: fits the verdict's weights to a model. Labelled pairs in; weights, curve, figures
+out.
 
-    pairs, cosines ──► verdict.compare ──► where no difference is named: logistic regression
-    p of each, and what is refused or kept whatever p ──► the least p within the budget
+    pairs, cosines ──► verdict.compare ──► pairs without a named difference: logistic regression
+    p of each, and pairs refused or kept at any p ──► the least p within the budget
 
-Pure and deterministic: Newton's method from the same start, numbers rounded before they are
-used, so that the last bits of another machine's arithmetic change nothing.
+Pure and deterministic: Newton's method from the same start, and numbers rounded before use, so that
+the last bits of another machine's arithmetic change nothing.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits
-from totonoe_core.guard.calibration import Calibration, ClassFigures, CurvePoint, Fitted
+from totonoe_core.base import limits
+from totonoe_core.domain.calibration import Calibration, ClassFigures, CurvePoint, Fitted
+from totonoe_core.domain.records import ModelIdentity, Verdict
+from totonoe_core.domain.weights import Features, Weights
 from totonoe_core.guard.verdict import Comparison, compare
-from totonoe_core.guard.weights import Features, Weights
-from totonoe_core.records import ModelIdentity, Verdict
 
 COEFFICIENTS = tuple(item.name for item in fields(Weights) if item.name != "at_least")
 _SHARES = COEFFICIENTS[2:]
 OWN = "collection"
-"""The source of pairs that somebody judged in the collection itself."""
+"""Source of pairs that were judged in the collection itself."""
 _FREE, _HELD = 0.3, 2.0
-"""Strength of the pull to the start: of bias and cosine, which are the model's; of the rest."""
+"""Strength of the pull to the start: for bias and cosine, which the model sets; for the rest."""
 _STEPS_MAX = 50
 _DIGITS = 4
 _EVEN_CHANCE = 0.5
@@ -38,23 +39,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A pair whose label is known, and what the verdict found.
+    """A labelled pair, with the verdict's findings.
 
     Attributes
     ----------
     name, language : str
         Class and language, for the figures.
     source : str
-        Where it comes from: weights are checked on sources that they were not fitted to. `OWN`: the
-        collection itself.
+        Origin: weights are checked on sources that they were not fitted to. `OWN` is the collection
+        itself.
     same : bool
-        Whether both say the same.
+        True if both say the same.
     counts : bool
-        Whether it is fitted to and counted, or only told.
+        True if it is fitted to and counted, false if only shown.
     features : Features or None
-        Where no difference could be named.
+        Set if no difference could be named.
     merged : bool
-        Without features: called a duplicate whatever the weights, as the words are the same.
+        True, without features, for a duplicate at any weights: the words are the same.
     """
 
     name: str
@@ -77,25 +78,25 @@ def labelled(
     source: str = "",
     counts: bool = True,
 ) -> Labelled:
-    """Reads a pair; `a` is stored and `b` is new."""
-    # Which weights is of no account: features do not hang on them.
+    """Read a pair; `a` is stored and `b` is new."""
+    # Any weights will do: features do not depend on them.
     found = compare(b, a, cosine, HAND)
     return Labelled(name, language, source, same, counts, found.features, merged_anyway(found))
 
 
 def merged_anyway(found: Comparison) -> bool:
-    """Whether it is a duplicate whatever the weights."""
+    """Return whether a pair is a duplicate at any weights."""
     return found.features is None and found.judgement.verdict is Verdict.DUPLICATE
 
 
 HAND = Weights(bias=-8.0, cosine=14.0, near=-6.0, light=-8.0, soft=-3.0, moved=-1.0, at_least=0.9)
-"""By judgement: where fitting starts, and what it is drawn to where pairs are few."""
+"""Weights set by hand: the start of fitting, and its pull where pairs are few."""
 
 
 def calibrated(
     pairs: Sequence[Labelled], model: ModelIdentity, budget: float, created_us: int | None
 ) -> Fitted:
-    """Weights for a model, and what they do on the pairs, those of the collection included.
+    """Fit weights to a model, and measure them on the pairs, including the collection's own.
 
     Parameters
     ----------
@@ -131,12 +132,12 @@ def calibrated(
 
 
 def fitted_weights(pairs: Sequence[Labelled], budget: float) -> Weights:
-    """The start's weights, or bias and cosine fitted, or all: what holds best on other sources.
+    """Fit all weights, bias and cosine, or none: the choice with the best results on other sources.
 
-    Each source has the same say, however many pairs it has. `at_least` is the start's.
+    Each source counts the same, however many pairs it has. `at_least` is the start's.
     """
     rows = [pair for pair in pairs if pair.features is not None]
-    # `max` takes the first of equals, which has the fewest weights of its own.
+    # `max` takes the first of equals, which has the fewest fitted weights.
     return _fit(rows, max(_CHOICES, key=lambda free: held_out_recall(pairs, free, budget)))
 
 
@@ -144,9 +145,9 @@ _CHOICES = (frozenset[str](), frozenset(COEFFICIENTS[:2]), frozenset(COEFFICIENT
 
 
 def held_out_recall(pairs: Sequence[Labelled], free: frozenset[str], budget: float) -> float:
-    """Duplicates found within the budget, where no source's p is by weights that saw the source.
+    """Return the duplicates found within the budget, with weights that never saw the pair's source.
 
-    Not the log loss: few false merges decide what may be refused, and a loss hardly sees them.
+    Not the log loss: a few false merges decide the threshold, and a loss hardly shows them.
     """
     found, same = [np.zeros(0)], [np.zeros(0, np.bool_)]
     for source in sorted({pair.source for pair in pairs}):
@@ -159,9 +160,9 @@ def held_out_recall(pairs: Sequence[Labelled], free: frozenset[str], budget: flo
 
 
 def _fit(rows: Sequence[Labelled], free: frozenset[str]) -> Weights:
-    """L2-regularised logistic regression; a weight of the wrong sign becomes 0 and stays so.
+    """Fit an L2-regularised logistic regression; a weight of the wrong sign becomes 0 and stays so.
 
-    More likeness never makes a duplicate less likely, a looser wording never more.
+    More similarity never makes a duplicate less likely, a looser wording never more likely.
     """
     start = np.array([getattr(HAND, name) for name in COEFFICIENTS])
     signs = np.array([0.0, 1.0, *(-1.0 for _ in _SHARES)])
@@ -183,7 +184,7 @@ def _fit(rows: Sequence[Labelled], free: frozenset[str]) -> Weights:
 def _newton(
     x: Floats, y: Floats, say: Floats, weights: Floats, start: Floats, open_: NDArray[np.bool_]
 ) -> Floats:
-    """Weights of the least loss, of those that are open.
+    """Find the free weights of the least loss.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def _newton(
         curve = (x[:, open_].T * (say * p * (1.0 - p))) @ x[:, open_] + np.diag(pull)
         step = np.zeros_like(found)
         step[open_] = np.linalg.solve(curve, slope)
-        # Halved until it helps: far from the end a whole step may overshoot.
+        # Halved until it helps: far from the minimum a whole step may overshoot.
         size, before = 1.0, loss(found)
         while loss(found - size * step) > before and size > 1e-6:
             size /= 2.0
@@ -216,9 +217,9 @@ def _newton(
 
 
 def _say(rows: Sequence[Labelled]) -> Floats:
-    """The same sum for each source, n in all; pairs of the collection itself have 1 each.
+    """Return the weight of each pair: the same sum for each source; 1 for the collection's own.
 
-    Of these there may be a handful, and a handful must not weigh as much as a source.
+    The weights add up to n. A handful of own pairs must not weigh as much as a source.
     """
     counts: defaultdict[str, int] = defaultdict(int)
     for row in rows:
@@ -245,7 +246,7 @@ def _sigmoid(z: Floats) -> Floats:
 
 
 def probabilities_of(pairs: Sequence[Labelled], weights: Weights) -> Floats:
-    """p of each pair; infinite if it is refused whatever the threshold, -1 if it never is."""
+    """Return p of each pair; infinite if refused at any threshold, -1 if never refused."""
     return np.array(
         [
             (math.inf if pair.merged else -1.0)
@@ -258,10 +259,9 @@ def probabilities_of(pairs: Sequence[Labelled], weights: Weights) -> Floats:
 
 
 def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> float:
-    """The least p, an even chance at least, that keeps false merges within the budget.
+    """Return the least p, at least 0.5, that keeps false merges within the budget.
 
-    Between two pairs it lies in the middle, rounded up. Where even certainty merges too many,
-    it is 1.
+    It lies in the middle between two pairs, rounded up; 1 if even certainty merges too many.
 
     Parameters
     ----------
@@ -280,12 +280,12 @@ def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> 
     upper = float(above.min()) if len(above) else 1.0
     scale = 10.0**_DIGITS
     middle = math.ceil(((bound + upper) / 2.0) * scale) / scale
-    # Where two pairs lie closer than the rounding, the upper one is what is asked for.
+    # If two pairs are closer than the rounding, take the upper one.
     return min(1.0, max(_EVEN_CHANCE, middle if bound < middle <= upper else upper))
 
 
 def point_at(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> CurvePoint:
-    """False merges and duplicates found at a threshold."""
+    """Measure false merges and found duplicates at a threshold."""
     merged = probabilities >= at_least
 
     def share(part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> float:
@@ -298,7 +298,7 @@ def point_at(probabilities: Floats, same: NDArray[np.bool_], at_least: float) ->
 def curve_of(
     probabilities: Floats, same: NDArray[np.bool_], at_least: float
 ) -> tuple[CurvePoint, ...]:
-    """By rising threshold, spread evenly over the pairs' own p, with the chosen one."""
+    """Measure rising thresholds, spread evenly over the pairs' own p, with the chosen one."""
     within = np.unique(probabilities[(probabilities >= 0.0) & (probabilities <= 1.0)])
     count = min(len(within), limits.CURVE_POINTS_MAX - 1)
     chosen = within[np.linspace(0, max(0, len(within) - 1), count).astype(np.int64)]
@@ -307,7 +307,7 @@ def curve_of(
 
 
 def class_figures(pairs: Sequence[Labelled], weights: Weights) -> tuple[ClassFigures, ...]:
-    """How many of each class and language would be called duplicates, by language and name."""
+    """Count pairs of each class and language that would be called duplicates."""
     merged = probabilities_of(pairs, weights) >= weights.at_least
     groups: defaultdict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for pair, refused in zip(pairs, merged.tolist(), strict=True):

@@ -1,41 +1,41 @@
-"""Who might say the same: exact over all live memories, layer by layer.
+"""Candidates of the guard: exact over all live memories, layer by layer.
 
-Every layer asks the whole collection (DESIGN.md §6): no window, no approximate index. The
-float32 pass only finds who lies within rounding of the best; `similarity64` decides, so
-the answer does not depend on batch, thread or path. Neighbours that are only shown and
-linked may be nominated by the graph, after the decision.
+Every layer covers the whole collection: no window, no approximate index. The float32 pass only
+finds the slots within rounding of the best; `similarity64` decides, so the answer does not depend
+on batch, thread or path. The graph may nominate neighbours that are only shown and linked, after
+the decision.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.policy import Action, GuardPolicy
+from totonoe_core.domain.records import Judgement, LayerReport, Method
 from totonoe_core.guard.ahead import Scanned, Similarities
 from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
-from totonoe_core.guard.policy import Action, GuardPolicy
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.selection import Selection, equal
 from totonoe_core.index.token_index import TokenIndex, jaccard_at
-from totonoe_core.records import Judgement, LayerReport, Method
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The memory that asks to come in.
+    """The new memory, as the guard compares it.
 
     `text_nominees` and `words_nominees` are slots whose text, or words in their order
-    (`canonical_form`), have the same 64-bit hash; ascending. The hash nominates, and
+    (`canonical_form`), have the same 64-bit hash; ascending. The hash only nominates:
     `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves.
-    `blind` says why there is no vector, where there is none (it is zero): then no cosine layer
-    runs, and the words nominate what is judged.
+    `blind` is the reason for a missing vector (it is zero): then no cosine layer runs. `lacking` is
+    true if some memory may have no vector. `judge` compares such a pair by its words.
     """
 
     vector: NDArray[np.float32]
@@ -47,11 +47,12 @@ class Probe:
     confirm_text: Callable[[int], bool]
     judge: Callable[[int, float], Judgement]
     blind: str = ""
+    lacking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A slot, how near it is, both by float64, and whether it is comparable."""
+    """A slot with both float64 similarities, and whether it is comparable."""
 
     slot: int
     cosine: float
@@ -61,11 +62,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the layers found. `slot` is -1 if nothing refuses.
+    """Result of the layers. `slot` is -1 if nothing refuses.
 
-    `near` are the nearest visible memories, by cosine or by words, for the similar list and
-    the links; `similarity` is the refusing layer's, else the best that any layer or the
-    look for neighbours saw.
+    `near` are the nearest visible memories, by cosine or by words, for the similar list and the
+    links; `similarity` is the refusing layer's, else the best that any layer or the search for
+    neighbours found.
     """
 
     slot: int
@@ -79,7 +80,7 @@ LAYERS = (Method.EXACT, Method.JACCARD, Method.COSINE, Method.SESSION_COSINE)
 
 
 def skipped(why: str) -> tuple[LayerReport, ...]:
-    """Reports of a guard that did not look at all."""
+    """Return the reports of a guard that did not run."""
     return tuple(LayerReport(layer, ran=False, skipped_because=why) for layer in LAYERS)
 
 
@@ -97,7 +98,7 @@ def search(
     known: Similarities | None = None,
     neighbours: bool = True,
 ) -> Found:
-    """Asks each layer in order and stops at the first that refuses.
+    """Run each layer in order and stop at the first that refuses.
 
     Parameters
     ----------
@@ -106,17 +107,16 @@ def search(
     visible : Selection
         Slots that may be shown as similar or linked: live and readable.
     refuse : bool
-        False: no layer runs (logs, forced saves), only the neighbours are looked up.
+        If false, no layer runs (logs, forced saves), and only the neighbours are looked up.
     token_index : TokenIndex
         Of the view's arrays; it may lag.
     prefix, graph : Prefix, Graph or None
-        Of the view's arrays; where both are made, nothing else is scored in full. The
-        decision is the same, but a cosine layer that refuses nothing may not know its best
-        similarity, and leaves it out.
+        Of the view's arrays; if both are built, nothing is scored in full. The decision is the
+        same, but a cosine layer that refuses nothing may leave out its best similarity.
     scanned, known : Scanned, float32[count] or None
-        What a scan ahead found for the probe's vector; it changes no answer.
+        Result of a prefetched scan for the probe's vector; it changes no answer.
     neighbours : bool
-        False: only what refuses is asked; `near` is empty.
+        If false, only the refusing layers run; `near` is empty.
 
     Notes
     -----
@@ -124,22 +124,14 @@ def search(
     new value. Ties in similarity go to the slot that was written first.
     """
     cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned, known, neighbours)
-    by_words = _NO_MATCHES
-    asked_above = policy.jaccard_above
-    if probe.blind:
-        asked_above = _BLIND_WORDS_ABOVE if asked_above is None else asked_above
-    if refuse and asked_above is not None:
-        # Not below 0, whatever is shown as similar: the kernel's bounds need a share.
-        seen_above = max(0.0, min(asked_above, policy.similar_above))
-        if seen_above < 1.0:
-            by_words = token_index.above(view, probe.tokens, seen_above, comparable.all())
+    by_words = _by_words(view, probe, policy, comparable, token_index) if refuse else _NO_MATCHES
 
     def look() -> tuple[Candidate, ...]:
         return nearest(view, probe, comparable, visible, cosines, by_words) if neighbours else ()
 
     reports: list[LayerReport] = []
     if refuse:
-        layers = _layers(probe, policy, comparable, cosines, by_words)
+        layers = _layers(view, probe, policy, comparable, cosines, by_words)
         for report, slot, similarity in layers:
             reports.append(report)
             if slot >= 0:
@@ -156,21 +148,48 @@ def search(
 
 _Outcome = tuple[LayerReport, int, float]
 _Matches = tuple[NDArray[np.int64], NDArray[np.float64]]
-_BLIND_WORDS_ABOVE = 0.4
+WORDS_ABOVE = 0.4
+"""Jaccard similarity above which two texts are read at any cosine (docs/quality.md)."""
 _NO_MATCHES: _Matches = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 
+def _by_words(
+    view: View,
+    probe: Probe,
+    policy: GuardPolicy,
+    comparable: Selection,
+    token_index: TokenIndex,
+) -> _Matches:
+    """Return the comparable slots with enough common words for any layer, slots ascending."""
+    asked_above = policy.jaccard_above
+    if policy.judged_from is not None or probe.blind or probe.lacking:
+        asked_above = min(WORDS_ABOVE, 1.0 if asked_above is None else asked_above)
+    if asked_above is None:
+        return _NO_MATCHES
+    # Not below 0, even if `similar_above` is: the kernel's bounds need a share.
+    seen_above = max(0.0, min(asked_above, policy.similar_above))
+    if seen_above >= 1.0:
+        return _NO_MATCHES
+    # The few that are found are checked: a mask of all slots costs more than the search.
+    slots, values = token_index.above(view, probe.tokens, seen_above, np.ones(view.count, np.bool_))
+    kept = comparable.at(slots)
+    if policy.judged_from is None and policy.jaccard_above is None and not probe.blind:
+        kept &= ~view.has_vector(slots)
+    return slots[kept], values[kept]
+
+
 def _layers(
+    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
     cosines: Cosines,
     by_words: _Matches,
 ) -> Iterator[_Outcome]:
-    """The layers one after the other; a later one is worked out only if it is asked for."""
+    """Yield the outcome of each layer; a layer is computed only when it is reached."""
     refusing = comparable.narrowed(equal("payload_hash", probe.payload))
     yield exact(probe, policy, refusing)
-    yield _jaccard(probe, policy, comparable, refusing, by_words)
+    yield _jaccard(view, probe, policy, comparable, refusing, cosines, by_words)
     yield _cosine(probe, policy, comparable, refusing, cosines)
     yield _session(probe, policy, comparable, refusing, cosines)
 
@@ -180,7 +199,7 @@ def _off(layer: Method, why: str = "off in policy") -> _Outcome:
 
 
 def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
-    """The layer of equal text, which needs no vector."""
+    """Run the layer of equal text, which needs no vector."""
     if not policy.exact:
         return _off(Method.EXACT)
     nominees = np.array(probe.text_nominees, np.int64)
@@ -191,26 +210,30 @@ def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
 
 
 def _jaccard(
+    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
     refusing: Selection,
+    cosines: Cosines,
     by_words: _Matches,
 ) -> _Outcome:
     threshold = policy.jaccard_above
+    unread_count = 0
     if policy.judged_from is not None:
         outcome = _same_words(probe, policy, comparable)
-        if outcome[1] < 0 and probe.blind:
-            outcome = _judged_by_words(probe, policy, comparable, by_words)
+        if outcome[1] < 0:
+            outcome = _judged_by_words(view, probe, policy, comparable, cosines, by_words)
         if outcome[1] >= 0 or threshold is None:
             return outcome
+        unread_count = outcome[0].unread_count
     if threshold is None:
         return _off(Method.JACCARD)
     if not len(probe.tokens):
         return _off(Method.JACCARD, "no tokens")
     slots, values = by_words
     best = float(values.max()) if len(values) else None
-    report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
+    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
     over = (values > threshold) & refusing.at(slots)
     if not over.any():
         return report, -1, 0.0
@@ -220,29 +243,67 @@ def _jaccard(
 
 
 def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Outcome:
-    """The same words in the same order refuse whatever the cosine: some models move by half
-    for a full stop or capitals."""
+    """Refuse the same words in the same order at any cosine.
+
+    Some models move by half for a full stop or capitals.
+    """
     nominees = np.array(probe.words_nominees[: limits.VERDICT_CANDIDATES_MAX], np.int64)
-    for slot in nominees[comparable.at(nominees)].tolist():
-        if policy.action(probe.judge(slot, 1.0).verdict) is Action.REFUSE:
-            return LayerReport(Method.JACCARD, ran=True, best_similarity=1.0), slot, 1.0
-    return LayerReport(Method.JACCARD, ran=True), -1, 0.0
+    slots = nominees[comparable.at(nominees)].tolist()
+    slot, _, unread_count = _first_refused(probe, policy, ((slot, 1.0, 1.0) for slot in slots))
+    best = 1.0 if slot >= 0 else None
+    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
+    return report, slot, best or 0.0
+
+
+def _first_refused(
+    probe: Probe, policy: GuardPolicy, nearest: Iterable[tuple[int, float, float]]
+) -> tuple[int, float, int]:
+    """Return slot and similarity of the first that the verdict refuses, or -1 and 0.
+
+    `nearest` are slots, the similarities that the verdict gets, and those to report. Also returns
+    the number of pairs that were not read to their end.
+    """
+    unread_count = 0
+    for slot, compared_by, similarity in nearest:
+        judgement = probe.judge(slot, compared_by)
+        if policy.action(judgement.verdict) is Action.REFUSE:
+            return slot, similarity, unread_count
+        unread_count += judgement.over_budget
+    return -1, 0.0, unread_count
 
 
 def _judged_by_words(
-    probe: Probe, policy: GuardPolicy, comparable: Selection, by_words: _Matches
+    view: View,
+    probe: Probe,
+    policy: GuardPolicy,
+    comparable: Selection,
+    cosines: Cosines,
+    by_words: _Matches,
 ) -> _Outcome:
-    """What the cosine would nominate, the words do: those of most common words are read."""
+    """Read the memories with the most common words, at any cosine.
+
+    Those that the layer of the cosine reads are left to it. Exact, as that layer is: the order is
+    that of the Jaccard similarity, ties by slot.
+    """
     slots, values = by_words
-    asked = comparable.at(slots) & (values > _BLIND_WORDS_ABOVE)
-    slots, values = slots[asked], values[asked]
-    order = np.lexsort((slots, -values))[: limits.VERDICT_CANDIDATES_MAX]
+    enough = values > WORDS_ABOVE
+    slots, values = slots[enough], values[enough]
+    if len(slots) and not probe.blind:
+        left = ~np.isin(slots, _nearest_read(policy, comparable, cosines)[0])
+        slots, values = slots[left], values[left]
+    chosen = np.sort(np.lexsort((slots, -values))[: limits.VERDICT_CANDIDATES_MAX])
+    slots, values = slots[chosen], values[chosen]
+    compared_by = values
+    if not probe.blind:
+        exactly = similarities64_at(view, probe.vector, slots)
+        compared_by = np.where(view.has_vector(slots), exactly, values)
+    order = np.lexsort((slots, -values))
     best = float(values[order[0]]) if len(order) else None
-    report = LayerReport(Method.JACCARD, ran=True, best_similarity=best)
-    for slot, value in zip(slots[order].tolist(), values[order].tolist(), strict=True):
-        if policy.action(probe.judge(slot, value).verdict) is Action.REFUSE:
-            return report, slot, value
-    return report, -1, 0.0
+    columns = (slots, compared_by, values)
+    most_first = zip(*(column[order].tolist() for column in columns), strict=True)
+    slot, value, unread_count = _first_refused(probe, policy, most_first)
+    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
+    return report, slot, value
 
 
 def _cosine(
@@ -255,45 +316,48 @@ def _cosine(
     by_threshold = policy.cosine_distance_below is not None or policy.cosine_at_least is not None
     if probe.blind and (by_threshold or policy.judged_from is not None):
         return _off(Method.COSINE, probe.blind)
+    unread_count = 0
     if policy.judged_from is not None:
-        outcome = _judged(probe, policy, policy.judged_from, comparable, cosines)
+        outcome = _judged(probe, policy, comparable, cosines)
         if outcome[1] >= 0 or not by_threshold:
             return outcome
+        unread_count = outcome[0].unread_count
     if not by_threshold:
         return _off(Method.COSINE)
     at_least = _lowest_refused(policy)
     slot, similarity = cosines.best(refusing, at_least)
     _, best = cosines.best(comparable, at_least)
-    report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
+    report = LayerReport(
+        Method.COSINE, True, best_similarity=_shown(best), unread_count=unread_count
+    )
     if similarity is None or not cosine_refuses(policy, similarity):
         return report, -1, 0.0
     return report, slot, similarity
 
 
-def _judged(
-    probe: Probe,
-    policy: GuardPolicy,
-    judged_from: float,
-    comparable: Selection,
-    cosines: Cosines,
-) -> _Outcome:
-    """The nearest that reach a similarity are read; the first that the verdict refuses decides."""
-    slots, exactly = cosines.reaching(comparable, judged_from, limits.VERDICT_CANDIDATES_MAX)
-    best = float(exactly[0]) if len(exactly) else None
-    report = LayerReport(Method.COSINE, ran=True, best_similarity=_shown(best))
-    for slot, similarity in zip(slots.tolist(), exactly.tolist(), strict=True):
-        if policy.action(probe.judge(slot, similarity).verdict) is Action.REFUSE:
-            return report, slot, similarity
-    return report, -1, 0.0
+def _judged(probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines) -> _Outcome:
+    """Read the nearest memories above a similarity; the first that the verdict refuses decides."""
+    slots, exactly = _nearest_read(policy, comparable, cosines)
+    best = _shown(float(exactly[0])) if len(exactly) else None
+    nearest_first = zip(slots.tolist(), exactly.tolist(), exactly.tolist(), strict=True)
+    slot, similarity, unread_count = _first_refused(probe, policy, nearest_first)
+    report = LayerReport(Method.COSINE, True, best_similarity=best, unread_count=unread_count)
+    return report, slot, similarity
+
+
+def _nearest_read(policy: GuardPolicy, comparable: Selection, cosines: Cosines) -> _Matches:
+    """Return the slots that the layer of the cosine reads, nearest first."""
+    assert policy.judged_from is not None
+    return cosines.reaching(comparable, policy.judged_from, limits.VERDICT_CANDIDATES_MAX)
 
 
 def _shown(similarity: float | None) -> float | None:
-    """A similarity as it is told: two unit float32 vectors can multiply to a little over 1."""
+    """Return a similarity for reports: two unit float32 vectors can multiply to a little over 1."""
     return None if similarity is None else max(-1.0, min(1.0, similarity))
 
 
 def cosine_refuses(policy: GuardPolicy, similarity: float) -> bool:
-    """Whether a float64 similarity passes the policy's cosine thresholds."""
+    """Return whether a float64 similarity passes the policy's cosine thresholds."""
     below, at_least = policy.cosine_distance_below, policy.cosine_at_least
     return (below is not None and 1.0 - similarity < below) or (
         at_least is not None and similarity >= at_least
@@ -325,15 +389,15 @@ def _session(
 
 
 def _lowest_refused(policy: GuardPolicy) -> float:
-    """No lower similarity passes the policy's cosine thresholds; all above it do."""
+    """Return the lowest similarity that passes the policy's cosine thresholds."""
     below, at_least = policy.cosine_distance_below, policy.cosine_at_least
     refused = math.inf if at_least is None else at_least
-    # 1 - distance is rounded: a little lower, so that nothing which refuses is below it.
+    # 1 - distance is rounded: a little lower, so that no refusing similarity is below it.
     return refused if below is None else min(refused, 1.0 - below - 1e-12)
 
 
 def scanned_from(policy: GuardPolicy) -> float | None:
-    """The lowest similarity that a policy has the prefix scanned for; `None`: it has it not."""
+    """Return the lowest similarity of a policy's prefix scan; `None` if it needs none."""
     asked = (policy.judged_from, _lowest_refused(policy), policy.session_cosine_at_least)
     scanned = (one for one in asked if one is not None and PRUNES_FROM <= one <= 1.0)
     return min(scanned, default=None)
@@ -347,7 +411,7 @@ def nearest(
     cosines: Cosines,
     by_words: _Matches,
 ) -> tuple[Candidate, ...]:
-    """The nearest visible slots by cosine, and those of most common words, both re-scored.
+    """Return the nearest visible slots by cosine, and those with most common words, both re-scored.
 
     At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot.
     """

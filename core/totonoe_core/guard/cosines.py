@@ -1,8 +1,8 @@
-"""How near memories are to one vector, worked out no further than the guard asks.
+"""Similarities of memories to one vector, computed only as far as the guard needs them.
 
-Small collections are scored in full, once. Where there are a prefix and a graph, refusing
-thresholds are answered by the prefix scan, which finds all that reach them, and neighbours,
-which are only shown and linked, are nominated by the graph. Either way `similarity64` decides.
+Small collections are scored in full, once. With a prefix and a graph, refusing thresholds use the
+prefix scan, which finds all slots that reach them; the graph nominates neighbours, which are only
+shown and linked. In both cases `similarity64` decides.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from totonoe_core.index.selection import Selection
 from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
 PRUNES_FROM = 0.75
-"""Below this similarity too few rows are ruled out for the prefix scan to be the faster one."""
+"""Below this similarity the prefix scan rules out too few rows to be the faster one."""
 _EF = 64
-"""Of the graph's search for neighbours, which are only shown and linked: at 100,000 it finds 99.4 %
-of the nearest five for 0.17 ms, where Recall's finds all for 0.45."""
+"""The graph's ef for neighbours, which are only shown and linked.
+
+At 100,000 it finds 99.4 % of the nearest five for 0.17 ms, where Recall's finds all for 0.45.
+"""
 _OVERFETCH = (16, 112)
-"""Asked of the graph beyond what is wanted, and if that is not enough: some of its slots are dead
-or not visible. What it costs grows with what is asked."""
+"""Extra slots to request from the graph, and a larger number if that is not enough.
+
+Some of its slots are dead or not visible. The cost grows with the number.
+"""
 
 _FOREMOST_FROM = 512
-"""Slots from which on it is cheaper to choose the nearest of all than the visible of all."""
+"""Number of slots from which on it is cheaper to take the nearest of all, then the visible ones."""
 
 
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32 similarity of every slot: one matrix-vector product for each chunk."""
+    """Return the float32 similarity of every slot: one matrix-vector product for each chunk."""
     out = np.empty(view.count, np.float32)
     for base, size, chunk in view.parts():
         np.dot(chunk.vectors[:size], query, out=out[base : base + size])
@@ -40,7 +44,7 @@ def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def similarities_from(view: View, query: NDArray[np.float32], first: int) -> NDArray[np.float32]:
-    """float32 similarity of every slot from `first` on: float32[view.count - first]."""
+    """Return the float32 similarity of every slot from `first` on: float32[view.count - first]."""
     out = np.empty(max(0, view.count - first), np.float32)
     for base, size, chunk in view.parts():
         begin = max(first - base, 0)
@@ -53,7 +57,7 @@ def similarities_from(view: View, query: NDArray[np.float32], first: int) -> NDA
 def similarities_at(
     view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """float32 similarity of ascending slots to a query."""
+    """Return the float32 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float32)
     for where, rows, chunk in by_chunk(view, slots):
         dot_rows(chunk.vectors, rows, query, out[where])
@@ -63,7 +67,7 @@ def similarities_at(
 def similarities64_at(
     view: View, query: NDArray[np.float32], slots: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """float64 similarity of ascending slots to a query."""
+    """Return the float64 similarity of ascending slots to a query."""
     out = np.empty(len(slots), np.float64)
     for where, rows, chunk in by_chunk(view, slots):
         similarity64_rows(chunk.vectors, rows, query, out[where])
@@ -76,15 +80,15 @@ class Cosines:
     Parameters
     ----------
     comparable : Selection
-        Every other that `best` is asked about lies within this one.
+        Every mask that is passed to `best` lies within this one.
     prefix, graph : Prefix, Graph or None
-        Of the view's arrays. Without both, or while one of them is not made, all is scored.
+        Of the view's arrays. All slots are scored unless both exist and are built.
     scanned : Scanned or None
-        What a scan ahead found for this query.
+        Result of a prefetched scan for this query.
     known : float32[count] or None
-        Similarities of the first slots, if a scan ahead scored all.
+        Similarities of the first slots, if a prefetched scan scored all.
     neighbours : bool
-        False: `nearest` is not asked, so that the prefix alone will do.
+        If false, `nearest` is not called, so that the prefix alone suffices.
     """
 
     def __init__(
@@ -110,12 +114,12 @@ class Cosines:
         self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
     def best(self, mask: Selection, at_least: float) -> tuple[int, float | None]:
-        """The slot of a mask with the highest similarity, the lowest of equal ones, and that.
+        """Return the slot of a mask with the highest similarity (the lowest of equal ones), and it.
 
-        (-1, None): the mask is empty, or a pruned scan proved that nothing in it reaches
-        `at_least` and how near the best is remains unknown. From `at_least` on the answer
-        is that of the full scan: the best has a float32 similarity within SLACK of
-        its own, so the scan found it, and with it all that could be better.
+        (-1, None) if the mask is empty, or if a pruned scan proved that nothing in it reaches
+        `at_least`. From `at_least` on the answer is that of the full scan: the best has a float32
+        similarity within SLACK of its own, so the scan found it, and with it every possible better
+        one.
         """
         if self._sparse and at_least > 1.0 + SLACK:
             return -1, None
@@ -123,9 +127,9 @@ class Cosines:
         slots, rough = self._pruned(mask, at_least) if pruned else self._plain(mask)
         if not len(slots):
             return -1, None
-        # Whoever is best by float64 lies within the slack of the best by float32.
+        # The best slot by float64 lies within the slack of the best by float32.
         slots = slots[rough >= rough.max() - np.float32(SLACK)]
-        # Mostly the same slots are best for each mask asked, and copies of one vector are many.
+        # Cached: successive masks mostly share their best slots, and a vector may have many copies.
         if not np.array_equal(slots, self._exactly[0]):
             self._exactly = slots, similarities64_at(self._view, self._query, slots)
         exactly = self._exactly[1]
@@ -137,15 +141,15 @@ class Cosines:
     def reaching(
         self, mask: Selection, at_least: float, limit: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The nearest slots of a mask that reach a similarity, nearest first, ties by slot.
+        """Return the nearest slots of a mask that reach a similarity, nearest first, ties by slot.
 
-        Exact, however large the collection: at most `limit`, with float64 similarities.
+        Exact at any size: at most `limit`, with float64 similarities.
         """
         pruned = self._sparse and at_least >= PRUNES_FROM
         least = np.float32(at_least - SLACK)
         slots, rough = self._pruned(mask, at_least) if pruned else self._plain_from(mask, least)
         if len(slots) > limit:
-            # Whoever is among the nearest by float64 lies within the slack of them by float32.
+            # Every one of the nearest by float64 lies within the slack of them by float32.
             least = max(least, np.partition(rough, -limit)[-limit] - np.float32(2 * SLACK))
         slots = slots[rough >= least]
         exactly = similarities64_at(self._view, self._query, slots)
@@ -154,7 +158,7 @@ class Cosines:
         return slots[order], exactly[order]
 
     def _pruned(self, mask: Selection, at_least: float) -> Reaching:
-        """Slots of a mask that may reach a similarity, and their float32 similarities."""
+        """Return slots of a mask that may reach a similarity, and their float32 similarities."""
         if self._reaching is None or self._reaching[0] > at_least:
             if self._scanned is not None and self._scanned.at_least <= at_least:
                 self._reaching = self._scanned.at_least, self._since(self._scanned)
@@ -168,14 +172,14 @@ class Cosines:
         return slots[asked], rough[asked]
 
     def _since(self, scanned: Scanned) -> Reaching:
-        """What a scan ahead found, and whoever came since and reaches the same similarity."""
+        """Return the slots of a prefetched scan, and later slots that reach its similarity."""
         rough = similarities_from(self._view, self._query, scanned.count)
         new = np.flatnonzero(rough >= np.float32(scanned.at_least - SLACK))
         slots = np.concatenate([scanned.slots, new + scanned.count])
         return slots, np.concatenate([scanned.similarity, rough[new]])
 
     def _scored(self) -> NDArray[np.float32]:
-        """float32 similarity of every slot, worked out once."""
+        """Return the float32 similarity of every slot, computed once."""
         if self._all is None:
             if self._known is None:
                 self._all = similarities(self._view, self._query)
@@ -185,14 +189,14 @@ class Cosines:
         return self._all
 
     def _plain(self, mask: Selection) -> Reaching:
-        """Slots of a mask and their float32 similarities."""
+        """Return slots of a mask and their float32 similarities."""
         slots = np.flatnonzero(mask.all())
         return slots, self._scored()[slots]
 
     def _plain_from(self, mask: Selection, least: np.float32) -> Reaching:
-        """Those of a mask whose float32 similarity is at least this.
+        """Return slots of a mask whose float32 similarity is at least `least`.
 
-        The mask is asked about them alone: one over all slots costs more than to score them.
+        The mask is evaluated for them alone: one over all slots costs more than their scores.
         """
         scored = self._scored()
         slots = np.flatnonzero(scored >= least)
@@ -200,9 +204,9 @@ class Cosines:
         return slots, scored[slots]
 
     def nearest(self, visible: Selection, limit: int) -> NDArray[np.int64]:
-        """At most `limit` slots of a mask that are nearest, ascending.
+        """Return at most `limit` nearest slots of a mask, ascending.
 
-        By the graph where there is one and enough of what it names is visible; else by all.
+        Uses the graph if there is one and enough of its slots are visible; else all slots.
         """
         found = self._nominated(visible, limit) if self._sparse else self._foremost(visible, limit)
         slots, rough = self._plain(visible) if found is None else found
@@ -211,7 +215,7 @@ class Cosines:
         return slots
 
     def _foremost(self, visible: Selection, limit: int) -> Reaching | None:
-        """The visible ones of somewhat more than the nearest of all, if that is enough."""
+        """Take the visible slots among slightly more than the nearest of all, if that is enough."""
         scored, asked = self._scored(), limit + _OVERFETCH[0]
         if len(scored) <= _FOREMOST_FROM:
             return None
@@ -220,7 +224,7 @@ class Cosines:
         return (slots, scored[slots]) if len(slots) >= limit else None
 
     def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
-        """Visible slots that the graph names, and all that are not in it yet; ascending."""
+        """Return visible slots that the graph nominates, and all that it lacks yet; ascending."""
         assert self._graph is not None
         for more in _OVERFETCH:
             found = self._graph.search(self._query, limit + more, _EF)
@@ -229,12 +233,12 @@ class Cosines:
             slots, first_unindexed = found
             slots = np.sort(slots[slots < min(first_unindexed, self._view.count)])
             slots = slots[visible.at(slots)]
-            # The tail does not count: it says nothing of who is near among the others.
+            # The tail does not count towards `limit`: its slots were not chosen for nearness.
             if len(slots) < limit and len(slots) < np.count_nonzero(
                 visible.all()[:first_unindexed]
             ):
                 continue
-            # Slots of the tail follow each other: one product, no gathering of rows.
+            # Slots of the tail are contiguous: one product, no gathering of rows.
             tail = np.flatnonzero(visible.since(first_unindexed))
             rough = similarities_at(self._view, self._query, slots)
             rough_tail = similarities_from(self._view, self._query, first_unindexed)[tail]

@@ -1,6 +1,6 @@
-"""What differs between two readings, by name: each difference makes it another statement.
+"""Named differences between two readings: each one makes them different statements.
 
-Symmetric but for the order of the answer. What has no name here is left to the weights: loose
+Symmetric but for the order of the answer. Differences without a name are left to the weights: loose
 synonyms, light words, parts that agree roughly.
 """
 
@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import zip_longest
 
+from totonoe_core.domain.records import Evidence, Finding
 from totonoe_core.guard.alignment import Alignment, Pair, Tie
-from totonoe_core.records import Evidence, Finding
-from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import (
+    FunctionKind,
+    FunctionWord,
+    Piece,
+    PieceType,
+    Reading,
+    Role,
+)
 
 LIGHT_MAX = 0.5
 """A piece of this weight or less is light: another wording may leave it out."""
 
-# Parts that contradict each other when one and the same thing plays both.
+# Parts that contradict each other when the same thing has both.
 _OPPOSITE_ROLES = {
     frozenset(pair)
     for pair in (
@@ -51,15 +59,15 @@ _VALUE_FINDINGS = {
 
 
 def span(piece: Piece) -> tuple[int, int]:
-    """Where a piece stands."""
+    """Return start and end of a piece."""
     return piece.start, piece.end
 
 
 def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
-    """All that makes it another statement, the gravest for each pair."""
+    """Yield the differences between two readings, the gravest for each pair."""
     if own.asks != other.asks:
         yield Evidence(Finding.QUESTION, whole(own), whole(other))
-    partner = {pair.own.key: pair.other.key for pair in aligned.shared()}
+    partner = _Partners({pair.own.key: pair.other.key for pair in aligned.shared()})
     floating = _floating(own, other)
     about_own, about_other = _about(own), _about(other)
     for pair in aligned.pairs:
@@ -74,15 +82,47 @@ def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Ev
     for piece in aligned.missing:
         if finding := _says_alone(piece):
             yield Evidence(finding, (0, 0), span(piece))
+    yield from _function_words(own.function_words, other.function_words)
+
+
+_FUNCTION_FINDINGS = {
+    FunctionKind.CONJUNCTION: Finding.CONJUNCTION,
+    FunctionKind.RELATION: Finding.FUNCTION_WORD,
+}
+
+
+def _function_words(
+    own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...]
+) -> Iterator[Evidence]:
+    """Yield function words that only one text has, those of one kind in pairs."""
+    for kind, finding in _FUNCTION_FINDINGS.items():
+        here = _unpaired(own, other, kind)
+        there = _unpaired(other, own, kind)
+        for mine, theirs in zip_longest(here, there, fillvalue=(0, 0)):
+            yield Evidence(finding, mine, theirs)
+
+
+def _unpaired(
+    own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...], kind: FunctionKind
+) -> list[tuple[int, int]]:
+    """Return the spans of own words of a kind that are not among the other ones."""
+    waiting = Counter(word.key for word in other)
+    left = []
+    for word in own:
+        if waiting[word.key]:
+            waiting[word.key] -= 1
+        elif word.kind is kind:
+            left.append((word.start, word.end))
+    return left
 
 
 def whole(reading: Reading) -> tuple[int, int]:
-    """From the first piece to the end of the last."""
+    """Return the span from the first piece to the end of the last."""
     return reading.pieces[0].start, max(piece.end for piece in reading.pieces)
 
 
 def _says_alone(piece: Piece) -> Finding | None:
-    """A quantifier that only one text has limits what it says: "all", "only", "never"."""
+    """Name a piece that only one text has and that limits its statement: "all", "only", "never"."""
     if piece.type is PieceType.QUANTIFIER and piece.weight > LIGHT_MAX:
         return Finding.QUANTIFIER
     return None
@@ -93,10 +133,11 @@ _PREDICATE_LAST = frozenset({"ja", "ko"})
 
 
 def _about(reading: Reading) -> frozenset[Piece]:
-    """Pieces that say whom or what the statement is about, not what it says of them.
+    """Return the pieces that name the subject of the statement, not what it says of it.
 
-    "Project Elm uses tabs" and "Project Larch uses tabs" are two facts; "... uses spaces" is a
-    new value of the first. Before the predicate; where it comes last, by role.
+    "Project Elm uses tabs" and "Project Larch uses tabs" are two facts; "... uses spaces" is a new
+    value of the first. The subject is before the predicate; if the predicate is last, it is found
+    by role.
     """
     pieces = reading.pieces
     if reading.language not in _PREDICATE_LAST:
@@ -113,7 +154,15 @@ def _about(reading: Reading) -> frozenset[Piece]:
     )
 
 
-def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -> Finding | None:
+class _Partners:
+    """Map from a key of the own text to its counterpart in the other."""
+
+    def __init__(self, keys: dict[str, str]) -> None:
+        self.get = keys.get
+        self.others = frozenset(keys.values())
+
+
+def _difference(pair: Pair, partner: _Partners, floating: frozenset[str]) -> Finding | None:
     own, other = pair.own, pair.other
     if pair.tie is Tie.OTHER_VALUE:
         return _VALUE_FINDINGS[own.type]
@@ -124,32 +173,35 @@ def _difference(pair: Pair, partner: dict[str, str], floating: frozenset[str]) -
         return Finding.OPPOSITE if opposite else Finding.POLARITY
     if own.modality != other.modality:
         return Finding.MODALITY
-    if own.tense != other.tense and "past" in (own.tense, other.tense):
+    if own.tense != other.tense:
         return Finding.TENSE
     parts = parts_of(pair)
     if parts is Parts.SWAPPED:
         return Finding.ROLE if Role.AGENT in (own.role, other.role) else Finding.OPPOSITE
+    if own.role != other.role and _is_relation(own.role) and _is_relation(other.role):
+        return Finding.FUNCTION_WORD
     if pair.moved and (parts is not Parts.SAME or not _same_head(own, other, partner)):
         return None if parts is Parts.SAME and own.role in floating else Finding.ORDER
     return Finding.ORDER if _belongs_elsewhere(own, other, partner) else None
 
 
-def _belongs_elsewhere(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
-    """A modifier that belongs to another word although both words stand in both texts.
+def _belongs_elsewhere(own: Piece, other: Piece, partner: _Partners) -> bool:
+    """Return whether a modifier belongs to another word, although both texts have both words.
 
-    Which of two swapped pieces counts as moved is chance, so this asks those that stayed too.
+    It also checks pieces that did not move, since which of two swapped pieces counts as moved is
+    chance.
     """
     if own.role != Role.MODIFIER or other.role != Role.MODIFIER:
         return False
     here = partner.get(own.head)
-    return here is not None and here != other.head and other.head in partner.values()
+    return here is not None and here != other.head and other.head in partner.others
 
 
 def _floating(own: Reading, other: Reading) -> frozenset[str]:
-    """Roles whose phrase may stand anywhere: with one predicate it can belong to nothing else.
+    """Return roles whose phrase may stand anywhere: with one predicate it has no other head.
 
-    "In a kitchen, a cat sleeps" and "a cat sleeps in a kitchen"; not where two phrases share the
-    preposition, which may have changed places.
+    An example is "In a kitchen, a cat sleeps" and "a cat sleeps in a kitchen". It does not hold if
+    two phrases share the preposition, since they may have changed places.
     """
     pieces = (*own.pieces, *other.pieces)
     for reading in (own, other):
@@ -159,8 +211,13 @@ def _floating(own: Reading, other: Reading) -> frozenset[str]:
     return frozenset(role for role, count in counts.items() if count == 2)
 
 
+def _is_relation(role: str) -> bool:
+    """Return whether a role is a preposition or case particle."""
+    return role.startswith("prep:")
+
+
 class Parts(StrEnum):
-    """How the parts of two paired pieces agree."""
+    """Agreement of the parts of two paired pieces."""
 
     SAME = "same"
     ROUGH = "rough"
@@ -169,7 +226,7 @@ class Parts(StrEnum):
 
 
 def parts_of(pair: Pair) -> Parts:
-    """How the parts of a pair agree, by their roles alone."""
+    """Return the agreement of a pair's parts, by their roles alone."""
     own, other = pair.own.role, pair.other.role
     if own == other:
         return Parts.SAME if own else Parts.UNKNOWN
@@ -180,8 +237,8 @@ def parts_of(pair: Pair) -> Parts:
     return Parts.ROUGH
 
 
-def _same_head(own: Piece, other: Piece, partner: dict[str, str]) -> bool:
+def _same_head(own: Piece, other: Piece, partner: _Partners) -> bool:
     if own.head == other.head:
-        # Without a head only a main predicate is known to belong to nothing.
+        # Of pieces without a head, only a main predicate surely belongs to no other word.
         return bool(own.head) or own.role == Role.PREDICATE
     return bool(own.head and other.head) and partner.get(own.head) == other.head

@@ -1,7 +1,7 @@
-"""Which stretch of two texts is not shared, sentence by sentence.
+"""Comparison of two texts sentence by sentence, to find the stretches that they do not share.
 
-One new sentence in a long note must not drown (DESIGN.md §6): what both texts have at their
-beginning and end is set aside, and the rest is compared as if it stood alone.
+A new sentence must count in a long note too: equal beginnings and ends are set aside, and the rest
+is compared as if it stood alone.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ import re
 
 from totonoe_core.text.normalize import canonical_form
 
-# A sentence and what ends it. A full stop inside a number, version or path ends nothing.
+# A sentence with its end mark. A full stop inside a number, version or path ends nothing.
 _SENTENCE = re.compile(
     r"[^.!?。！？\n]*(?:[.!?](?!\s|\Z)[^.!?。！？\n]*)*(?:[.!?]+|[。！？]+|\n+|\Z)"
 )
+# Marks that always end a sentence.
+_BOUNDARY = re.compile(r"[.!?](?=\s)|[。！？](?![。！？])|\n(?!\n)")
+_REACH = 500
 _SENTENCES_MAX = 2_000
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence that is more than white space, in order.
+    """Return start and end of each sentence that is more than white space, in order.
 
     The last one runs to the end of the text if there are more than 2,000.
     """
@@ -32,15 +35,66 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The stretch of each text between what they share at both ends.
+def without_equal_ends(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the stretch of each text between the whole sentences that both begin and end with.
 
-    Sentences are the same if their canonical forms are. Empty stretches say that a text adds
-    nothing to the other; so it is where all of a stretch stand in the other, in whatever order.
+    Compared by the letter, without reading the middle: a long note with one new sentence costs no
+    more than that sentence.
+    """
+    front = _last_boundary(own, _equal_front(own, other))
+    own_rest, other_rest = own[front:], other[front:]
+    back = _equal_back(own_rest, other_rest)
+    match = _BOUNDARY.search(own_rest, len(own_rest) - back) if back else None
+    back = len(own_rest) - match.end() if match else 0
+    return (front, len(own) - back), (front, len(other) - back)
+
+
+def _equal_front(own: str, other: str) -> int:
+    """Return the number of characters that both texts begin with."""
+    low, high = 0, min(len(own), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if own[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _equal_back(own: str, other: str) -> int:
+    """Return the number of characters that both texts end with."""
+    low, high = 0, min(len(own), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if own[len(own) - middle : len(own) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _last_boundary(text: str, end: int) -> int:
+    """Return the end of the last sentence before a place; 0 if there is none."""
+    reach = _REACH
+    while True:
+        start = max(0, end - reach)
+        found = 0
+        for match in _BOUNDARY.finditer(text, start, end):
+            # The match includes what follows the sentence, and must end before the place.
+            if match.end() < end:
+                found = match.end()
+        if found or not start:
+            return found
+        reach *= 4
+
+
+def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the stretch of each text between the shared sentences at both ends.
+
+    Sentences are the same if their canonical forms are. An empty stretch means that a text adds
+    nothing to the other; it is also empty if the other text has all its sentences, in any order.
     """
     here, there = sentences(own), sentences(other)
-    if len(here) < 2 and len(there) < 2:
-        return (0, len(own)), (0, len(other))
     forms = [canonical_form(own[slice(*span)]) for span in here]
     others = [canonical_form(other[slice(*span)]) for span in there]
     shortest = min(len(forms), len(others))

@@ -1,24 +1,32 @@
-"""What a new text is to a memory: duplicate, update, contradiction, refinement, related or new.
+"""The verdict on a new text and a memory: duplicate, update, contradiction and the others.
 
     same words in the same order (`canonical_form`)      DUPLICATE
-    what is wrapped around, and sentences both have, are set aside
+    wrappings, and sentences that both have, are set aside
     the rest is read and aligned (`alignment`)
         a named difference                               CONTRADICTION, UPDATE or RELATED
         something on one side only                       REFINEMENT
         all paired, nothing swapped                      DUPLICATE, if the cosine agrees
 
-A similarity never makes a duplicate by itself: it decides only whether loose synonyms and
-light words left over may be overlooked (`Weights`). Pure: texts, their cosine and the weights
-in, a judgement out. Symmetric: swapping the texts swaps ADDED with MISSING and the spans.
+A similarity never makes a duplicate by itself: it decides only whether loose synonyms and leftover
+light words may be ignored (`Weights`). Pure: texts, their cosine and the weights in, a judgement
+out. Symmetric: swapping the texts swaps ADDED with MISSING and the spans.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
+from math import nan
 
-from totonoe_core import limits
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base import limits
+from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.domain.weights import Features, Weights
+from totonoe_core.guard import features as pair_features
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
@@ -28,32 +36,49 @@ from totonoe_core.guard.differences import (
     span,
     whole,
 )
+from totonoe_core.guard.features import Readings
 from totonoe_core.guard.marks import marks, same_marks
-from totonoe_core.guard.sentences import unshared
-from totonoe_core.guard.weights import Features, Weights
-from totonoe_core.records import Evidence, Finding, Judgement, Verdict
-from totonoe_core.text.normalize import canonical_form, refusing_form, snippet
+from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
+from totonoe_core.guard.quoting import Side, quoted
+from totonoe_core.guard.sentences import unshared, without_equal_ends
+from totonoe_core.text.normalize import canonical_form, refusing_form
+from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
-from totonoe_core.text.reading.read import read
+from totonoe_core.text.reading.read import READ_CHARS_MAX, read, reads
 from totonoe_core.text.reading.wrapping import inner
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A judgement, and the features it rests on where no difference could be named."""
+    """A judgement, and how probably the texts say the same.
+
+    Attributes
+    ----------
+    features : Features or None
+        Of the wording, if no difference could be named.
+    placed : tuple of (Finding, Slot)
+        The named differences that have a place in both texts (`probability.placed`).
+    pair_features : float64[n] or None
+        By `features.NAMES`; `None` for equal text or words.
+    whole_sentences : bool
+        One text has all sentences of the other, and more.
+    """
 
     judgement: Judgement
     features: Features | None = None
+    placed: tuple[tuple[Finding, Slot], ...] = ()
+    pair_features: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    whole_sentences: bool = False
 
 
 _FORMS_KEPT = 4_096
 _SHARED_MIN = 0.4
-"""Share of the weight that has to be common before a difference is one of the same frame."""
+"""Share of the weight that must be common before a difference counts within one frame."""
 _RELATED_FROM = 0.6
 """Cosine from which texts without a common frame are still related."""
 
-# What a named difference makes of two texts with one frame; the first that is found decides.
+# Verdict for each named difference of two texts with one frame; the first match decides.
 _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
     Verdict.RELATED: (
         Finding.QUESTION,
@@ -63,6 +88,8 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
         Finding.IDENTIFIER,
         Finding.PATH,
         Finding.QUOTE,
+        Finding.CONJUNCTION,
+        Finding.FUNCTION_WORD,
     ),
     Verdict.CONTRADICTION: (Finding.POLARITY, Finding.OPPOSITE),
     Verdict.UPDATE: (
@@ -82,21 +109,32 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 
 
 _form = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
-"""One new text is compared with many, and those with the next."""
+"""Cached, since one new text is compared with many memories."""
 
 
 def forget_cached() -> None:
-    """Empty the cache, which holds texts. For Purge."""
+    """Empty the caches, which hold texts. Called by Purge."""
     _form.cache_clear()
+    pair_features.forget_cached()
 
 
-def judged(own: str, other: str, cosine: float, weights: Weights) -> Judgement:
-    """What `own` is to `other`. See `compare`."""
-    return compare(own, other, cosine, weights).judgement
+def judged(
+    own: str, other: str, cosine: float, weights: Weights, bundled: bool = False
+) -> Judgement:
+    """Return the judgement of `compare`."""
+    return compare(own, other, cosine, weights, bundled=bundled).judgement
 
 
-def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
-    """What `own` is to `other`, with the features that decided.
+def compare(
+    own: str,
+    other: str,
+    cosine: float,
+    weights: Weights,
+    budget: ReadingBudget | None = None,
+    other_words: bool = False,
+    bundled: bool = False,
+) -> Comparison:
+    """Compare a new text with a memory's; return the judgement and its features.
 
     Parameters
     ----------
@@ -106,19 +144,28 @@ def compare(own: str, other: str, cosine: float, weights: Weights) -> Comparison
         Similarity of their vectors, -1..1.
     weights : Weights
         Of the model that made the vectors.
+    budget : ReadingBudget, optional
+        Limits the pieces read; by default the pair has a budget of its own. If too little is left,
+        the judgement says OVER_BUDGET, and never DUPLICATE.
+    other_words : bool
+        The caller knows that the canonical forms differ.
+    bundled : bool
+        The vectors come from the bundled model. The probability leaves out the cosine of any other.
     """
-    if refusing_form(own) == refusing_form(other):
-        return _same(Finding.SAME_TEXT, own, other)
-    if (form := _form(own)) and form == _form(other):
-        return _same(Finding.SAME_WORDS, own, other)
-    # In one order whoever asks: which of two swapped pieces counts as moved is chance.
+    if not other_words:
+        if refusing_form(own) == refusing_form(other):
+            return _same(Finding.SAME_TEXT, own, other)
+        if (form := _form(own)) and form == _form(other):
+            return _same(Finding.SAME_WORDS, own, other)
+    budget = budget or ReadingBudget()
+    # In a fixed order of the texts, since which of two swapped pieces counts as moved is chance.
     if (len(other), other) < (len(own), own):
-        return _mirrored(_compare_texts(other, own, cosine, weights))
-    return _compare_texts(own, other, cosine, weights)
+        return _mirrored(_compare_texts(other, own, cosine, weights, budget, bundled))
+    return _compare_texts(own, other, cosine, weights, budget, bundled)
 
 
 def _mirrored(compared: Comparison) -> Comparison:
-    """The same comparison with the texts changing places."""
+    """Return the same comparison with the texts swapped."""
     found = compared.judgement
     evidence = tuple(
         Evidence(
@@ -130,48 +177,117 @@ def _mirrored(compared: Comparison) -> Comparison:
         )
         for one in found.evidence
     )
-    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+    return replace(compared, judgement=replace(found, evidence=evidence))
 
 
 _MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
 
 
-def _compare_texts(own: str, other: str, cosine: float, weights: Weights) -> Comparison:
-    language = common_language(own, other)
-    own_in, other_in = inner(own, language), inner(other, language)
-    own_text, other_text = own[slice(*own_in)], other[slice(*other_in)]
-    if (form := _form(own_text)) and form == _form(other_text):
-        return _same(Finding.SAME_WORDS, own, other, own_in, other_in)
-    own_at, other_at = unshared(own_text, other_text)
-    own_at = own_at[0] + own_in[0], own_at[1] + own_in[0]
-    other_at = other_at[0] + other_in[0], other_at[1] + other_in[0]
-    own_rest, other_rest = own[slice(*own_at)], other[slice(*other_at)]
-    if not own_rest.strip() or not other_rest.strip():
-        return _whole_sentences(own, own_at, other, other_at)
-    here, there = read(own_rest, language), read(other_rest, language)
-    same = same_marks(marks(own_rest, here.pieces), marks(other_rest, there.pieces))
-    shares_sentences = len(own_rest) < len(own_text.strip())
-    compared = _compare_readings(here, there, same, cosine, weights, shares_sentences)
-    found = compared.judgement
-    evidence = tuple(
-        _quoted(one, own, own_at[0], other, other_at[0])
-        for one in found.evidence[: limits.EVIDENCE_MAX]
-    )
-    return Comparison(Judgement(found.verdict, found.confidence, evidence), compared.features)
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The stretch of each text that is compared, and the language of both."""
+
+    own: str
+    own_at: tuple[int, int]
+    other: str
+    other_at: tuple[int, int]
+    language: str
+
+    @property
+    def own_text(self) -> str:
+        return self.own[slice(*self.own_at)]
+
+    @property
+    def other_text(self) -> str:
+        return self.other[slice(*self.other_at)]
+
+    @property
+    def set_aside(self) -> float:
+        """Return the share of both texts that is outside of the stretches."""
+        whole_length = len(self.own) + len(self.other)
+        return 1.0 - (len(self.own_text) + len(self.other_text)) / whole_length
+
+    def narrowed(self, own_at: tuple[int, int], other_at: tuple[int, int]) -> _Rest:
+        """Return narrower stretches, given by offsets into these."""
+        own_from, other_from = self.own_at[0], self.other_at[0]
+        return replace(
+            self,
+            own_at=(own_at[0] + own_from, own_at[1] + own_from),
+            other_at=(other_at[0] + other_from, other_at[1] + other_from),
+        )
 
 
-def _whole_sentences(
-    own: str, own_at: tuple[int, int], other: str, other_at: tuple[int, int]
+def _compare_texts(
+    own: str, other: str, cosine: float, weights: Weights, budget: ReadingBudget, bundled: bool
 ) -> Comparison:
-    """One text has all sentences of the other; what it has beside them is whole sentences."""
-    if not own[slice(*own_at)].strip() and not other[slice(*other_at)].strip():
-        return _same(Finding.SAME_WORDS, own, other)
-    if own[slice(*own_at)].strip():
-        more = Evidence(Finding.ADDED, own_at)
+    language = common_language(own, other)
+    stated = _Rest(own, inner(own, language), other, inner(other, language), language)
+    rest = stated.narrowed(*without_equal_ends(stated.own_text, stated.other_text))
+    readings = None
+    if not budget.compare(rest.own_text, rest.other_text):
+        compared = _unread(cosine, False, Finding.OVER_BUDGET)
     else:
-        more = Evidence(Finding.MISSING, (0, 0), other_at)
-    quoted = _quoted(more, own, 0, other, 0)
-    return Comparison(Judgement(Verdict.REFINEMENT, 1.0, (quoted,)))
+        wrapped = stated.own_text != own or stated.other_text != other
+        form = canonical_form(rest.own_text) if wrapped else ""
+        if form and form == canonical_form(rest.other_text):
+            return _same(Finding.SAME_WORDS, own, other, stated.own_at, stated.other_at)
+        rest = rest.narrowed(*unshared(rest.own_text, rest.other_text))
+        if not rest.own_text.strip() and not rest.other_text.strip():
+            return _same(Finding.SAME_WORDS, own, other)
+        shares_sentences = len(rest.own_text) < len(stated.own_text.strip())
+        compared, readings = _compare_rest(rest, shares_sentences, cosine, weights, budget)
+    seen = pair_features.features(
+        rest.own_text,
+        rest.other_text,
+        rest.set_aside,
+        cosine if bundled else nan,
+        language,
+        readings,
+    )
+    found = () if readings is None else placed(readings)
+    judgement = replace(
+        compared.judgement, same_probability=same_probability(seen), hard=is_hard(found)
+    )
+    return replace(compared, judgement=judgement, placed=found, pair_features=seen)
+
+
+def _compare_rest(
+    rest: _Rest, shares_sentences: bool, cosine: float, weights: Weights, budget: ReadingBudget
+) -> tuple[Comparison, Readings | None]:
+    """Return the judgement on two stretches, and their readings if they could be read."""
+    own, other, language = rest.own_text, rest.other_text, rest.language
+    if not own.strip() or not other.strip():
+        return _whole_sentences(rest), None
+    if not reads(language):
+        return _unread(cosine, shares_sentences), None
+    too_long = max(len(own), len(other)) > READ_CHARS_MAX
+    if too_long or not budget.read(own, other):
+        return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
+    here, there = read(own, language), read(other, language)
+    if max(len(here.pieces), len(there.pieces)) > limits.VERDICT_PIECES_MAX:
+        return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
+    if not here.pieces or not there.pieces:
+        return _unread(cosine, shares_sentences), None
+    same = same_marks(marks(own, here.pieces), marks(other, there.pieces))
+    readings = _aligned(here, there, same)
+    compared = _compare_readings(readings, cosine, weights, shares_sentences)
+    evidence = quoted(
+        compared.judgement.evidence[: limits.EVIDENCE_MAX],
+        Side(rest.own, rest.own_at, here.pieces),
+        Side(rest.other, rest.other_at, there.pieces),
+    )
+    judgement = replace(compared.judgement, evidence=evidence)
+    return replace(compared, judgement=judgement), readings
+
+
+def _whole_sentences(rest: _Rest) -> Comparison:
+    """Compare texts of which one has all sentences of the other: the rest is whole sentences."""
+    if rest.own_text.strip():
+        more = Evidence(Finding.ADDED, rest.own_at)
+    else:
+        more = Evidence(Finding.MISSING, (0, 0), rest.other_at)
+    evidence = _of_whole(more, rest.own, rest.other)
+    return replace(_judged(Verdict.REFINEMENT, evidence), whole_sentences=True)
 
 
 def _same(
@@ -181,100 +297,123 @@ def _same(
     own_at: tuple[int, int] | None = None,
     other_at: tuple[int, int] | None = None,
 ) -> Comparison:
-    """Nothing new, from end to end or between what is wrapped around both."""
+    """Return a DUPLICATE, for the whole texts or the parts inside their wrappings."""
     everything = Evidence(finding, own_at or (0, len(own)), other_at or (0, len(other)))
-    quoted = _quoted(everything, own, 0, other, 0)
-    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, (quoted,)))
+    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, _of_whole(everything, own, other)))
 
 
-def _quoted(one: Evidence, own: str, own_at: int, other: str, other_at: int) -> Evidence:
-    """Evidence with offsets into the whole texts, and what stands there."""
-
-    def place(span: tuple[int, int], by: int, text: str) -> tuple[tuple[int, int], str]:
-        if span == (0, 0):
-            return span, ""
-        start, end = span[0] + by, span[1] + by
-        return (start, end), snippet(text[start:end], limits.EVIDENCE_CHARS)
-
-    own_span, own_text = place(one.own, own_at, own)
-    other_span, other_text = place(one.other, other_at, other)
-    return Evidence(one.finding, own_span, other_span, own_text, other_text)
+def _of_whole(one: Evidence, own: str, other: str) -> tuple[Evidence, ...]:
+    """Return evidence with quotations, if its offsets count from the start of both texts."""
+    return quoted((one,), Side(own, (0, len(own))), Side(other, (0, len(other))))
 
 
-def _compare_readings(
-    own: Reading,
-    other: Reading,
-    marks_agree: bool,
-    cosine: float,
-    weights: Weights,
-    shares_sentences: bool,
-) -> Comparison:
-    if not (own.certain and other.certain) or max(len(own.pieces), len(other.pieces)) > (
-        limits.VERDICT_PIECES_MAX
-    ):
-        return _unread(cosine, shares_sentences)
-    if not own.pieces or not other.pieces:
-        return _unread(cosine, shares_sentences)
+def _aligned(own: Reading, other: Reading, marks_agree: bool) -> Readings:
     aligned = align(own.pieces, other.pieces)
-    shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
-    total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
-    share = 1.0 if shares_sentences else 2.0 * shared / total
     named = list(differences(own, other, aligned))
     if not marks_agree:
         named.append(Evidence(Finding.SYMBOL, whole(own), whole(other)))
+    return Readings(own, other, aligned, tuple(named), marks_agree)
+
+
+def _compare_readings(
+    readings: Readings, cosine: float, weights: Weights, shares_sentences: bool
+) -> Comparison:
+    own, other, aligned, named = readings.own, readings.other, readings.aligned, readings.named
+    if not (own.certain and other.certain):
+        return _unread(cosine, shares_sentences)
+    shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
+    total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
+    share = 1.0 if shares_sentences else 2.0 * shared / total
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
-        return _judged(verdict, cosine if verdict is Verdict.RELATED else 1 - cosine, named)
+        return _judged(verdict, named)
     added = [piece for piece in aligned.added if piece.weight > LIGHT_MAX]
     missing = [piece for piece in aligned.missing if piece.weight > LIGHT_MAX]
     leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
     leftover += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in missing]
     if named and not _only_more(named, bool(added), bool(missing)):
-        return _judged(_verdict_of(named, bool(added and missing)), share, named + leftover)
+        several = bool(added and missing) or _changed_count(named, own, other) > 1
+        return _judged(_verdict_of(named, several), [*named, *leftover])
     if leftover:
         both = bool(added and missing)
         verdict = Verdict.RELATED if both else Verdict.REFINEMENT
-        return _judged(verdict, share, [*leftover, *named])
+        return _judged(verdict, [*leftover, *named])
     return _reworded(aligned, total, cosine, weights)
 
 
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
-    """Whether all that is named are quantifiers within what one text says more: "every night"."""
+    """Return whether all findings are quantifiers within one text's addition: "every night"."""
     if added == missing or any(one.finding is not Finding.QUANTIFIER for one in named):
         return False
     nothing = (0, 0)
     return all((one.other if added else one.own) == nothing for one in named)
 
 
-def _judged(verdict: Verdict, confidence: float, evidence: Sequence[Evidence]) -> Comparison:
-    confidence = max(0.0, min(1.0, confidence))
-    return Comparison(Judgement(verdict, confidence, tuple(evidence)))
+def _judged(verdict: Verdict, evidence: Sequence[Evidence]) -> Comparison:
+    return Comparison(Judgement(verdict, evidence=tuple(evidence)))
 
 
-def _unread(cosine: float, shares_sentences: bool) -> Comparison:
-    """Where reading found nothing to go by, nobody is refused."""
+def _unread(cosine: float, shares_sentences: bool, finding: Finding = Finding.UNREAD) -> Comparison:
+    """Return a verdict that refuses nothing, for texts that were not read, or not to their end."""
     near = shares_sentences or cosine >= _RELATED_FROM
     verdict = Verdict.RELATED if near else Verdict.NEW
-    return _judged(verdict, abs(cosine), [Evidence(Finding.UNREAD)])
+    return _judged(verdict, [Evidence(finding)])
 
 
-def _verdict_of(named: Sequence[Evidence], both_left_over: bool) -> Verdict:
+_CONTENTS = {
+    Finding.NUMBER: "figures",
+    Finding.QUANTITY: "figures",
+    Finding.DATE: "moment",
+    Finding.TIME: "moment",
+    Finding.VERSION: "version",
+    Finding.NAME: "word",
+    Finding.REPLACED: "word",
+}
+"""Kinds of exchanged content. All figures count as one: "8 busy, 2 idle" is read off at once."""
+
+
+def _changed_count(named: Sequence[Evidence], own: Reading, other: Reading) -> int:
+    """Count the exchanged contents: one for each kind but words; words that touch are one.
+
+    With two exchanged contents it is another statement: "Tom is on call on Monday" still holds
+    where "Priya is on call on Tuesday" does.
+    """
+    here = {span(piece): place for place, piece in enumerate(own.pieces)}
+    there = {span(piece): place for place, piece in enumerate(other.pieces)}
+    kinds: set[str] = set()
+    words: dict[tuple[str, str], tuple[int, int]] = {}
+    for one in named:
+        kind = _CONTENTS.get(one.finding)
+        if kind is None or one.own not in here or one.other not in there:
+            continue
+        mine, theirs = here[one.own], there[one.other]
+        if kind == "word":
+            # A repeated word is exchanged once.
+            words.setdefault((own.pieces[mine].key, other.pieces[theirs].key), (mine, theirs))
+        else:
+            kinds.add(kind)
+    places = sorted(words.values())
+    touching = sum((a + 1, b + 1) == after for (a, b), after in pairwise(places))
+    return len(kinds) + len(places) - touching
+
+
+def _verdict_of(named: Sequence[Evidence], several: bool) -> Verdict:
     found = {one.finding for one in named}
     denied = not found.isdisjoint(_VERDICTS[Verdict.CONTRADICTION])
     if denied and sum(one.finding is Finding.ROLE for one in named) == 1:
-        # One piece alone exchanges its part with nobody: a topic that was read as who does it.
+        # One piece alone swaps its part with no other: a topic was read as the actor.
         found.discard(Finding.ROLE)
     for verdict, findings in _VERDICTS.items():
         if not found.isdisjoint(findings):
-            # With more left over on both sides it is another statement, not another value.
-            if both_left_over and verdict is Verdict.UPDATE:
+            # With more that differs on both sides it is another statement, not another value.
+            if several and verdict is Verdict.UPDATE:
                 return Verdict.RELATED
             return verdict
     return Verdict.RELATED
 
 
 def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> Comparison:
-    """All that says something is paired and nothing contradicts: how far apart are the words?"""
+    """Decide by the weights: all that counts is paired, and only the wording differs."""
     near = [pair for pair in aligned.pairs if _loose(pair)]
     soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
     light = (*aligned.added, *aligned.missing)
@@ -285,7 +424,6 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
     )
-    probability = features.probability(weights)
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
     evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
@@ -297,14 +435,12 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
             max(pair.other.end for pair in aligned.pairs),
         ),
     )
-    if probability >= weights.at_least:
-        verdict, confidence = Verdict.DUPLICATE, probability
+    if features.probability(weights) >= weights.at_least:
+        verdict = Verdict.DUPLICATE
     else:
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near
         verdict = Verdict.REFINEMENT if one_sided else Verdict.RELATED
-        confidence = 1.0 - probability
-    judged = _judged(verdict, confidence, [shared, *evidence])
-    return Comparison(judged.judgement, features)
+    return replace(_judged(verdict, [shared, *evidence]), features=features)
 
 
 def _weight(pairs: Sequence[Pair]) -> float:
@@ -312,5 +448,5 @@ def _weight(pairs: Sequence[Pair]) -> float:
 
 
 def _loose(pair: Pair) -> bool:
-    """Not the same word, though no difference: a loose synonym, or the opposite denied."""
+    """Return whether a pair is a loose synonym, or the negated opposite: not the same word."""
     return pair.tie is Tie.NEAR or pair.tie is Tie.OPPOSITE

@@ -1,1 +1,1 @@
-"""What is in memory: derived from the file, columnar, rebuilt at will."""
+"""In-memory data of a collection: columnar, derived from the file, rebuilt at any time."""

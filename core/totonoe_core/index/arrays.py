@@ -3,13 +3,13 @@
     slot      0 .. count-1 published, count .. end-1 decided but not committed yet
     chunk     CHUNK slots; columns never move, so readers keep what they hold
 
-Only the writer thread appends, publishes or takes back. A slot's vector, tokens and
-fields never change: an update appends a new slot and retires the old one. What does
-change in place is `status` and `updated` (on publish), `replaced_by`, `last_access` and
-`access_count`. What is purged alone is overwritten (`empty`), when its status hides it.
+Only the writer thread appends, publishes or takes back. A slot's vector, tokens and fields never
+change: an update appends a new slot and retires the old one. Only these change in place: `status`
+and `updated` (on publish), `replaced_by`, `last_access` and `access_count`. A purged slot is
+overwritten (`empty`) once its status hides it.
 
-A reader sees each memory once, whatever is published beside it: a slot counts until the
-one in `replaced_by` is within the reader's view (`masks.of_status`).
+A reader sees each memory once, whatever is published meanwhile: a slot counts until the one in
+`replaced_by` is within the reader's view (`masks.of_status`).
 
 A status change waits in `pending_status` until `publish`, its time in `pending_updated`, so that
 readers see an operation whole and only when it is on disk, while later requests of the same batch
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.records import Kind, StateKind, Status
 from totonoe_core.index import pages
-from totonoe_core.records import Kind, StateKind, Status
 
 CHUNK = 16_384
 NO_TIME = np.iinfo(np.int64).min
@@ -36,9 +36,9 @@ STATUSES = {status: code for code, status in enumerate(Status)}
 KINDS = {kind: code for code, kind in enumerate(Kind)}
 STATE_KINDS = {kind: code for code, kind in enumerate(StateKind)}
 RETIRED = 255
-"""Status of a slot whose memory, which was live, goes on in a newer slot."""
+"""Status of a slot whose memory was live and goes on in a newer slot."""
 NEVER = np.iinfo(np.int64).max
-"""`replaced_by` of a slot that is its memory's newest."""
+"""`replaced_by` of a memory's newest slot."""
 
 COLUMNS: dict[str, Any] = {
     "row": np.int64,
@@ -87,31 +87,45 @@ _TIMES_EMPTIED = ("about_from", "about_to", "valid_from", "valid_to")
 class Chunk:
     """CHUNK slots: `columns[name]`, `vectors float32[CHUNK, dim]` unit rows, token CSR.
 
-    `indptr int64[CHUNK + 1]` and `tokens uint64[...]` (sorted, unique within a slot).
-    The token array grows by copying; readers keep the one they took, which is valid up
-    to the slots published then.
+    `vectored uint8[CHUNK]` is 1 where a slot has a vector; all other rows are zero. `indptr
+    int64[CHUNK + 1]` and `tokens uint64[...]` (sorted, unique within a slot). The token array grows
+    by copying; a reader's array stays valid up to the slots published when it was taken.
     """
 
-    __slots__ = ("columns", "indptr", "tokens", "vectors")
+    __slots__ = ("columns", "indptr", "tokens", "vectored", "vectors")
 
     def __init__(self, dimension: int, first: bool = True) -> None:
-        # One of many small collections may never fill its first; reading rows at random is a
-        # quarter faster in the huge pages that numpy asks for.
+        # Small collections may never fill their first chunk. For others, reading rows at random is
+        # a quarter faster in the huge pages that numpy asks for.
         zeros: Callable[..., NDArray[Any]] = pages.zeros if first else np.zeros
         self.columns = {name: zeros((CHUNK,), dtype) for name, dtype in COLUMNS.items()}
         self.vectors = zeros((CHUNK, dimension), np.float32)
+        self.vectored = zeros((CHUNK,), np.uint8)
         self.indptr = zeros((CHUNK + 1,), np.int64)
         self.tokens = np.zeros(1024, np.uint64)
 
-    def beside(self, vectors: NDArray[np.float32]) -> Chunk:
-        """The same slots with other vectors; all else is shared."""
+    def beside(self, vectors: NDArray[np.float32], vectored: NDArray[np.uint8]) -> Chunk:
+        """Return the same slots with other vectors; all else is shared."""
         made = Chunk.__new__(Chunk)
         made.columns, made.indptr, made.tokens = self.columns, self.indptr, self.tokens
-        made.vectors = vectors
+        made.vectors, made.vectored = vectors, vectored
         return made
 
+    def without_vectors(self, dimension: int) -> Chunk:
+        """Return the same slots with no vectors, of another dimension."""
+        vectors = np.zeros((CHUNK, dimension), np.float32)
+        return self.beside(vectors, np.zeros(CHUNK, np.uint8))
+
+    def note_vectors(self, count: int) -> None:
+        """Set `vectored` of the first slots, after their vectors were filled in."""
+        rows = self.vectors[:count]
+        # The first coordinate of a vector is nearly never 0: only the other rows are read whole.
+        self.vectored[:count] = np.any(rows[:, :1], axis=1)
+        rest = np.flatnonzero(self.vectored[:count] == 0)
+        self.vectored[rest] = np.any(rows[rest], axis=1)
+
     def append_tokens(self, at: int, values: NDArray[np.uint64]) -> None:
-        """Writes the tokens of the slot at `at`, the one after the last written."""
+        """Write the tokens of the slot at `at`, the one after the last written."""
         begin = int(self.indptr[at])
         end = begin + len(values)
         if end > len(self.tokens):
@@ -124,18 +138,19 @@ class Chunk:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         columns = sum(column.nbytes for column in self.columns.values())
-        return columns + self.vectors.nbytes + self.indptr.nbytes + self.tokens.nbytes
+        vectors = self.vectors.nbytes + self.vectored.nbytes
+        return columns + vectors + self.indptr.nbytes + self.tokens.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a reader took: the chunks and how many slots were published then."""
+    """A reader's snapshot: the chunks, and the number of slots published at that time."""
 
     chunks: tuple[Chunk, ...]
     count: int
 
     def parts(self) -> Iterator[tuple[int, int, Chunk]]:
-        """(first slot, number of slots, chunk) for each chunk in use."""
+        """Yield (first slot, number of slots, chunk) for each chunk in use."""
         for number, chunk in enumerate(self.chunks):
             base = number * CHUNK
             if base >= self.count:
@@ -165,8 +180,26 @@ class View:
             out[where] = self.chunks[number].vectors[slots[where] - number * CHUNK]
         return out
 
+    def comparable(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return a vector to compare with this view: empty while its slots have no dimension."""
+        return query if self.chunks[0].vectors.shape[1] else query[:0]
+
+    def has_vectors(self) -> NDArray[np.bool_]:
+        """Return whether each slot has a vector: bool[count]."""
+        parts = [chunk.vectored[:size] for _, size, chunk in self.parts()]
+        return np.concatenate(parts) != 0 if parts else np.zeros(0, np.bool_)
+
+    def has_vector(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each of some slots has a vector: bool[len(slots)]."""
+        out = np.empty(len(slots), np.bool_)
+        numbers = slots // CHUNK
+        for number in np.unique(numbers):
+            where = numbers == number
+            out[where] = self.chunks[number].vectored[slots[where] - number * CHUNK] != 0
+        return out
+
     def chunk_of(self, slot: int) -> tuple[Chunk, int]:
-        """The chunk of a slot, and its place there."""
+        """Return the chunk of a slot, and its place there."""
         number, at = divmod(slot, CHUNK)
         return self.chunks[number], at
 
@@ -182,14 +215,14 @@ class View:
 
 
 class Names:
-    """Strings to small codes, for label columns. The empty string is code 0."""
+    """Map from strings to small codes, for label columns. The empty string is code 0."""
 
     def __init__(self) -> None:
         self._codes = {"": 0}
         self._names = [""]
 
     def code(self, name: str) -> int:
-        """Code of a name, made if it is new. Writer only."""
+        """Return the code of a name, made if it is new. Writer only."""
         code = self._codes.get(name)
         if code is None:
             code = len(self._names)
@@ -198,7 +231,7 @@ class Names:
         return code
 
     def find(self, name: str) -> int:
-        """Code of a name, or -1 if no memory has it."""
+        """Return the code of a name, or -1 if no memory has it."""
         return self._codes.get(name, -1)
 
     def name(self, code: int) -> str:
@@ -207,11 +240,11 @@ class Names:
 
 
 class Arrays:
-    """The columns of a collection and their publication. See the module's text.
+    """Columns of a collection, and their publication. See the module's text.
 
-    `revived` are the slots that became ACTIVE after they had been seen otherwise, in that order;
-    `purged` those that were emptied, for whoever keeps copies of their vectors. `changed_count`
-    only grows: by one for each slot that is published, and for each change of one.
+    `revived` lists the slots that became ACTIVE again, in that order; `purged` the emptied ones,
+    for holders of copies of their vectors. `changed_count` only grows: by one for each slot that is
+    published, and for each change of one. `may_lack` is true if some memory may have no vector.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -225,6 +258,7 @@ class Arrays:
         self._end = 0
         self._live_count = 0
         self.changed_count = 0
+        self.may_lack = False
         self.agents = Names()
         self.sessions = Names()
         self.threads = Names()
@@ -242,13 +276,13 @@ class Arrays:
         return self._live_count
 
     def view(self) -> View:
-        """What is published, for a reader."""
+        """Return the published slots, for a reader."""
         # The count is read first: chunks only grow, so they hold at least that much.
         count = self._count
         return View(self._chunks, count)
 
     def writer_view(self) -> View:
-        """Everything decided so far, committed or not. Writer only."""
+        """Return all decided slots, committed or not. Writer only."""
         return View(self._chunks, self._end)
 
     def append(
@@ -257,7 +291,7 @@ class Arrays:
         vector: NDArray[np.float32],
         tokens: NDArray[np.uint64],
     ) -> int:
-        """Writes one slot behind the last and returns it; readers do not see it yet."""
+        """Write one slot after the last and return it; readers do not see it yet."""
         slot = self._end
         number, at = divmod(slot, CHUNK)
         if number == len(self._chunks):
@@ -266,19 +300,26 @@ class Arrays:
         for name, value in values.items():
             chunk.columns[name][at] = value
         chunk.vectors[at] = vector
+        chunk.vectored[at] = has_vector = bool(vector.any())
+        self.may_lack = self.may_lack or not has_vector
         chunk.append_tokens(at, tokens)
         self._end = slot + 1
         return slot
 
     def adopt(self, chunks: tuple[Chunk, ...], count: int) -> None:
-        """Takes filled chunks in the place of its one empty one, and publishes their slots."""
+        """Replace the one empty chunk by filled chunks, and publish their slots."""
         self._chunks, self._end = chunks, count
+        for _, size, chunk in self.writer_view().parts():
+            chunk.note_vectors(size)
+        self.may_lack = not bool(self.writer_view().has_vectors().all())
         self.publish()
 
     def beside(self, dimension: int) -> Arrays:
-        """The same slots with vectors of another model, all zero yet; to be `follow`ed up."""
+        """Return the same slots with zero vectors of another model; `follow` adds later slots."""
         made = copy.copy(self)
         made.dimension = dimension
+        # They replace the others only once no memory lacks a vector.
+        made.may_lack = False
         made.pending_status, made.pending_updated = {}, {}
         made.revived, made.purged = [], []
         made._chunks, made._count, made._end = (), 0, 0
@@ -286,41 +327,51 @@ class Arrays:
         return made
 
     def follow(self, source: Arrays, revived_before: int) -> None:
-        """Takes over the slots that those it is beside have published since.
+        """Take over the slots that the source has published since.
 
-        Slots that came back to life there, after so many before, are told on.
+        Slots that were revived there, after the first `revived_before` ones, are listed as revived
+        here too.
         """
         # The count is read first, and the chunks once: they may grow meanwhile.
         count, chunks = source._count, source._chunks
-        vectors = [chunk.vectors for chunk in self._chunks]
-        vectors += [
-            np.zeros((CHUNK, self.dimension), np.float32) for _ in range(len(chunks) - len(vectors))
+        followed = [
+            chunk.beside(own.vectors, own.vectored)
+            for chunk, own in zip(chunks, self._chunks, strict=False)
         ]
-        pairs = zip(chunks, vectors, strict=True)
-        self._chunks = tuple(chunk.beside(own) for chunk, own in pairs)
+        new = chunks[len(followed) :]
+        self._chunks = (*followed, *(chunk.without_vectors(self.dimension) for chunk in new))
         self.revived += source.revived[revived_before + len(self.revived) :]
         self._count = self._end = count
         self._live_count = source._live_count
-        # To whoever keeps a copy all of it is new.
+        # For a holder of copies all of it is new.
         self.changed_count = source.changed_count + count
 
     def set_vectors(self, slots: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Fills slots that nobody reads yet, of arrays made by `beside`."""
+        """Fill slots that nobody reads yet, of arrays made by `beside`."""
         for number in np.unique(slots // CHUNK).tolist():
             where = slots // CHUNK == number
-            self._chunks[number].vectors[slots[where] - number * CHUNK] = vectors[where]
+            chunk, rows = self._chunks[number], slots[where] - number * CHUNK
+            chunk.vectors[rows], chunk.vectored[rows] = vectors[where], 1
+
+    def set_dimension(self, dimension: int) -> None:
+        """Give slots another dimension; none of them has a vector. Writer only.
+
+        Readers keep their own chunks.
+        """
+        self._chunks = tuple(chunk.without_vectors(dimension) for chunk in self._chunks)
+        self.dimension = dimension
 
     def set_replaced_by(self, slot: int, by: int) -> None:
-        """Notes the slot of a memory's next version, or `NEVER`. Writer only."""
+        """Record the slot of a memory's next version, or `NEVER`. Writer only."""
         self._chunks[slot // CHUNK].columns["replaced_by"][slot % CHUNK] = by
 
     def empty(self, slot: int) -> None:
-        """Overwrites what a published slot says of its memory, but for id and row. Writer only.
+        """Overwrite the contents of a published slot, all but id and row. Writer only.
 
-        Whoever still scores it finds nothing near; its status hides it from all others.
+        A reader that still scores it finds nothing near; its status hides it from all others.
         """
         chunk, at = self._chunks[slot // CHUNK], slot % CHUNK
-        chunk.vectors[at] = 0.0
+        chunk.vectors[at], chunk.vectored[at] = 0.0, 0
         chunk.tokens[chunk.indptr[at] : chunk.indptr[at + 1]] = 0
         for name in _EMPTIED:
             chunk.columns[name][at] = 0
@@ -329,19 +380,19 @@ class Arrays:
         self.purged.append(slot)
 
     def truncate(self, end: int) -> None:
-        """Takes back slots that were written but not published."""
+        """Remove slots that were written but not published."""
         assert self._count <= end <= self._end
         self._end = end
 
     def status(self, slot: int) -> int:
-        """Status code as the writer sees it."""
+        """Return the status code that the writer sees."""
         pending = self.pending_status.get(slot)
         if pending is not None:
             return pending
         return int(self._chunks[slot // CHUNK].columns["status"][slot % CHUNK])
 
     def publish(self) -> None:
-        """Lets readers see all that was decided: new slots first, then the old ones go."""
+        """Publish all that was decided: new slots appear first, then old ones go."""
         first, self._count = self._count, self._end
         self.changed_count += self._count - first + len(self.pending_updated)
         active = STATUSES[Status.ACTIVE]
@@ -359,18 +410,18 @@ class Arrays:
         self.pending_updated.clear()
 
     def _active_from(self, first: int) -> int:
-        """ACTIVE slots from one on, by their columns."""
+        """Count ACTIVE slots from one on, by their columns."""
         count = 0
         for number in range(first // CHUNK, len(self._chunks)):
             base = number * CHUNK
-            # The last chunk may have lost its slots to `truncate`.
+            # `truncate` may have emptied the last chunk.
             where = slice(max(0, first - base), max(0, self._end - base))
             status = self._chunks[number].columns["status"][where]
             count += int(np.count_nonzero(status == STATUSES[Status.ACTIVE]))
         return count
 
     def unused_bytes(self) -> int:
-        """Those of `nbytes` that no slot has written to yet, and so are not there."""
+        """Return how many of `nbytes` no slot has written to yet, and so take no memory."""
         chunks, end = self._chunks, self._end
         return chunks[-1].nbytes() * max(0, len(chunks) * CHUNK - end) // CHUNK
 

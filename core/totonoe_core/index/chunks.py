@@ -1,4 +1,4 @@
-"""Scattered slots, chunk by chunk, as the kernels take them."""
+"""Grouping of scattered slots by chunk, as the kernels take them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from totonoe_core.index.arrays import Chunk, View
 def by_chunk(
     view: View, slots: NDArray[np.int64]
 ) -> Iterator[tuple[slice, NDArray[np.int32], Chunk]]:
-    """(where in `slots`, row numbers there, chunk) for each chunk that holds any of them.
+    """Yield (where in `slots`, row numbers there, chunk) for each chunk that holds any of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All that is in memory for one collection, and how a memory becomes a slot."""
+"""The in-memory index of one collection: arrays, maps and inverted indexes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import plain
-from totonoe_core.guard.policy import Tokenizer
+from totonoe_core.base import plain
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.records import Fields, Memory, Status, TypedKey, said_payload
 from totonoe_core.index.arrays import (
     KINDS,
     NEVER,
@@ -28,21 +29,25 @@ from totonoe_core.index.lexical import InvertedIndex, label_terms
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.slot_map import SlotById, SlotByRow, SlotMap
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Fields, Memory, Status, TypedKey, said_payload
 from totonoe_core.text.normalize import canonical_hash, fold_space
-from totonoe_core.text.tokens import search_terms, token_hashes, tokens, whitespace_tokens
+from totonoe_core.text.tokens import (
+    compared_tokens,
+    search_terms,
+    token_hashes,
+    whitespace_tokens,
+)
 
-Mark = tuple[int, dict[int, int], dict[int, int]]
-"""First slot that is not written yet, and the changes that wait for `publish`."""
+Mark = tuple[int, dict[int, int], dict[int, int], int]
+"""First unwritten slot, the changes that wait for `publish`, and the dimension."""
 
 
 def text_hash(content_hash: bytes) -> int:
-    """The 64 bits of a content hash that the arrays keep; they nominate, never decide."""
+    """Return the 64 bits of a content hash that the arrays keep; they nominate, never decide."""
     return int.from_bytes(content_hash[:8], "little")
 
 
 def payload_hash(fields: Fields) -> int:
-    """64-bit hash of a payload and typed key, which make equal texts different; 0 for neither."""
+    """Return a 64-bit hash of payload and typed key, by which equal texts differ; 0 for neither."""
     payload = said_payload(fields.payload)
     if not payload and fields.key is None:
         return 0
@@ -50,17 +55,17 @@ def payload_hash(fields: Fields) -> int:
 
 
 def key_hash(key: TypedKey | None) -> int:
-    """64-bit hash of a typed key, case and white space folded; 0 for none. It nominates."""
+    """Return a 64-bit hash of a typed key, case and white space folded; 0 for none. Nominates."""
     return 0 if key is None else _hash64(_key(key))
 
 
 def same_key(one: TypedKey | None, other: TypedKey | None) -> bool:
-    """Whether both name the same value."""
+    """Return whether both keys name the same value."""
     return one is not None and other is not None and _key(one) == _key(other)
 
 
 def _key(key: TypedKey) -> str:
-    # U+001F parts them: in no label, since a label is text with white space folded.
+    # U+001F separates them: no label has it, since white space in labels is folded.
     folded = (fold_space(part).casefold() for part in (key.subject, key.attribute))
     return "\x1f".join(folded)
 
@@ -70,20 +75,21 @@ def _hash64(text: str) -> int:
 
 
 def guard_tokens(content: str, tokenizer: Tokenizer) -> NDArray[np.uint64]:
-    """Sorted token hashes for the Jaccard layer."""
-    found = whitespace_tokens(content) if tokenizer is Tokenizer.WHITESPACE else tokens(content)
-    return token_hashes(found)
+    """Return sorted token hashes for the Jaccard layer."""
+    if tokenizer is Tokenizer.WHITESPACE:
+        return token_hashes(whitespace_tokens(content))
+    return token_hashes(compared_tokens(content))
 
 
 def vector_of(memory: Memory, dimension: int) -> NDArray[np.float32]:
-    """float32[dimension]: the vector of a memory, or zero, to which nothing is near."""
+    """Return float32[dimension]: the vector of a memory, or zero, to which nothing is near."""
     found = np.frombuffer(memory.vector, np.float32)
     return found if len(found) else np.zeros(dimension, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What the guard needs of a text, worked out once for each memory."""
+    """Features of a text for the guard, computed once for each memory."""
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.uint64]
@@ -91,27 +97,27 @@ class Features:
 
     @property
     def blind(self) -> bool:
-        """Whether there is no vector: it is zero."""
+        """True if the text has no vector: it is zero."""
         return not self.vector.any()
 
     @property
     def stored(self) -> bytes:
-        """The vector as a row has it: empty where there is none."""
+        """The vector as a row stores it: empty if there is none."""
         return b"" if self.blind else self.vector.tobytes()
 
     @classmethod
     def of(cls, content: str, vector: NDArray[np.float32], tokenizer: Tokenizer) -> Features:
-        """Features of a text with its unit vector."""
+        """Compute the features of a text with its unit vector."""
         return cls(vector, guard_tokens(content, tokenizer), canonical_hash(content))
 
 
 class CollectionIndex:
     """Arrays, maps and inverted indexes of one collection.
 
-    Written by the writer thread alone. `slot_by_id`, `slot_by_row` and the text maps show
-    uncommitted slots too: readers check a slot against their view. `prefix` and `graph` lag
-    behind: a background thread brings them up to date. `model_number` says which of the
-    collection's models made the vectors.
+    The writer thread alone writes it. `slot_by_id`, `slot_by_row` and the text maps also hold
+    uncommitted slots: readers check a slot against their view. `prefix` and `graph` lag behind: a
+    background thread updates them. `model_number` says which of the collection's models made the
+    vectors.
     """
 
     def __init__(self, dimension: int, tokenizer: Tokenizer, model_number: int = 0) -> None:
@@ -131,10 +137,9 @@ class CollectionIndex:
         self._unpublished: list[Memory] = []
 
     def beside(self, dimension: int, model_number: int) -> CollectionIndex:
-        """The same memories with vectors of another model, all zero yet.
+        """Return the same memories for vectors of another model, all zero yet.
 
-        All else is shared, so that it costs its vectors only. It is nobody's until it
-        `take_place`s.
+        All else is shared, so that it costs only its vectors. It is private until `take_place`.
         """
         made = copy.copy(self)
         made.model_number = model_number
@@ -144,22 +149,22 @@ class CollectionIndex:
         return made
 
     def take_place(self) -> None:
-        """From here on the shared maps read in these arrays. Writer only, nothing unpublished."""
+        """Make the shared maps read these arrays from now on. Writer only, nothing unpublished."""
         maps = (self._slots_by_text, self._slots_by_words, self._slots_by_key)
         for one in (self.slot_by_id, *maps):
             one.read_in(self.arrays)
 
     def vector(self, row: int) -> NDArray[np.float32]:
-        """The vector of a row's newest slot; zero: it has none. Writer only."""
+        """Return the vector of a row's newest slot; zero if it has none. Writer only."""
         chunk, at = self.arrays.writer_view().chunk_of(self.slot_by_row[row])
         found: NDArray[np.float32] = chunk.vectors[at]
         return found
 
     def add(self, memory: Memory, features: Features, replaces: int | None = None) -> int:
-        """Gives a memory a new slot that readers see after `publish`.
+        """Give a memory a new slot that readers see after `publish`.
 
-        `replaces` is the slot of its earlier version: access figures move over, and that
-        slot retires on publish.
+        `replaces` is the slot of its earlier version: its access figures are copied, and it retires
+        on publish.
         """
         arrays, fields = self.arrays, memory.fields
         values: dict[str, Any] = {
@@ -209,37 +214,38 @@ class CollectionIndex:
         return slot
 
     def set_status(self, slot: int, status: Status, updated_us: int) -> None:
-        """Changes a slot's status, which may be the same, and when it was updated, on publish."""
+        """Change a slot's status, possibly to the same, and its updated time, on publish."""
         if self.arrays.status(slot) != STATUSES[status]:
             self.arrays.pending_status[slot] = STATUSES[status]
         self.arrays.pending_updated[slot] = updated_us
 
     def set_access(self, slot: int, last_us: int, count: int) -> None:
-        """Sets the access figures of a slot that is not published yet. Writer only."""
+        """Set the access figures of an unpublished slot. Writer only."""
         chunk, at = self.arrays.writer_view().chunk_of(slot)
         chunk.columns["last_access"][at] = last_us
         chunk.columns["access_count"][at] = count
 
     def slots_with_text(self, content_hash: bytes) -> tuple[int, ...]:
-        """Slots whose text may be equal: equal in 64 bits of the hash."""
+        """Return slots whose text may be equal: equal in 64 bits of the hash."""
         return self._slots_by_text.slots(text_hash(content_hash))
 
     def slots_with_words(self, canonical: int) -> tuple[int, ...]:
-        """Slots whose words may be the same in the same order: equal hash."""
+        """Return slots that may have the same words in the same order: equal hash."""
         return self._slots_by_words.slots(canonical)
 
     def slots_with_key(self, key: TypedKey) -> tuple[int, ...]:
-        """Slots that may hold the value of a typed key: equal hash."""
+        """Return slots that may hold the value of a typed key: equal hash."""
         return self._slots_by_key.slots(key_hash(key))
 
     def mark(self) -> Mark:
-        """Where the writer stands, for `rollback`."""
+        """Return the writer's position, for `rollback`."""
         arrays = self.arrays
-        return arrays.end, dict(arrays.pending_status), dict(arrays.pending_updated)
+        pending_status, pending_updated = dict(arrays.pending_status), dict(arrays.pending_updated)
+        return arrays.end, pending_status, pending_updated, arrays.dimension
 
     def rollback(self, mark: Mark) -> None:
-        """Takes back every slot and status change since the mark."""
-        end, pending_status, pending_updated = mark
+        """Take back every slot and status change since the mark."""
+        end, pending_status, pending_updated, dimension = mark
         self.take_place()
         view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
@@ -256,6 +262,9 @@ class CollectionIndex:
                 self.slot_by_row[memory.row] = earlier
                 self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
+        if self.arrays.dimension != dimension:
+            # The first vector was taken back.
+            self.arrays.set_dimension(dimension)
         for held, before in (
             (self.arrays.pending_status, pending_status),
             (self.arrays.pending_updated, pending_updated),
@@ -264,19 +273,18 @@ class CollectionIndex:
             held.update(before)
 
     def lacking_count(self) -> int:
-        """How many memories have no vector. Writer only; reads every vector."""
+        """Count the memories without a vector. Writer only."""
         view, slots = self.arrays.writer_view(), self.slot_by_row.slots()
         there = slots[view.take("status", slots) != STATUSES[Status.PURGED]]
-        parts = np.array_split(there, max(1, len(there) // 4096))
-        return sum(int((~view.vectors(part).any(axis=1)).sum()) for part in parts if len(part))
+        return int(np.count_nonzero(~view.has_vector(there)))
 
     def slot_in_view(self, row: int, view: View) -> int:
-        """Newest slot of a row within a reader's view, or -1. Slow: for the rare race."""
+        """Return the newest slot of a row within a reader's view, or -1. Slow: for a rare race."""
         slots = np.flatnonzero(view.column("row") == row)
         return int(slots[-1]) if len(slots) else -1
 
     def publish(self) -> None:
-        """Lets readers see what was decided, in full: words and labels come first."""
+        """Publish all that was decided; words and labels become visible first."""
         view = self.arrays.writer_view()
         first = self.arrays.end - len(self._unpublished)
         for slot, memory in enumerate(self._unpublished, first):
@@ -288,18 +296,19 @@ class CollectionIndex:
                 self.labels.add(slot, label_terms(fields.tags, fields.entities, fields.attributes))
         self._unpublished.clear()
         self.arrays.publish()
+        self.token_index.catch_up(self.view())
 
     def purge(self, memory_id: str) -> None:
-        """Empties every version of a memory whose purge is published.
+        """Empty every version of a memory whose purge is published.
 
-        What stays are its id and row, and, in the inverted indexes, that some slot had a term of
-        some hash; their keys are in memory and in checkpoints alone, which hold no such slot.
+        What remains is its id and row and, in the inverted indexes, that some slot had a term with
+        some hash; the hash keys exist only in memory and in checkpoints, which hold no such slot.
         """
         for slot in self.slot_by_id.versions(memory_id):
             self.arrays.empty(slot)
 
     def set_aside(self, row: int) -> None:
-        """Takes a row out of what is found; nothing waits to be published. Writer only."""
+        """Hide a row from all searches; no change may wait to be published. Writer only."""
         slot = self.slot_by_row.get(row)
         if slot is not None:
             self.arrays.pending_status[slot] = RETIRED
@@ -308,7 +317,7 @@ class CollectionIndex:
             self.publish()
 
     def touch(self, slots: NDArray[np.int64], now_us: int) -> None:
-        """Counts an access of each slot. Any thread; a lost count under a race is accepted."""
+        """Count an access of each slot. Any thread; a race may lose a count."""
         view = self.arrays.view()
         for slot in slots.tolist():
             chunk, at = view.chunk_of(slot)
@@ -316,14 +325,14 @@ class CollectionIndex:
             chunk.columns["access_count"][at] += 1
 
     def refresh(self, slots: NDArray[np.int64], now_us: int) -> None:
-        """Sets the last access of slots, and counts none. Writer only."""
+        """Set the last access of slots, without counting it. Writer only."""
         view = self.arrays.writer_view()
         for slot in slots.tolist():
             chunk, at = view.chunk_of(slot)
             chunk.columns["last_access"][at] = now_us
 
     def access(self) -> dict[int, tuple[int, int]]:
-        """Last access (us) and count by row, of memories that were recalled. Writer only."""
+        """Return last access (us) and count by row, of recalled memories. Writer only."""
         view = self.arrays.writer_view()
         slots = self.slot_by_row.slots()
         slots = slots[view.take("access_count", slots) > 0]
@@ -334,7 +343,7 @@ class CollectionIndex:
     def set_access_of(
         self, slots: NDArray[np.int64], last_us: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> None:
-        """Sets the access figures of published slots. While nobody reads them."""
+        """Set the access figures of published slots, before anybody reads them."""
         view = self.arrays.view()
         for base, size, chunk in view.parts():
             here = np.flatnonzero((slots >= base) & (slots < base + size))
@@ -343,7 +352,7 @@ class CollectionIndex:
             chunk.columns["access_count"][at] = counts[here]
 
     def fill_maps(self, others: Iterable[tuple[str, int]]) -> None:
-        """Makes the maps of arrays that were adopted, where each slot is another memory.
+        """Build the maps of adopted arrays, in which each slot is another memory.
 
         `others` are the ids that no column holds, with their slots.
         """
@@ -354,16 +363,16 @@ class CollectionIndex:
         self._slots_by_key.fill(without_zero=True)
 
     def retired_count(self) -> int:
-        """Published slots that are no memory's newest, or a purged one's."""
+        """Count published slots that are no memory's newest, or a purged one's."""
         status = self.view().column("status")
         return int(np.count_nonzero((status == RETIRED) | (status == STATUSES[Status.PURGED])))
 
     def view(self) -> View:
-        """What readers see."""
+        """Return the view of readers."""
         return self.arrays.view()
 
     def nbytes(self) -> int:
-        """Bytes of all arrays; the graph and the few strings apart."""
+        """Bytes of all arrays, without the graph and the few strings."""
         parts = (
             self.arrays,
             self.prefix,

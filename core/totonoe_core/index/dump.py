@@ -1,17 +1,17 @@
-"""A collection's index as plain arrays, and an index made of them again.
+"""Conversion of a collection's index to plain arrays and back.
 
-What is dumped is what lives in memory for the newest version of each memory that is not purged,
-under new slot numbers, ascending as before: no retired slot, no byte of what was purged, no label
-that no memory has any more. Posting lists are dumped without what those slots had.
+A dump holds the newest version of each memory that is not purged, under new slot numbers, ascending
+as before: no retired slot, no byte of a purged memory, no unused label. Posting lists leave out
+those slots too.
 
     meta           JSON: counts, names of labels, ids that are in no column
-    <column>       every column but those that are known (`replaced_by`) or come from rows (access)
+    <column>       every column but `replaced_by` (implied) and access (read from rows)
     token_counts   int32[n], tokens uint64[...]
     prefix_...     the fit and the coordinates of the slots below `prefix_built`
     <index>_...    posting lists and key of each inverted index
     vectors        float32[n, dim]
 
-Slot maps are made again from the columns (a few ms for 100,000).
+Slot maps are rebuilt from the columns (a few ms for 100,000).
 """
 
 from __future__ import annotations
@@ -24,14 +24,22 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.policy import Tokenizer
+from totonoe_core.domain.policy import Tokenizer
+from totonoe_core.domain.records import Status
 from totonoe_core.index import arrays as slots
 from totonoe_core.index.arrays import COLUMNS, NEVER, NO_TIME, RETIRED, STATUSES, Chunk, View
 from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.dump_checks import (
+    Unsound,
+    check_columns,
+    check_meta,
+    check_token_counts,
+    require,
+)
 from totonoe_core.index.lexical import InvertedIndex, Lists
 from totonoe_core.index.prefix import Fit, Part
 from totonoe_core.index.token_index import TokenIndex
-from totonoe_core.records import Status
+from totonoe_core.kernels.prefix import WIDTH
 
 Block = NDArray[Any]
 
@@ -42,7 +50,7 @@ LABELS = {
     "category": "categories",
     "life_stage": "life_stages",
 }
-"""Columns of codes, and the attribute of `Arrays` that has their names."""
+"""Columns of codes, with the attribute of `Arrays` that holds their names."""
 _CUT = ("status", "updated")
 _MADE = ("replaced_by", "last_access", "access_count")
 _KEPT_AS_THEY_ARE = tuple(name for name in COLUMNS if name not in (*_CUT, *_MADE, *LABELS))
@@ -50,31 +58,32 @@ _PREFIX = ("lead", "rest", "lead_residual", "residual")
 
 
 class Target(Protocol):
-    """Where a dump goes."""
+    """Destination of a dump."""
 
     def put(self, name: str, blocks: Iterable[Block]) -> None:
-        """Takes an array under a name: blocks that follow each other along the first axis.
+        """Write an array under a name: blocks that follow each other along the first axis.
 
-        There is at least one block, and all have the same type and width.
+        There is at least one block; all have the same type and width.
         """
 
 
 class Source(Protocol):
-    """Where a dump comes from. Arrays are asked for in the order in which they were put."""
+    """Source of a dump. `take` fills in exactly the bytes that were put, or raises."""
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of an array."""
 
     def take(self, name: str, parts: Sequence[Block]) -> None:
-        """Fills contiguous parts, which follow each other along the first axis, with an array."""
+        """Fill contiguous parts, which follow each other along the first axis, with an array."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """An index at one revision: what changes in place, as copies; the rest never changes below
-    the view's count, but by a purge, which makes every cut of before worthless.
+    """An index at one revision.
 
-    `others` are ids that are in no column; `revived` slots that the graph may lack.
+    It copies what changes in place. All else never changes below the view's count, except by a
+    purge, which invalidates every earlier cut. `others` are ids that are in no column; `revived`
+    are slots that the graph may lack.
     """
 
     view: View
@@ -85,7 +94,7 @@ class Cut:
 
     @classmethod
     def of(cls, index: CollectionIndex) -> Cut:
-        """The cut at what is published. Writer only, with nothing pending."""
+        """Take the cut of the published slots. Writer only, with nothing pending."""
         view = index.view()
         return cls(
             view,
@@ -96,13 +105,13 @@ class Cut:
         )
 
     def new_slots(self) -> NDArray[np.int32]:
-        """By slot: its number in the dump, or -1."""
+        """Return by slot its number in the dump, or -1."""
         kept = (self.status != RETIRED) & (self.status != STATUSES[Status.PURGED])
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
 
 def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
-    """Puts a cut of an index into a target. Any thread, beside readers and the writer."""
+    """Write a cut of an index to a target. Any thread, beside readers and the writer."""
     arrays, view, new_slots = index.arrays, cut.view, cut.new_slots()
     kept = new_slots >= 0
     count = int(np.count_nonzero(kept))
@@ -158,7 +167,7 @@ def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
     for name in _PREFIX:
         target.put(name, _prefix_rows(fit, name, kept))
     for name, postings in _postings(index).items():
-        # What the writer adds to the token index meanwhile is added again after a load.
+        # Tokens that the writer adds meanwhile are added again after a load.
         lists = postings.dump(new_slots[:token_end] if name == "token_index" else new_slots)
         target.put(f"{name}_key", [postings.key])
         for part, values in lists._asdict().items():
@@ -169,14 +178,29 @@ def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
 
 
 def load(
-    source: Source, dimension: int, tokenizer: Tokenizer, model_number: int = 0
+    source: Source,
+    dimension: int,
+    tokenizer: Tokenizer,
+    model_number: int = 0,
+    row_max: int | None = None,
 ) -> CollectionIndex:
-    """The index of a dump: nobody was ever recalled, and the graph is not there.
+    """Build the index of a dump, without access figures and graph.
 
-    The source is taken at its word: whoever gives it has checked that it is what was dumped.
+    Parameters
+    ----------
+    source : Source
+        Its bytes are those that were dumped; this function checks that they fit together.
+    row_max : int, optional
+        The highest row number; memory is allocated for as many.
+
+    Raises
+    ------
+    Unsound
+        A count, code, slot or row leads to nothing.
     """
     index = CollectionIndex(dimension, tokenizer, model_number)
     meta = json.loads(_whole(source, "meta", np.uint8).tobytes())
+    check_meta(meta, tuple(LABELS))
     count = meta["count"]
     arrays = index.arrays
     arrays.revived.extend(meta["revived"])
@@ -191,7 +215,16 @@ def load(
     for chunk, size in zip(chunks, sizes, strict=True):
         chunk.columns["replaced_by"][:size] = NEVER
         chunk.columns["last_access"][:size] = NO_TIME
+    filled = View(tuple(chunks), count)
+    checked = ("status", "kind", "state_kind", "private", "row", "term_count", *LABELS)
+    check_columns(
+        {name: filled.column(name) for name in checked},
+        {name: len(meta["labels"][name]) for name in LABELS},
+        row_max,
+    )
     token_counts = _whole(source, "token_counts", np.int32)
+    require(len(token_counts) == count, "token_counts")
+    check_token_counts(token_counts, source.shape("tokens")[0])
     for number, (chunk, size) in enumerate(zip(chunks, sizes, strict=True)):
         base = number * slots.CHUNK
         np.cumsum(token_counts[base : base + size], out=chunk.indptr[1 : size + 1])
@@ -209,7 +242,7 @@ def load(
 
 
 def compacted(index: CollectionIndex) -> CollectionIndex:
-    """The same without retired and purged slots. Nothing may be pending; access figures stay."""
+    """Return a copy without retired and purged slots. Nothing may be pending. Access stays."""
     held = _Held()
     dump(index, Cut.of(index), held)
     fresh = load(held, index.arrays.dimension, index.tokenizer, index.model_number)
@@ -224,7 +257,7 @@ def compacted(index: CollectionIndex) -> CollectionIndex:
 
 
 class _Held:
-    """A dump in memory, each array of which is taken once."""
+    """A dump in memory, of which each array is taken once."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, Block] = {}
@@ -251,7 +284,7 @@ def _postings(index: CollectionIndex) -> dict[str, InvertedIndex]:
 
 
 def _some(dtype: Any, blocks: Iterator[Block], width: int | None = None) -> Iterator[Block]:
-    """The blocks behind an empty one: there is always at least one."""
+    """Yield an empty block first, so that there is always at least one."""
     yield np.zeros((0,) if width is None else (0, width), dtype)
     yield from blocks
 
@@ -261,12 +294,12 @@ def _json(value: object) -> list[Block]:
 
 
 def _used(view: View, kept: NDArray[np.bool_], name: str) -> NDArray[np.int64]:
-    """Codes that kept slots have, ascending, and 0, which always is the empty one."""
+    """Return the codes that kept slots have, ascending, and always 0, the empty one."""
     return np.union1d(view.column(name)[kept], 0)
 
 
 def _below(kept: NDArray[np.bool_], end: int) -> int:
-    """How many of the slots below an end are kept."""
+    """Count the kept slots below an end."""
     return int(np.count_nonzero(kept[:end]))
 
 
@@ -289,8 +322,8 @@ def _prefix_rows(fit: Fit, name: str, kept: NDArray[np.bool_]) -> Iterator[Block
 
 def _load_prefix(index: CollectionIndex, source: Source, meta: dict[str, Any]) -> None:
     built = meta["prefix_built"]
-    basis = np.empty(source.shape("prefix_basis"), np.float32)
-    source.take("prefix_basis", [basis])
+    basis = _whole(source, "prefix_basis", np.float32)
+    require(not built or basis.shape == (WIDTH, index.arrays.dimension), "prefix_basis")
     parts = [Part(slots.CHUNK) for _ in range(0, built, slots.CHUNK)]
     for name in _PREFIX:
         source.take(
@@ -306,6 +339,7 @@ def _load_prefix(index: CollectionIndex, source: Source, meta: dict[str, Any]) -
 
 def _load_postings(source: Source, name: str, end: int) -> InvertedIndex:
     key = _whole(source, f"{name}_key", np.uint64)
+    require(key.shape == (2,), f"{name}_key")
     types = (np.int64, np.int32, np.int32, np.uint8)
     lists = Lists(
         *(
@@ -313,7 +347,11 @@ def _load_postings(source: Source, name: str, end: int) -> InvertedIndex:
             for part, dtype in zip(Lists._fields, types, strict=True)
         )
     )
-    return InvertedIndex.load(lists, key, end)
+    require(all(values.ndim == 1 for values in lists), name)
+    found = InvertedIndex.load(lists, key, end)
+    if found is None:
+        raise Unsound(f"the lists of {name} are none")
+    return found
 
 
 def _whole(source: Source, name: str, dtype: Any) -> NDArray[Any]:

@@ -1,15 +1,14 @@
-"""The HNSW graph of a collection: nominates neighbours for Recall, decides nothing.
+"""The HNSW graph of a collection: nominates neighbours, never decides.
 
-hnswlib 0.8 allows searches side by side but no add, save or resize beside them, loses
-labels with `allow_replace_deleted`, never shrinks, raises when it finds fewer than k, and
-checks no input (FACTS on hnswlib, 2-10). Hence: a readers-writer lock; slots as labels,
-which are never reused; own liveness masks; errors mean "search exactly". Slots that are not
-in the graph yet are the caller's to scan.
+hnswlib 0.8 allows parallel searches but no add, save or resize beside them, loses labels with
+`allow_replace_deleted`, never shrinks, raises when it finds fewer than k, and checks no input.
+Hence: a readers-writer lock; slots as labels, which are never reused; own liveness masks; an error
+makes the caller search exactly. Callers scan the slots that are not in the graph yet.
 
-Nobody waits long for the building. A graph that is new, or has too many dead, is built beside the
-one that answers and then takes its place; one that only lacks a tail takes it in slot by slot,
-each under its own hold of the lock (0.3 to 0.4 ms at 50,000). While the collection is in use
-the builder rests about as long as each step takes: half a core at most is its.
+Nobody waits long for building. A graph that is new, or has too many dead elements, is built beside
+the one that answers and then replaces it; one that only lacks a tail adds it slot by slot, each
+under its own hold of the lock (0.3 to 0.4 ms at 50,000). While the collection is in use the builder
+rests about as long as each step takes, so that it uses half a core at most.
 
 Measured with 384 dimensions: 0.31 ms CPU an element up to 50,000 (0.62 with an `EF_CONSTRUCTION`
 of 200, for a recall_at_k that is 0.002 higher at the least ef and equal at twice that), 1.7 kB
@@ -33,24 +32,28 @@ import hnswlib
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.records import Status
 from totonoe_core.index.arrays import STATUSES, Arrays, View
-from totonoe_core.records import Status
+from totonoe_core.index.hnsw_file import ReadGraph
 
 FROM_COUNT = 16_384
-"""Live memories from which on the graph is worth its cost. Below, reading all of them (1.2 ms at
-most) costs less than adding one to the graph and finding its neighbours there."""
+"""Number of live memories from which on the graph is worth its cost.
+
+Below, reading all of them (1.2 ms at most) costs less than adding one to the graph and finding its
+neighbours there.
+"""
 
 M = 16
 EF_CONSTRUCTION = 100
 EF_MIN = 96
 _SEED = 20_240_701
-_PART = 128  # slots added to a graph that nobody reads between two looks at `stop`
-_ADDING_S, _READING_S = 4e-4, 7e-8  # a slot to the graph; a row of 384 dimensions
+_PART = 128  # slots added to an unread graph between two checks of `stop`
+_ADDING_S, _READING_S = 4e-4, 7e-8  # of adding a slot; of reading a row of 384 dimensions
 _TAIL_MIN = 1024
 _DEAD_SHARE_MAX = 0.3
 _REVIVED_MAX = 1024
 _CATCH_UPS_MAX = 4
-_SPARE_SHARE = 0.25  # capacity beyond what is there: some 50 bytes each until it is used
+_SPARE_SHARE = 0.25  # spare capacity: some 50 bytes each until it is used
 
 RATED_K = 10
 """The k of `Graph.recall_at_k`."""
@@ -62,7 +65,7 @@ _RATED_KEPT = 256
 
 
 def parameters() -> dict[str, str | int]:
-    """What the file of a graph depends on."""
+    """Return the parameters that the file of a graph depends on."""
     return {
         "library": metadata.version("hnswlib"),
         "m": M,
@@ -72,21 +75,23 @@ def parameters() -> dict[str, str | int]:
 
 @dataclass(frozen=True, slots=True)
 class SavedGraph:
-    """A graph's file, and which slots its labels stand for now.
+    """Size of a graph's file, and the present slots of its labels.
 
-    `slots int64[end]`: by label, -1 for one that is no slot any more; those below `indexed` are in
-    the graph if they were live when it came by.
+    `slots int64[end]`: by label, -1 for a slot that is gone; slots below `indexed` are in the graph
+    if they were live when it added them.
     """
 
-    path: Path
     bytes: int
     slots: NDArray[np.int64]
     indexed: int
 
 
 class _Labels:
-    """Labels of a graph: its slots, or if it was saved under other slot numbers, those of then,
-    and behind them the slots that were added since."""
+    """Labels of a graph.
+
+    They are its slots. If it was saved under other slot numbers, they are the old numbers, and
+    after them the slots that were added since.
+    """
 
     def __init__(self, slots: NDArray[np.int64] | None = None, indexed: int = 0) -> None:
         self._slots = np.zeros(0, np.int64) if slots is None else slots
@@ -94,20 +99,20 @@ class _Labels:
         self._indexed = indexed
 
     def slots(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Slots of labels, -1 for those that are none any more."""
+        """Return the slots of labels, -1 for slots that are gone."""
         if not len(self._slots):
             return labels
         saved = labels < len(self._slots)
         return np.where(saved, self._slots[np.where(saved, labels, 0)], labels - self._shift)
 
     def of(self, slot: int) -> int:
-        """Label of a slot that is in the graph, or is behind all that are."""
+        """Return the label of a slot that is in the graph, or after all that are."""
         if slot >= self._indexed:
             return slot + self._shift
         return int(np.flatnonzero(self._slots == slot)[0])
 
     def all(self, indexed: int) -> NDArray[np.int64]:
-        """Slots by label, where those below `indexed` were added."""
+        """Return slots by label; those below `indexed` were added."""
         return np.concatenate([self._slots, np.arange(self._indexed, indexed)])
 
 
@@ -122,7 +127,7 @@ class ReadersWriterLock:
 
     @contextmanager
     def reading(self, prepare: Callable[[bool], None] | None = None) -> Iterator[None]:
-        """Shared hold. `prepare` is told whether nobody else reads, before anybody may."""
+        """Hold the lock shared. `prepare(alone)` is called before anybody may read."""
         with self._condition:
             while self._writing or self._waiting:
                 self._condition.wait()
@@ -138,7 +143,7 @@ class ReadersWriterLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Exclusive hold."""
+        """Hold the lock exclusively."""
         with self._condition:
             self._waiting += 1
             while self._writing or self._readers:
@@ -166,8 +171,8 @@ class Graph:
         self._revived_before = 0
         self._emptied = 0
         self._labels = _Labels()
-        self._expected: Callable[[], SavedGraph | None] | None = None
-        # Of searches: a count lost under a race does not matter.
+        self._expected: Callable[[], ReadGraph | None] | None = None
+        # Number of searches; a race may lose a count.
         self._asked = 0
         self._rated_at = 0
         self._in_use: tuple[int, int] = (0, 0)
@@ -176,7 +181,7 @@ class Graph:
 
     @property
     def indexed(self) -> int:
-        """Slots below this are in the graph if they were live when it came by."""
+        """Slots below this are in the graph if they were live, with a vector, at that time."""
         return self._indexed
 
     def nbytes(self) -> int:
@@ -192,25 +197,25 @@ class Graph:
 
     @property
     def count(self) -> int:
-        """Elements of the graph, dead ones included; 0: there is none."""
+        """Elements of the graph, dead ones included; 0 if there is no graph."""
         return self._count
 
     def revived(self) -> NDArray[np.int64]:
-        """Slots that came back to life and may not be in the graph. Writer only."""
+        """Return slots that were revived and may not be in the graph. Writer only."""
         return np.array(self.arrays.revived[self._revived_before :], np.int64)
 
     def recall_at_k(self) -> tuple[float, int]:
-        """Share of the `RATED_K` nearest that the graph finds, over this many late queries.
+        """Return the recall of the `RATED_K` nearest in the graph, and the number of queries.
 
-        (0.0, 0): nothing was compared yet.
+        The queries are recent ones; (0.0, 0) if nothing was compared yet.
         """
         shares = tuple(self._shares)
         return (float(np.mean(shares)) if shares else 0.0), len(shares)
 
     def sampled_recall(self, sample_count: int, stop: threading.Event) -> tuple[float, int]:
-        """The same, measured now: for the vectors of living slots, drawn evenly, as queries.
+        """Measure the recall now, with evenly drawn vectors of live slots as queries.
 
-        It flatters the graph a little: of the nearest of a vector, itself is found for certain.
+        The result is slightly too good: among a vector's nearest, itself is certainly found.
         """
         view, indexed = self.arrays.view(), self._indexed
         live = self._live_slots(view, 0, indexed)
@@ -230,12 +235,12 @@ class Graph:
     def search(
         self, query: NDArray[np.float32], k: int, ef: int | None = None
     ) -> tuple[NDArray[np.int64], int] | None:
-        """At most k slots near the query, and the first slot that the caller must scan.
+        """Return at most k slots near the query, and the first slot that the caller must scan.
 
-        The nearest come first, then those that came back to life and may not be in the graph.
-        `None`: there is no graph, or it cannot answer; search exactly. `ef` is how many the
-        graph keeps in sight: what a search costs, and how many of the nearest it finds. Unless
-        told, it grows with the graph; it is more than told while others search beside.
+        The nearest come first, then revived slots that may not be in the graph. `None` if there is
+        no graph or it cannot answer: search exactly. `ef` is hnswlib's number of candidates: it
+        sets cost and recall of a search. By default it grows with the graph; it may be higher than
+        given while other searches run.
         """
         self._asked += 1
         if self._count and self._asked % max(1, self._rated_every() // _RATED_QUERIES) == 0:
@@ -254,13 +259,13 @@ class Graph:
         return max(EF_MIN, 2 * k, int(12 * np.log2(self._count + 1)))
 
     def _set_ef(self, ef: int, alone: bool) -> None:
-        """It is the graph's, not a search's: raised for whoever comes, lowered for the first."""
+        """Set the graph's ef, shared by all searches: raised by any, lowered by a lone search."""
         if self._index is not None and (alone or ef > self._ef):
             self._index.set_ef(ef)
             self._ef = ef
 
     def _nearest(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64] | None:
-        """Slots, nearest first. The lock is the caller's."""
+        """Return slots, nearest first. The caller holds the lock."""
         # One row at a time and k clamped: each exception of hnswlib leaks its buffers.
         k = min(k, self._count)
         if self._index is None or k == 0:
@@ -273,16 +278,17 @@ class Graph:
         return slots[slots >= 0]
 
     def due(self) -> bool:
-        """Whether `maintain` has something to do. Cheap: it is asked on every write."""
+        """Return whether `maintain` has work. Cheap: called on every write."""
         if self._index is None:
-            return self._expected is not None or self.arrays.live_count >= FROM_COUNT
+            enough = self.arrays.live_count >= FROM_COUNT and self.arrays.dimension > 0
+            return self._expected is not None or enough
         if len(self.arrays.purged) > self._emptied:
             return True
         tail = self.arrays.view().count - self._indexed
         return tail > max(_TAIL_MIN, self._count // 50) or self._worn() or self._rating_due()
 
     def maintain(self, stop: threading.Event) -> None:
-        """Adds the tail, or builds anew when too much is dead; rates answers now and then."""
+        """Add the tail, or rebuild when too much is dead; sometimes rate answers."""
         if self._expected is not None:
             self._take_saved(self._expected)
             self._expected = None
@@ -296,43 +302,44 @@ class Graph:
 
     @property
     def awaited(self) -> bool:
-        """Whether a saved graph is to be taken over, and was not yet."""
+        """True if a saved graph is to be adopted, and was not yet."""
         return self._expected is not None
 
-    def expect(self, saved: Callable[[], SavedGraph | None]) -> None:
-        """Has `maintain` take a graph that was saved, if it is given one, in place of building it.
+    def expect(self, saved: Callable[[], ReadGraph | None]) -> None:
+        """Let `maintain` adopt a saved graph, if `saved` returns one, instead of building it.
 
-        All that came back to life since, or had before and was not in it, is in `arrays.revived`.
+        `arrays.revived` has all slots that were revived since, or before and that the graph lacks.
         """
         self._expected = saved
 
-    def _take_saved(self, read: Callable[[], SavedGraph | None]) -> None:
+    def _take_saved(self, read: Callable[[], ReadGraph | None]) -> None:
         saved = read()
         if saved is None:
             return
-        index = hnswlib.Index(space="ip", dim=self.arrays.dimension)
-        try:
-            # Holds the GIL: 0.2 s for 100,000.
-            index.load_index(str(saved.path), max_elements=_with_spare(self.arrays.view().count))
-        except RuntimeError:
-            return  # a purge has taken it away since it was read
+        count = saved.state["cur_element_count"]
+        room = _with_spare(max(count, self.arrays.view().count))
+        index = hnswlib.Index.__new__(hnswlib.Index)
+        # Copies with the GIL held: 0.1 s for 100,000.
+        index.__setstate__(({**saved.state, "max_elements": room},))
         with self._lock.writing():
             self._index, self._indexed, self._ef = index, saved.indexed, 0
-            self._count = index.get_current_count()
+            self._count = count
             self._labels = _Labels(saved.slots, saved.indexed)
 
     def save(self, path: Path) -> SavedGraph | None:
-        """Writes the graph to a file, under today's slots; `None`: there is none to be written.
+        """Write the graph to a file, under its present slots; `None` if there is none to write.
 
-        Who calls it has to see that the file is whole: the library says nothing of a full disk.
+        The caller must check that the file is complete: the library does not report a full disk.
         The GIL is held (0.1 s for 100,000).
         """
         with self._lock.reading():
-            if self._index is None or len(self.arrays.purged) > self._emptied:
+            if self._index is None or not self._count:
+                return None
+            if len(self.arrays.purged) > self._emptied:
                 return None
             self._index.save_index(str(path))
             size, indexed = self._index.index_file_size(), self._indexed
-            return SavedGraph(path, size, self._labels.all(indexed), indexed)
+            return SavedGraph(size, self._labels.all(indexed), indexed)
 
     def _rebuild(self, stop: threading.Event) -> None:
         if self.arrays.live_count < FROM_COUNT:
@@ -343,7 +350,7 @@ class Graph:
         revived_before = len(self.arrays.revived)
         index, indexed, count = hnswlib.Index(space="ip", dim=self.arrays.dimension), 0, 0
         index.init_index(_with_spare(self.arrays.live_count), M, EF_CONSTRUCTION, random_seed=_SEED)
-        # What is written meanwhile is added here too, where nobody has to wait for it.
+        # Slots published meanwhile are added here too, while nobody waits.
         for _ in range(_CATCH_UPS_MAX):
             view = self.arrays.view()
             slots = self._live_slots(view, indexed)
@@ -382,11 +389,11 @@ class Graph:
         self._indexed = view.count
 
     def _empty(self, index: hnswlib.Index | None, stop: threading.Event) -> None:
-        """Overwrites its copies of vectors that were purged, one by one; nobody asks for them."""
+        """Overwrite the graph's copies of purged vectors, one by one; no search returns them."""
         purged = self.arrays.purged[self._emptied :]
         if not purged:
             return
-        # They may be those of what was purged.
+        # These may be copies of purged vectors.
         self._queries.clear()
         ids = [] if index is None else index.get_ids_list()
         held = set(self._labels.slots(np.array(ids, np.int64)).tolist())
@@ -401,7 +408,7 @@ class Graph:
             self._emptied += 1
 
     def _rest(self, step_s: float, stop: threading.Event) -> None:
-        """Rests as long as a step takes if anybody wrote or searched since the last one."""
+        """Rest as long as a step takes, if anybody wrote or searched since the last one."""
         in_use = (self._asked, self.arrays.end)
         if in_use != self._in_use:
             self._in_use = in_use
@@ -417,7 +424,7 @@ class Graph:
         )
 
     def _rate(self, stop: threading.Event) -> None:
-        """Compares answers to late queries with exact ones."""
+        """Compare answers to recent queries with exact ones."""
         self._rated_at = self._asked
         view, indexed = self.arrays.view(), self._indexed
         dead = np.ones(view.count, np.bool_)
@@ -433,7 +440,7 @@ class Graph:
     def _share_found(
         self, view: View, query: NDArray[np.float32], dead: NDArray[np.bool_]
     ) -> float | None:
-        """Share of the nearest of the graph's living slots that it finds for a query."""
+        """Return the share of the nearest live slots in the graph that it finds for a query."""
         with self._lock.reading(lambda alone: self._set_ef(self._ef_for(4 * RATED_K), alone)):
             labels = self._nearest(query, 4 * RATED_K)
         if labels is None:
@@ -447,19 +454,20 @@ class Graph:
         labels = labels[~dead[labels]][:k]
         if k == 0:
             return None
-        # By similarity, not by slot: of equal copies any will do.
+        # Compared by similarity, not by slot: any of several equal copies counts.
         least = np.partition(similarity, len(similarity) - k)[len(similarity) - k]
         return int(np.count_nonzero(similarity[labels] >= least - np.float32(1e-6))) / k
 
     def _live_slots(self, view: View, start: int, end: int | None = None) -> NDArray[np.int64]:
-        status = view.column("status")[start:end]
-        return np.flatnonzero(status == STATUSES[Status.ACTIVE]).astype(np.int64) + start
+        """Return slots that belong into the graph: live, and with a vector."""
+        live = (view.column("status") == STATUSES[Status.ACTIVE]) & view.has_vectors()
+        return np.flatnonzero(live[start:end]).astype(np.int64) + start
 
     def _worn(self) -> bool:
-        """Whether too much is dead, or came back and is scanned by every search."""
+        """Return whether too much is dead, or revived and scanned by every search."""
         if len(self.arrays.revived) - self._revived_before > _REVIVED_MAX:
             return True
-        # All of the tail counts as living: if that is not enough to tell, they are counted.
+        # Counts the whole tail as live first; only if that leaves doubt are live slots counted.
         view = self.arrays.view()
         tail = view.count - self._indexed
         if not self._count:

@@ -1,7 +1,7 @@
 """Inverted index over term hashes: words for Recall, and exact labels for filters.
 
-Postings are appended by the writer when an operation is published; readers take the
-prefix that was there. Slots are never taken out: who reads masks what is not live.
+The writer appends postings when an operation is published; readers take the prefix that existed.
+Slots are never removed: readers mask dead ones.
 
 Why readers need no lock: bytes of postings are written once, into a pool that grows by
 copying, and never move. The writer appends a memory's postings first and then, under the
@@ -64,7 +64,7 @@ class Lists(NamedTuple):
 class _Readable:
     """The arrays of an index as a reader takes them: in one step, so that they fit together.
 
-    Grown by copying: what a reader holds stays as it was up to the sizes it took.
+    They grow by copying: a reader's arrays stay as they were up to the sizes that it took.
     """
 
     keys: NDArray[np.int64]
@@ -78,7 +78,7 @@ class InvertedIndex:
     """Terms to postings (slots ascending, and frequencies). One writer, any readers.
 
     About 2 bytes for each posting of short texts, and 70 for each term. `key uint64[2]` is that of
-    the hashes; none given makes one.
+    the hashes; by default a random one.
     """
 
     def __init__(self, key: NDArray[np.uint64] | None = None) -> None:
@@ -100,7 +100,7 @@ class InvertedIndex:
         self._last_slot = -1
 
     def add(self, slot: int, terms: Iterable[str]) -> int:
-        """Adds a slot under its terms (repeats count); returns how many terms it has.
+        """Add a slot under its terms (repeats count); return how many terms it has.
 
         Slots come in ascending order, each once.
         """
@@ -109,7 +109,7 @@ class InvertedIndex:
         return len(hashes)
 
     def add_hashes(self, slot: int, hashes: NDArray[np.int64]) -> None:
-        """`add` for terms that are hashes already: int64[m], repeats count."""
+        """Add a slot under terms that are hashes already: int64[m], repeats count."""
         assert slot > self._last_slot
         self._last_slot = slot
         if not len(hashes):
@@ -129,7 +129,7 @@ class InvertedIndex:
             slot, touched, counts[:distinct], arrays.heads, self._tails, self._room,
             self._levels, self._last_slots, arrays.pool, self._state,
         )  # fmt: skip
-        # Last: a reader looks at no posting that the size does not count.
+        # The size last: a reader ignores postings beyond it.
         arrays.sizes[touched] += 1
 
     def _make_room_for_terms(self, more: int) -> None:
@@ -158,23 +158,23 @@ class InvertedIndex:
         if needed <= len(arrays.pool):
             return
         pool = _longer(arrays.pool, needed + needed // 4)
-        # The sizes too: those that readers of the old pool hold must not count what it lacks.
+        # Copies the sizes too: readers of the old pool must not see sizes beyond it.
         self._arrays = _Readable(arrays.keys, arrays.ids, arrays.heads, arrays.sizes.copy(), pool)
 
     def find(
         self, hashes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.uint8]]:
-        """Heads and sizes of the postings of some terms (size 0: none), and the pool."""
+        """Return heads and sizes of the postings of some terms (size 0: none), and the pool."""
         arrays = self._arrays
         ids = np.empty(len(hashes), np.int32)
         find_terms(arrays.keys, arrays.ids, hashes, ids)
-        # A term that is newer than the arrays we took is one we do not see yet.
+        # A term that is newer than our arrays is not visible to us yet.
         known = (ids >= 0) & (ids < len(arrays.sizes))
         sizes = np.where(known, arrays.sizes[np.where(known, ids, 0)], np.int32(0))
         return arrays.heads[np.where(known, ids, 0)], sizes, arrays.pool
 
     def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Slots int32[m], ascending, and frequencies uint8[m] (255: or more) of a term."""
+        """Return slots int32[m], ascending, and frequencies uint8[m] (255: or more) of a term."""
         heads, sizes, pool = self.find(_hashes((term,), self.key))
         size = int(sizes[0])
         slots, counts = np.empty(size, np.int32), np.empty(size, np.uint8)
@@ -191,13 +191,13 @@ class InvertedIndex:
         return slots
 
     def dump(self, new_slots: NDArray[np.int32]) -> Lists:
-        """All postings of some slots. Any thread.
+        """Return all postings of some slots. Any thread.
 
         Parameters
         ----------
         new_slots : int32[n]
-            By slot: the slot that takes its place, ascending, or -1: it is left out, as are those
-            from n on, and terms that no other slot has.
+            By slot: its new number, ascending, or -1 to leave it out. Slots from n on are left
+            out too, and terms that no other slot has.
         """
         arrays = self._arrays
         # In one step: each term has at least as many postings as we read.
@@ -213,14 +213,22 @@ class InvertedIndex:
         return Lists(hashes[left], sizes[left], slots[:total], counts[:total])
 
     @classmethod
-    def load(cls, lists: Lists, key: NDArray[np.uint64], end: int) -> InvertedIndex:
-        """An index of what was dumped; the next slot to be added is `end` or later."""
+    def load(cls, lists: Lists, key: NDArray[np.uint64], end: int) -> InvertedIndex | None:
+        """Build an index from a dump; the next slot to be added is `end` or later.
+
+        `None` if the lists are invalid. Whatever the arrays hold, it terminates and reads within
+        them.
+        """
+        need = lists_need(lists.sizes, lists.slots, lists.counts, end)
+        if need < 0 or len(lists.hashes) != len(lists.sizes):
+            return None
         index = cls(key)
-        # Room for what comes next as well, as growing leaves it.
+        # Leaves spare room, as growing does.
         index._make_room_for_terms(len(lists.hashes))
-        index._make_room_for_bytes(lists_need(lists.sizes, lists.slots, lists.counts))
+        index._make_room_for_bytes(need)
         arrays = index._arrays
-        put_terms(lists.hashes, arrays.keys, arrays.ids)
+        if not put_terms(lists.hashes, arrays.keys, arrays.ids):
+            return None
         write_lists(
             lists.sizes, lists.slots, lists.counts, arrays.heads, index._tails, index._room,
             index._levels, index._last_slots, arrays.pool, index._state,
@@ -249,7 +257,7 @@ def _hashes(terms: Iterable[str], key: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _longer(values: NDArray[Any], size: int) -> NDArray[Any]:
-    """A copy with zeros behind it. `zeros` leaves pages that nobody wrote to the system."""
+    """Return a copy with zeros after it. Pages of zeros that nobody writes take no memory."""
     grown = np.zeros(size, values.dtype)
     grown[: len(values)] = values
     return grown
@@ -261,7 +269,7 @@ def bm25(
     term_counts: NDArray[np.int32],
     mask: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """BM25 weight and weighted term coverage of every slot; see `kernels.bm25.bm25_into`.
+    """Return BM25 weight and weighted term coverage of every slot; see `kernels.bm25.bm25_into`.
 
     Parameters
     ----------
@@ -289,7 +297,7 @@ def bm25(
 def label_terms(
     tags: Iterable[str], entities: Iterable[str], attributes: dict[str, Any]
 ) -> list[str]:
-    """Exact-match terms of a memory's labels, for filters."""
+    """Return exact-match terms of a memory's labels, for filters."""
     return [
         *(f"t{tag}" for tag in tags),
         *(f"e{entity}" for entity in entities),

@@ -1,4 +1,4 @@
-"""Which slots a question is about, as boolean masks over a view."""
+"""Boolean masks over a view that select slots."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.decay import effective_confidence
-from totonoe_core.guard.policy import DecayPolicy
+from totonoe_core.domain.decay import effective_confidence
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DecayPolicy
+from totonoe_core.domain.records import ANY_TIME, Status, TimeRange
 from totonoe_core.index.arrays import (
     KINDS,
     NO_TIME,
@@ -20,22 +22,20 @@ from totonoe_core.index.arrays import (
 )
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.lexical import label_terms
-from totonoe_core.queries import Filter
-from totonoe_core.records import ANY_TIME, Status, TimeRange
 
 Mask = NDArray[np.bool_]
 
 
 def readable(view: View, agent_code: int) -> Mask:
-    """Slots that an agent may see: public ones and its own."""
+    """Return slots that an agent may see: public ones and its own."""
     mask: Mask = (view.column("private") == 0) | (view.column("agent") == agent_code)
     return mask
 
 
 def of_status(view: View, statuses: Collection[Status]) -> Mask:
-    """Slots of some statuses, for a reader: of each memory the newest version in the view.
+    """Return slots of some statuses: of each memory the newest version in the view.
 
-    A purged one is of no status.
+    A purged one has no status.
 
     A retired slot was live, and still is to a reader whose view ends before its next version.
     """
@@ -54,7 +54,7 @@ def matching(
     decay: DecayPolicy,
     now_us: int,
 ) -> Mask:
-    """Slots that a filter lets through to an agent: the conditions of `Filter`, all of them."""
+    """Return slots that meet all conditions of a filter, for an agent."""
     arrays = index.arrays
     statuses = where.statuses or (Status.ACTIVE,)
     mask = of_status(view, statuses)
@@ -95,13 +95,13 @@ def matching(
 
 
 def confidences(view: View, decay: DecayPolicy, now_us: int) -> NDArray[np.float64]:
-    """What is left of each slot's confidence: float64[view.count]."""
+    """Return each slot's effective confidence: float64[view.count]."""
     rates = decay_rates(view, decay)
     return effective_confidence(*decay_columns(view), decay, now_us, rates)
 
 
 def decay_columns(view: View) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Base confidence, and the moment decay counts from (last access, else creation)."""
+    """Return base confidence, and the time from which decay counts (last access, else creation)."""
     last_access = view.column("last_access")
     since = np.where(last_access == NO_TIME, view.column("created"), last_access)
     return view.column("confidence"), since
@@ -111,7 +111,7 @@ _RATED = tuple((kind, state) for kind in KINDS for state in STATE_KINDS)
 
 
 def decay_rates(view: View, decay: DecayPolicy) -> NDArray[np.float64] | None:
-    """Loss a day of each slot: float64[view.count]; `None`: all have the same."""
+    """Return loss a day of each slot: float64[view.count]; `None` if all have the same."""
     rates = np.array([decay.rate_of(kind, state) for kind, state in _RATED])
     if (rates == decay.rate_per_day).all():
         return None
@@ -125,7 +125,7 @@ def _codes(names: Names, wanted: tuple[str, ...]) -> list[int]:
 
 
 def _overlaps(begin: NDArray[np.int64], end: NDArray[np.int64], asked: TimeRange) -> Mask:
-    """Whether [begin, end) and the range asked share a moment; NO_TIME is an open end."""
+    """Return whether [begin, end) and the requested range overlap; NO_TIME is an open end."""
     mask = np.ones(len(begin), np.bool_)
     if asked.to_us is not None:
         mask &= (begin == NO_TIME) | (begin < asked.to_us)

@@ -1,4 +1,4 @@
-"""Zeros that take no memory until something is written to them."""
+"""Arrays of zeros that take no memory until they are written."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _BYTES_MIN = 64 * 1024
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros[shape] of their own pages, C order, writable.
+    """Return zeros[shape] on pages of their own, C order, writable.
 
-    `np.zeros` promises as much, but where memory is freed and taken again, as when collections are
-    closed and opened, the C heap hands out pages that were used, and each has to be cleared: 25 MB
-    for a collection of one memory. It asks for huge pages, too. Small ones are numpy's.
+    `np.zeros` promises as much. But when collections are closed and opened, the C heap hands out
+    used pages, which have to be cleared: 25 MB for a collection of one memory. It also asks for
+    huge pages. Small arrays are numpy's.
     """
     bytes_count = math.prod(shape) * np.dtype(dtype).itemsize
     if bytes_count < _BYTES_MIN:

@@ -1,13 +1,13 @@
-"""Exact threshold scan: who may reach a similarity, without reading every vector.
+"""Exact threshold scan that rules out most slots without reading their whole vectors.
 
-An orthonormal basis of 64 directions, in which most of what the vectors of a collection are
-lies along the first: each row keeps its coordinates x_p there and the length of the rest,
-|x_r|. With the query split in the same way, x.q = x_p.q_p + x_r.q_r, and by Cauchy and Schwarz
+It uses an orthonormal basis of 64 directions, the first of which carry most of the vectors' length.
+Each row keeps its coordinates x_p there and the length of the rest, |x_r|. With the query split in
+the same way, x.q = x_p.q_p + x_r.q_r, and by Cauchy and Schwarz
 
     x.q <= x_p.q_p + |x_r| |q_r|
 
-so a row whose right side is below the threshold cannot reach it, and is not read. Rows are
-looked at along 32 directions, what is left along 64, what is left then in full.
+so a row whose right side is below the threshold cannot reach it, and is not read. Rows are checked
+along 32 directions, the remaining ones along 64, and the rest in full.
 
 Why the answer is that of a full scan
 -------------------------------------
@@ -61,9 +61,9 @@ _TAIL_MIN = 512
 _TAIL_SHARE = 0.01
 _REFIT_GROWTH = 2.0
 _MANY_FROM = 4
-"""Queries from which on a matrix product is cheaper than a scan for each."""
-_PRODUCTS_MAX = 2**15  # rows by queries of one product: 128 KiB, which stay in the cache
-_STEP = 512  # rows split between two looks at `stop`: a few ms
+"""Number of queries from which on a matrix product is cheaper than a scan for each."""
+_PRODUCTS_MAX = 2**15  # rows times queries of one product: 128 KiB, which stay in the cache
+_STEP = 512  # rows split between two checks of `stop`: a few ms
 _SEED = 20_240_702
 _OVERSAMPLE = 8
 _ROUNDS = 3
@@ -85,7 +85,7 @@ class Part:
         self.residual = np.zeros(rows, np.float32)
 
     def split(self, vectors: Float32, basis: Float32, start: int, end: int) -> None:
-        """Splits some rows of a chunk."""
+        """Split some rows of a chunk."""
         where = slice(start, end)
         split_rows(
             vectors[where],
@@ -99,8 +99,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A basis, the parts split by it, the first slot they do not cover, and the slots
-    that there were when it was fitted.
+    """A basis and the parts split by it.
+
+    It also holds the first slot that the parts do not cover, and the number of slots when it was
+    fitted.
     """
 
     basis: Float32
@@ -122,16 +124,16 @@ class Prefix:
 
     @property
     def fit(self) -> Fit:
-        """What scans use now."""
+        """The fit that scans use now."""
         return self._fit or _UNFITTED
 
     def adopt(self, fit: Fit) -> None:
-        """Takes a fit that was made before, of the same slots."""
+        """Adopt an earlier fit of the same slots."""
         self._fit = fit
 
     @property
     def built(self) -> int:
-        """First slot that has to be scanned plainly; 0: there is no fit yet."""
+        """First slot that needs a plain scan; 0 if there is no fit yet."""
         fit = self._fit
         return 0 if fit is None else fit.built
 
@@ -142,10 +144,10 @@ class Prefix:
         return 0 if fit is None else sum(len(part.lead) for part in fit.parts) * per_row
 
     def due(self) -> bool:
-        """Whether `maintain` has something to do."""
+        """Return whether `maintain` has work."""
         count, fit = self.arrays.view().count, self._fit
         if fit is None:
-            return count >= FROM_COUNT
+            return count >= FROM_COUNT and self.arrays.dimension > 0
         if len(self.arrays.purged) > self._emptied:
             return True
         return _outgrown(fit, count) or count - fit.built > max(
@@ -153,9 +155,9 @@ class Prefix:
         )
 
     def maintain(self, stop: threading.Event) -> None:
-        """Splits the tail; fits anew when there is no fit, or it is of a far smaller collection.
+        """Split the tail; fit anew if there is no fit, or one of a far smaller collection.
 
-        Scans go on meanwhile, with what was there before.
+        Scans go on meanwhile with the old fit.
         """
         view, fit = self.arrays.view(), self._fit
         if fit is None or _outgrown(fit, view.count):
@@ -171,7 +173,7 @@ class Prefix:
                 parts[number].split(chunk.vectors, fit.basis, start, end)
         purged = len(self.arrays.purged)
         for slot in self.arrays.purged[self._emptied :]:
-            # Its vector is nothing now: this too overwrites what stood here.
+            # Its vector is zero now, so that this overwrites its coordinates.
             if slot < view.count:
                 at = slot % arrays.CHUNK
                 part, chunk = parts[slot // arrays.CHUNK], view.chunks[slot // arrays.CHUNK]
@@ -182,16 +184,16 @@ class Prefix:
     def reaching(
         self, view: View, query: Float32, mask: NDArray[np.bool_], threshold: float
     ) -> Reaching:
-        """Slots of a mask that may have a similarity of at least `threshold`.
+        """Return slots of a mask that may have a similarity of at least `threshold`.
 
-        Without a fit all are scored.
+        Without a fit all are scored in full.
 
         Parameters
         ----------
         query : float32[dim]
             Finite, unit norm.
         mask : bool[view.count]
-            Slots that are asked about.
+            Slots that may be returned.
         threshold : float
             Similarity, inclusive.
 
@@ -231,25 +233,25 @@ class Prefix:
         threshold: float,
         each_max: int | None = None,
     ) -> list[Reaching | None]:
-        """`reaching` for each of some queries, in one pass over the rows.
+        """Run `reaching` for several queries, in one pass over the rows.
 
         Parameters
         ----------
         queries : float32[m, dim]
             C order, finite, unit norm; at most a batch of the writer.
         mask : bool[view.count]
-            Slots that any of them is asked about.
+            Slots that may be returned for any of them.
         threshold : float
             Similarity, inclusive.
         each_max : int or None
-            A query that more slots than this answer is given up: in a store full of copies the
-            pairs, of 16 bytes, would fill the memory.
+            A query with more matching slots is given up: in a store full of copies the pairs,
+            of 16 bytes, would fill the memory.
 
         Returns
         -------
         list of (int64[k], float32[k]) or None
-            For each query what `reaching` gives, but for rows within SLACK below the threshold;
-            `None` for one that was given up.
+            For each query the result of `reaching`, up to rows within SLACK below the
+            threshold; `None` for a query that was given up.
         """
         count = len(queries)
         if count < _MANY_FROM:
@@ -286,7 +288,7 @@ class Prefix:
 
 
 class _Asked:
-    """Queries of one pass, split by its basis. `numbers` are their places in the list given."""
+    """Queries of one pass, split by its basis. `numbers` are their places in the given list."""
 
     def __init__(self, queries: Float32, part: Part, numbers: NDArray[np.int32]) -> None:
         self.queries, self.part, self.numbers = queries, part, numbers
@@ -300,7 +302,7 @@ class _Asked:
         return cls(queries, part, np.arange(len(queries), dtype=np.int32))
 
     def without(self, given_up: NDArray[np.bool_]) -> _Asked:
-        """The others."""
+        """Return the queries that were not given up."""
         left, part = ~given_up, Part(0)
         for name in Part.__slots__:
             setattr(part, name, getattr(self.part, name)[left])
@@ -316,7 +318,7 @@ def _pruned_many(
     mask: NDArray[np.uint8],
     least: float,
 ) -> Pairs:
-    """Pairs of one block of rows."""
+    """Return pairs of one block of rows."""
     where = slice(start, end)
     along = np.dot(part.lead[where], asked.turned)
     numbers, rows = np.empty(along.size, np.int32), np.empty(along.size, np.int32)
@@ -337,7 +339,7 @@ def _pruned_many(
         rows,
         similarity,
     )
-    # Copies: the arrays that were written to are far longer than what was found.
+    # Copies, since the buffers are far longer than the results.
     return numbers[:count].copy(), rows[:count].astype(np.int64), similarity[:count].copy()
 
 
@@ -348,7 +350,7 @@ def _plain_many(vectors: Float32, mask: NDArray[np.uint8], queries: Float32, lea
 
 
 def _by_query(pairs: list[Pairs], count: int) -> list[Reaching]:
-    """Pairs in the order of their rows, as slots and similarities for each query."""
+    """Split pairs, in the order of their rows, into slots and similarities for each query."""
     numbers, slots, similarity = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
     order = np.argsort(numbers, kind="stable")
     ends = np.searchsorted(numbers[order], np.arange(1, count))
@@ -397,7 +399,7 @@ def _outgrown(fit: Fit, count: int) -> bool:
 
 
 def _fitted(view: View) -> Float32:
-    """A basis fitted to a seeded sample of a view's rows."""
+    """Fit a basis to a seeded sample of a view's rows."""
     rng = np.random.default_rng(_SEED)
     dimension = view.chunks[0].vectors.shape[1]
     rows = min(view.count, SAMPLE_MAX, max(1, _SAMPLE_VALUES_MAX // dimension))
@@ -406,7 +408,7 @@ def _fitted(view: View) -> Float32:
 
 
 def leading_directions(sample: Float32, rng: np.random.Generator) -> Float32:
-    """Orthonormal directions along which most of a sample lies, the foremost first.
+    """Return orthonormal directions that carry most of a sample's length, the foremost first.
 
     Subspace iteration (Halko, Martinsson, Tropp, "Finding structure with randomness", 2011,
     algorithm 4.4): a few products with the sample, no dim x dim matrix.

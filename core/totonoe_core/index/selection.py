@@ -1,7 +1,7 @@
-"""Which slots the guard asks about, worked out where it asks.
+"""Selection of slots for the guard, evaluated only where it looks.
 
-A Remember looks at tens of slots: equal texts, what the graph names, what is not in it yet. A
-mask over all of them would cost more than that, so it is made only for a layer that scans all.
+A Remember looks at tens of slots: equal texts, neighbours from the graph, slots that are not in it
+yet. A mask over all slots would cost more than that, so it is made only for a layer that scans all.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.records import Kind, StateKind, Status
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, Chunk, View
 from totonoe_core.index.chunks import by_chunk
 from totonoe_core.index.masks import Mask
-from totonoe_core.records import Kind, StateKind, Status
 
 Columns = Callable[[str], NDArray[Any]]
 Condition = Callable[[Columns], Mask]
-"""From columns by name to whether each of their rows fulfils it."""
+"""Function from columns by name to a mask of the rows that meet the condition."""
 
 _ACTIVE = STATUSES[Status.ACTIVE]
 
 
 class Selection:
-    """ACTIVE slots of a view that fulfil conditions. For the writer's thread, for one decision.
+    """ACTIVE slots of a view that meet conditions. For the writer's thread, for one decision.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class Selection:
         self._all: Mask | None = None
 
     def narrowed(self, *conditions: Condition) -> Selection:
-        """Those of its slots that fulfil more conditions."""
+        """Return the selection with more conditions."""
         return Selection(self._view, *self._conditions, *conditions, pending=self._pending)
 
     def at(self, slots: NDArray[np.int64]) -> Mask:
-        """Whether each of some ascending slots belongs to it."""
+        """Return whether each of some ascending slots is selected."""
         out = np.empty(len(slots), np.bool_)
         for where, rows, chunk in by_chunk(self._view, slots):
             alive = chunk.columns["status"][rows] == _ACTIVE
@@ -62,7 +62,7 @@ class Selection:
         return out
 
     def since(self, first: int) -> Mask:
-        """Whether each slot from `first` on belongs to it: bool[view.count - first]."""
+        """Return whether each slot from `first` on is selected: bool[view.count - first]."""
         out = np.empty(max(0, self._view.count - first), np.bool_)
         for base, size, chunk in self._view.parts():
             rows = slice(max(first - base, 0), size)
@@ -80,29 +80,29 @@ class Selection:
         return out
 
     def all(self) -> Mask:
-        """Whether each slot belongs to it: bool[view.count], made once."""
+        """Return whether each slot is selected: bool[view.count], computed once."""
         if self._all is None:
             self._all = self.since(0)
         return self._all
 
     def _fulfilled(self, mask: Mask, chunk: Chunk, rows: NDArray[np.int32] | slice) -> Mask:
-        """The mask without those of its rows that miss a condition; changed in place."""
+        """Clear the rows of a mask that miss a condition, in place, and return it."""
         for condition in self._conditions:
             mask &= condition(lambda name: chunk.columns[name][rows])
         return mask
 
 
 def readable(agent_code: int) -> Condition:
-    """Public, or the agent's own."""
+    """Select public slots, and the agent's own."""
     return lambda columns: (columns("private") == 0) | (columns("agent") == agent_code)
 
 
 def equal(column: str, value: int) -> Condition:
-    """One value in a column."""
+    """Select slots with one value in a column."""
     return lambda columns: columns(column) == value
 
 
 def of_kind(kind: Kind, state_kind: StateKind) -> Condition:
-    """One kind and state kind."""
+    """Select slots of one kind and state kind."""
     code, state_code = KINDS[kind], STATE_KINDS[state_kind]
     return lambda columns: (columns("kind") == code) & (columns("state_kind") == state_code)

@@ -1,8 +1,8 @@
-"""From ids, rows and hashes to slots, in typed arrays: some 50 bytes for all that a memory has.
+"""Maps from ids, rows and hashes to slots, in typed arrays: some 50 bytes for each memory.
 
-Written by the writer alone. Readers on other threads see a slot or do not see it yet: a place of
-the table is filled with one aligned store, after the slot's columns and its link to the slot before
-it, and arrays grow by copying. Who reads checks the slot against its view.
+Only the writer writes. Readers on other threads see a slot or do not see it yet: an entry is filled
+with one aligned store, after the slot's columns and its link to the slot before it, and arrays grow
+by copying. Readers check a slot against their view.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ _TAG = 2**32 - 1
 class SlotMap:
     """Slots by the 64-bit values of one column, which need not be distinct.
 
-    The table knows the lower half of a value; the column decides.
+    The table holds the lower half of a value; the column decides.
     """
 
     def __init__(self, arrays: Arrays, column: str) -> None:
         self._arrays = arrays
         self._column = column
-        # In one tuple, so that a reader takes what fits together.
+        # In one tuple, so that a reader takes a consistent pair.
         self._table = np.zeros(_FIRST_PLACES, np.uint32), np.zeros(_FIRST_PLACES, np.int32)
         self._older = np.zeros(_FIRST_SLOTS, np.int32)
         self._taken = 0
 
     def read_in(self, arrays: Arrays) -> None:
-        """Has the columns of other arrays with the same slots decide."""
+        """Decide by the columns of other arrays with the same slots from now on."""
         self._arrays = arrays
 
     def add(self, value: int, slot: int) -> None:
-        """Adds the slot behind all others; its column holds the value already."""
+        """Add a slot after all others; its column holds the value already."""
         if slot >= len(self._older):
             older = np.zeros(slot + 1 + slot // 4, np.int32)
             older[: len(self._older)] = self._older
@@ -61,7 +61,7 @@ class SlotMap:
             self._table = larger
 
     def fill(self, *, without_zero: bool = False) -> None:
-        """Adds every published slot to an empty map; with `without_zero` those of a value."""
+        """Add every published slot to an empty map; with `without_zero` not those of value 0."""
         view = self._arrays.view()
         places = _FIRST_PLACES
         while 3 * view.count > 2 * places:
@@ -73,12 +73,12 @@ class SlotMap:
             self._taken += put_slots(*self._table, self._older, values, base, without_zero)
 
     def take_back(self, value: int) -> None:
-        """Takes back the slot that was added last under a value."""
+        """Remove the slot that was added last under a value."""
         take_newest(*self._table, self._older, value & _TAG)
 
     def slots(self, value: int) -> tuple[int, ...]:
-        """All slots of a value, ascending."""
-        # The table first: what it names, the older one links.
+        """Return all slots of a value, ascending."""
+        # The table first: the slot that it names already links to the older ones.
         newest = newest_slot(*self._table, value & _TAG)
         if newest < 0:
             return ()
@@ -92,7 +92,7 @@ class SlotMap:
         return tuple(slots[self._arrays.writer_view().take(self._column, slots) == value].tolist())
 
     def newest(self, value: int) -> int:
-        """The slot that was added last under a value; -1: none."""
+        """Return the slot that was added last under a value; -1 if none."""
         slot = newest_slot(*self._table, value & _TAG)
         view = self._arrays.writer_view()
         if slot < 0 or view.value(self._column, slot) == value:
@@ -108,8 +108,8 @@ class SlotMap:
 class SlotById:
     """Newest slot of each memory id.
 
-    Ids of 16 hexadecimal digits, as the daemon makes them, are their own 64-bit value. Others go
-    into a dictionary.
+    Ids of 16 hexadecimal digits, which the daemon makes, are their own 64-bit value. Others go into
+    a dictionary.
     """
 
     def __init__(self, arrays: Arrays) -> None:
@@ -117,26 +117,26 @@ class SlotById:
         self._others: dict[str, list[int]] = {}
 
     def fill(self, others: Iterable[tuple[str, int]]) -> None:
-        """Adds every published slot; of ids of another form, these with their slots."""
+        """Add every published slot, and `others`, the ids of another form with their slots."""
         self._map.fill(without_zero=True)
         for memory_id, slot in others:
             self.add(memory_id, slot)
 
     def others(self) -> list[tuple[str, int]]:
-        """Ids of another form with the slot of their newest version. Writer only."""
+        """Return ids of another form with the slot of their newest version. Writer only."""
         return [(memory_id, slots[-1]) for memory_id, slots in self._others.items()]
 
     @staticmethod
     def bits(memory_id: str) -> int:
-        """What the column `id_bits` holds for an id; 0 for those of another form."""
+        """Return the value of column `id_bits` for an id; 0 for ids of another form."""
         return _bits(memory_id) or 0
 
     def read_in(self, arrays: Arrays) -> None:
-        """As `SlotMap.read_in`."""
+        """Read other arrays, as `SlotMap.read_in`."""
         self._map.read_in(arrays)
 
     def add(self, memory_id: str, slot: int) -> None:
-        """Adds a version of a memory."""
+        """Add a version of a memory."""
         bits = _bits(memory_id)
         if bits is None:
             self._others.setdefault(memory_id, []).append(slot)
@@ -144,7 +144,7 @@ class SlotById:
             self._map.add(bits, slot)
 
     def take_back(self, memory_id: str) -> None:
-        """Takes back the newest version of a memory."""
+        """Remove the newest version of a memory."""
         bits = _bits(memory_id)
         if bits is not None:
             self._map.take_back(bits)
@@ -188,7 +188,7 @@ class SlotByRow:
     @overload
     def get(self, row: int, default: int) -> int: ...
     def get(self, row: int, default: int | None = None) -> int | None:
-        """Slot of a row, or the default."""
+        """Return the slot of a row, or the default."""
         slot = self._slots[row] if 0 <= row < len(self._slots) else -1
         return default if slot < 0 else slot
 
@@ -208,7 +208,7 @@ class SlotByRow:
         self._slots[row] = slot
 
     def fill(self, rows: NDArray[np.int64]) -> None:
-        """Sets the slots of distinct rows, which are numbered from 0, in an empty map."""
+        """Set the slots of distinct rows, numbered from 0, in an empty map."""
         slots = np.full(int(rows.max(initial=-1)) + 1, -1, np.int32)
         slots[rows] = np.arange(len(rows), dtype=np.int32)
         self._slots = array("i")
@@ -216,7 +216,7 @@ class SlotByRow:
         self._count = len(rows)
 
     def find_all(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Slots of rows, -1 for those that are not there: int64[len(rows)]."""
+        """Return slots of rows, -1 for missing ones: int64[len(rows)]."""
         known = (rows >= 0) & (rows < len(self._slots))
         slots = np.full(len(rows), -1, np.int64)
         slots[known] = np.array(self._slots, np.int32)[rows[known]]
@@ -240,9 +240,9 @@ class SlotByRow:
 
 
 def _bits(memory_id: str) -> int | None:
-    """The value of `mem_` and 16 lower-case hexadecimal digits; `None` for anything else.
+    """Return the value of `mem_` and 16 lower-case hexadecimal digits; `None` for anything else.
 
-    For zero too, which the column holds for whatever it cannot.
+    Also `None` for zero, which the column holds for ids of another form.
     """
     digits = memory_id[4:]
     if len(digits) != 16 or not memory_id.startswith("mem_"):
@@ -251,5 +251,5 @@ def _bits(memory_id: str) -> int | None:
         bits = int(digits, 16)
     except ValueError:
         return None
-    # `int` also takes "0x12", "1_2" and "AB": only the digits themselves are the id.
+    # `int` also accepts "0x12", "1_2" and "AB", which are other ids.
     return bits if bits and format(bits, "016x") == digits else None

@@ -1,15 +1,14 @@
-"""Which slots share enough tokens with a text: exact, without reading every slot's tokens.
+"""Search for slots that share enough tokens with a text: exact, without reading all tokens.
 
-A slot with a Jaccard similarity above t shares more than t * |query| tokens with the query. So
-it holds one of any |query| - needed + 1 of the query's tokens: the rarest of them are looked up,
-the commonest, whose lists are long, are not (the prefix filter of Bayardo, Ma, Srikant,
-"Scaling Up All Pairs Similarity Search", 2007, on the query's side alone). All tokens of a slot
-are indexed, so the order of rarity may change with every query, and is the one that fits it
-best. What is nominated is decided by the merge of the sorted tokens, with the bits of
-`kernels.jaccard.jaccard_pair`.
+A slot with a Jaccard similarity above t shares more than t * |query| tokens with the query. So it
+holds one of any |query| - needed + 1 of the query's tokens. The rarest of them are looked up, the
+commonest, with their long lists, are not (the prefix filter of Bayardo, Ma, Srikant, "Scaling Up
+All Pairs Similarity Search", 2007, on the query's side alone). All tokens of a slot are indexed, so
+that each query can use its own order of rarity. Nominated slots are decided by merging the sorted
+tokens, with the bits of `kernels.jaccard.jaccard_pair`.
 
-The index is allowed to lag: slots that it does not hold yet are looked at one by one, so the
-answer is the same. It takes published slots only, since nothing is ever taken out of it.
+The index may lag: slots that it does not hold yet are checked one by one, so that the answer is the
+same. It takes published slots only, since nothing is ever removed from it.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from totonoe_core.kernels.postings import count_shared
 
 
 class TokenIndex:
-    """Tokens to slots. One writer, any readers; see `index.lexical` for why without a lock.
+    """Tokens to slots. One writer, any readers, no lock; see `index.lexical`.
 
     `postings` hold the slots below `end`.
     """
@@ -44,7 +43,7 @@ class TokenIndex:
         return self.postings.nbytes()
 
     def catch_up(self, view: View) -> None:
-        """Adds the slots of a view of published slots that are not in the index. Writer only."""
+        """Add the published slots of a view that are not in the index. Writer only."""
         for slot in range(self._end, view.count):
             self.postings.add_hashes(slot, view.tokens(slot).view(np.int64))
             self._end = slot + 1
@@ -56,7 +55,7 @@ class TokenIndex:
         similarity_above: float,
         mask: NDArray[np.bool_],
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slots whose Jaccard similarity to a token set is above a threshold.
+        """Return slots whose Jaccard similarity to a token set is above a threshold.
 
         Parameters
         ----------
@@ -83,7 +82,7 @@ class TokenIndex:
         nominated, shared = self._nominated(tokens, len(tokens) - needed + 1, mask[:end])
         tail = np.flatnonzero(mask[end:]) + end
         candidates = np.concatenate([nominated.astype(np.int64), tail])
-        # Of the tail nothing is known: it may hold every token.
+        # The tail is not indexed: each of its slots may hold every token.
         shared = np.concatenate([shared, np.full(len(tail), len(tokens), np.int32)])
         slots, similarity = [np.zeros(0, np.int64)], [np.zeros(0, np.float64)]
         for where, rows, chunk in by_chunk(view, candidates):
@@ -107,7 +106,7 @@ class TokenIndex:
     def _nominated(
         self, tokens: NDArray[np.uint64], looked_up: int, mask: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Slots, ascending, with any of the rarest tokens, and with how many of them."""
+        """Return slots, ascending, with any of the rarest tokens, and the number that they hold."""
         heads, sizes, pool = self.postings.find(tokens.view(np.int64))
         rarest = np.argsort(sizes, kind="stable")[:looked_up]
         heads, sizes = heads[rarest], sizes[rarest]
@@ -122,12 +121,12 @@ class TokenIndex:
 def jaccard_at(
     view: View, tokens: NDArray[np.uint64], slots: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Jaccard similarity of ascending slots to a token set, with the bits of `jaccard_pair`."""
+    """Return the Jaccard similarity of ascending slots to a token set, as by `jaccard_pair`."""
     out = np.zeros(len(slots), np.float64)
     for where, rows, chunk in by_chunk(view, slots):
         shared = np.full(len(rows), len(tokens), np.int32)
         found, values = np.empty(len(rows), np.int32), np.empty(len(rows), np.float64)
-        # Above 0 are all that have anything in common; the others stay at 0.
+        # Slots above 0 share a token; all others stay at 0.
         count = rows_above(chunk.indptr, chunk.tokens, rows, shared, 0, tokens, 0.0, found, values)
         out[where][np.searchsorted(rows, found[:count])] = values[:count]
     return out

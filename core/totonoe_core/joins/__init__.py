@@ -1,10 +1,9 @@
-"""Exact all-pairs joins for consolidation, as streams that can be stopped.
+"""Exact all-pairs joins for Consolidate, as streams that can be stopped.
 
     cosine      all pairs below a cosine distance
     jaccard     all pairs above a Jaccard similarity of their tokens
-    grouping    groups in which every two are a pair
 
-They work on a `View` and hold no lock: what is published beside them is not in their answer.
-The pairs found are a function of the view, the slots and the threshold alone; the order in
-which they come is not promised, and may change with block sizes.
+They work on a `View` and hold no lock: slots published meanwhile are not in the result. The pairs
+depend only on the view, the slots and the threshold; their order is not promised, and may change
+with block sizes.
 """

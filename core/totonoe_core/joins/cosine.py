@@ -5,10 +5,9 @@ For unit vectors x, y and an orthogonal projection P onto a few directions
     x.y = Px.Py + (x - Px).(y - Py) <= Px.Py + |x - Px| |y - Py|       (Cauchy-Schwarz)
 
 so with a = (Px, |x - Px|) a product of short rows bounds the similarity from above: BLAS makes
-those products block by block, a fused kernel drops what lies below the threshold, and the few
-that are left are decided by `similarity64`. The directions are the principal ones of a sample
-(a random choice prunes nothing on real embeddings); they decide how much is left, never what is
-found.
+those products block by block, a fused kernel drops those below the threshold, and `similarity64`
+decides the few that are left. The directions are the principal ones of a sample (a random choice
+prunes nothing on real embeddings); they decide how many are left, never which are found.
 
 Why it is exact in spite of float32: projections of unit vectors are wrong by less than 4e-6 (at
 1,536 dimensions), so their products by less than 8e-6 and |Px|^2 by as much. The residual is
@@ -32,7 +31,7 @@ from totonoe_core.kernels.joins import keep_below, pairs_at_least
 _SLACK = 2e-5
 _SQUARE_SLACK = 1e-5
 _FIRST_BLOCK = 256
-"""Rows of the first block, so that first pairs come soon; blocks double up to `_BLOCK`."""
+"""Rows of the first block, so that the first pairs come soon; blocks double up to `_BLOCK`."""
 _BLOCK = 2048
 _SLICE = 256
 """Rows multiplied at once: 256 x 2,048 products are 2 MB and stay in the cache."""
@@ -41,7 +40,7 @@ _SEED = 3
 
 
 class CosinePairs(NamedTuple):
-    """Some of the pairs found: slots a < b, int64[p] each, and their distance, float64[p]."""
+    """Some pairs: slots a < b, int64[p] each, and their distance, float64[p]."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -49,7 +48,7 @@ class CosinePairs(NamedTuple):
 
 
 class CosineStep(NamedTuple):
-    """One product of a join: how many pairs were looked at in it, and those found, if any.
+    """One product of a join: number of pairs compared, and the pairs found, if any.
 
     The counts of a whole join add up to `pair_count`.
     """
@@ -60,7 +59,7 @@ class CosineStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Rows of one chunk: where they lie, and their short rows float32[m, width + 1]."""
+    """Rows of one chunk: their place, and their short rows float32[m, width + 1]."""
 
     base: int
     vectors: NDArray[np.float32]
@@ -76,7 +75,7 @@ def cosine_pairs(
     changed: Collection[int] | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[CosinePairs]:
-    """Every pair of slots whose cosine distance is below a threshold, once.
+    """Yield every pair of slots whose cosine distance is below a threshold, once.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def cosine_pairs(
     changed : collection of int, optional
         Only pairs with at least one of these slots. Those not in `slots` are left out.
     stop : threading.Event, optional
-        Looked at after each 256 x 2,048 products; once it is set, the iterator ends.
+        Checked after each 256 x 2,048 products; once it is set, the iterator ends.
 
     Yields
     ------
@@ -107,7 +106,7 @@ def cosine_pairs(
 
 
 def pair_count(size: int, changed_count: int) -> int:
-    """Pairs of `size` slots with at least one of those that changed."""
+    """Count the pairs of `size` slots with at least one changed slot."""
     return changed_count * (changed_count - 1) // 2 + changed_count * (size - changed_count)
 
 
@@ -118,7 +117,7 @@ def cosine_steps(
     *,
     changed: Collection[int] | None = None,
 ) -> Iterator[CosineStep]:
-    """`cosine_pairs` product by product, a millisecond each, to be counted and left at any time.
+    """Run `cosine_pairs` product by product, a millisecond each, so that it can stop at any time.
 
     Parameters are those of `cosine_pairs`.
     """
@@ -144,14 +143,16 @@ def cosine_steps(
 
 
 def _width(distance_below: float) -> int:
-    """Directions kept. Narrow rows multiply faster, but leave more to re-score: of 100,000 real
-    embeddings, 64 leave 53 for each row at distance 0.15, and 128 leave 85 at 0.30.
+    """Return the number of directions to keep.
+
+    Narrow rows multiply faster, but leave more to re-score: of 100,000 real embeddings, 64 leave 53
+    for each row at distance 0.15, and 128 leave 85 at 0.30.
     """
     return 63 if distance_below <= 0.16 else 127
 
 
 def _basis(view: View, slots: NDArray[np.int64], width: int) -> NDArray[np.float32]:
-    """Orthonormal columns float32[dim, width], near the principal directions of a sample.
+    """Return orthonormal columns float32[dim, width], near the principal directions of a sample.
 
     Three rounds of subspace iteration (Halko, Martinsson, Tropp 2011, algorithm 4.4), which
     cost less than the eigenvectors of a dim x dim matrix. Seeded: the same for the same view.
@@ -170,7 +171,7 @@ def _basis(view: View, slots: NDArray[np.int64], width: int) -> NDArray[np.float
 
 
 def _blocks(view: View, slots: NDArray[np.int64], basis: NDArray[np.float32]) -> Iterator[_Block]:
-    """Ascending slots in blocks that each lie in one chunk, the first ones small."""
+    """Yield ascending slots in blocks that each lie in one chunk, the first ones small."""
     size, begin = _FIRST_BLOCK, 0
     while begin < len(slots):
         number = int(slots[begin]) // CHUNK
@@ -182,10 +183,10 @@ def _blocks(view: View, slots: NDArray[np.int64], basis: NDArray[np.float32]) ->
 
 
 def _short(vectors: NDArray[np.float32], basis: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Projections, and as last column an upper bound of what they leave out."""
+    """Return projections, and as last column an upper bound of the length that they leave out."""
     short = np.empty((len(vectors), basis.shape[1] + 1), np.float32)
     short[:, :-1] = vectors @ basis
-    # In float64: the difference of two numbers near 1 is where float32 would be unsafe.
+    # In float64: in float32 the difference of two numbers near 1 would be unsafe.
     squared = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     squared -= np.einsum("ij,ij->i", short[:, :-1], short[:, :-1], dtype=np.float64)
     short[:, -1] = np.sqrt(np.maximum(squared, 0.0) + _SQUARE_SLACK)
@@ -199,11 +200,11 @@ def _join(
     products: NDArray[np.float32],
     found: NDArray[np.int32],
 ) -> Iterator[CosineStep]:
-    """Pairs of a block with another, or within one block."""
+    """Yield pairs of a block with another, or within one block."""
     at_least = 1.0 - distance_below - _SLACK
     same = left is right
     for begin in range(0, len(left.rows), _SLICE):
-        # Within a block, what lies before the slice was joined with it already.
+        # Within a block, rows before the slice were joined with it already.
         first = begin if same else 0
         a, b = left.short[begin : begin + _SLICE], right.short[first:]
         out = products[: len(a) * len(b)].reshape(len(a), len(b))

@@ -1,14 +1,14 @@
 """All pairs of slots above a Jaccard similarity of their token sets.
 
-Tokens are numbered from the rarest to the commonest of the run, an order that stays as it is for
-the run, and sets are taken from the smallest to the largest. If a pair needs c common tokens,
-then the first |x| - c + 1 tokens of one and the first |y| - c + 1 of the other share one: only
-those prefixes, which hold the rare tokens, are indexed and looked up (Bayardo, Ma, Srikant,
-"Scaling Up All Pairs Similarity Search", 2007; the shorter index prefix is that of Xiao, Wang,
-Lin, Yu, "Efficient Similarity Joins for Near Duplicate Detection", 2008). What is left is dropped
+Tokens are numbered from the rarest to the commonest of the run, in an order that is fixed for the
+run, and sets are taken from the smallest to the largest. If a pair needs c common tokens, then the
+first |x| - c + 1 tokens of one and the first |y| - c + 1 of the other share one. Only those
+prefixes, which hold the rare tokens, are indexed and looked up (Bayardo, Ma, Srikant, "Scaling Up
+All Pairs Similarity Search", 2007; the shorter index prefix is that of Xiao, Wang, Lin, Yu,
+"Efficient Similarity Joins for Near Duplicate Detection", 2008). The remaining pairs are filtered
 by size and by bitmaps (Sandes, Teodoro, Melo, "Bitmap Filter: Speeding up Exact Set Similarity
-Joins with Bitwise Operations", 2020), of one word that lies in the index itself and then of
-several, and merged in full.
+Joins with Bitwise Operations", 2020), of one word in the index itself and then of several, and
+merged in full.
 
 Why it is exact: each filter is an upper bound on the common tokens, compared with a need that is
 at most one too low (`kernels.joins.overlap_needed`); the last comparison is that of
@@ -37,14 +37,14 @@ from totonoe_core.kernels.joins import (
 _WORDS = 4
 """64-bit words of the bitmap of a close look."""
 _PAIRS = 1 << 16
-"""Pairs that one step may find, at least."""
+"""Pairs that one step can at least hold."""
 _FIRST_WORK = 1 << 18
 _WORK = 1 << 24
 """Index entries that one step reads: about a millisecond first, then some tens."""
 
 
 class JaccardPairs(NamedTuple):
-    """Some of the pairs found: a < b, int64[p] each, and their similarity, float64[p]."""
+    """Some pairs: a < b, int64[p] each, and their similarity, float64[p]."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -52,7 +52,7 @@ class JaccardPairs(NamedTuple):
 
 
 class JaccardStep(NamedTuple):
-    """Part of a join: the share of it that is done by now, 0..1, and the pairs found, if any."""
+    """Part of a join: the share of it that is done, 0..1, and the pairs found, if any."""
 
     done: float
     pairs: JaccardPairs | None
@@ -66,7 +66,7 @@ def jaccard_pairs(
     changed: Collection[int] | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[JaccardPairs]:
-    """Every pair of slots whose Jaccard similarity is above a threshold, once.
+    """Yield every pair of slots whose Jaccard similarity is above a threshold, once.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def jaccard_steps(
     *,
     changed: Collection[int] | None = None,
 ) -> Iterator[JaccardStep]:
-    """`jaccard_pairs` step by step, to be counted and left at any time."""
+    """Run `jaccard_pairs` step by step, so that it can stop at any time."""
     slots = np.unique(slots)
     indptr, values = _gather(view, slots)
     if changed is not None:
@@ -122,7 +122,7 @@ def jaccard_pairs_of_sets(
     changed: Collection[int] | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[JaccardPairs]:
-    """Every pair of CSR rows whose Jaccard similarity is above a threshold, once.
+    """Yield every pair of CSR rows whose Jaccard similarity is above a threshold, once.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def jaccard_pairs_of_sets(
     changed : collection of int, optional
         Only pairs with at least one of these rows.
     stop : threading.Event, optional
-        Looked at between steps of a few million index entries.
+        Checked between steps of a few million index entries.
 
     Yields
     ------
@@ -165,7 +165,7 @@ def _steps_of_sets(
         is_changed[np.fromiter(changed, np.int64, len(changed))] = 1
     if not is_changed.any():
         return
-    # Smallest first, ties by row; empty sets are no part of it.
+    # Smallest first, ties by row, without empty sets.
     order = np.argsort(sizes, kind="stable")
     order = order[int(np.count_nonzero(sizes == 0)) :]
     ranks, tokens = _ranks(indptr, values, order)
@@ -208,7 +208,7 @@ def _index(
     similarity_above: float,
     tokens: int,
 ) -> Index:
-    """Index prefixes of chosen rows, and the part of each list that is in reach: none yet."""
+    """Index prefixes of chosen rows; the part of each list that is in reach starts empty."""
     size = prefix_total(bounds, chosen, similarity_above)
     starts = np.zeros(tokens + 1, np.int64)
     rows, words = np.empty(size, np.int32), np.empty(size, np.uint64)
@@ -219,7 +219,7 @@ def _index(
 def _ranks(
     indptr: NDArray[np.int64], values: NDArray[np.uint64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], int]:
-    """Tokens as numbers, rarest first (ties by hash), ascending in each row; rows in `order`."""
+    """Number tokens, rarest first (ties by hash), ascending in each row; rows in `order`."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     number = np.empty(len(counts), np.int64)
     number[np.argsort(counts, kind="stable")] = np.arange(len(counts))
@@ -232,7 +232,7 @@ def _ranks(
 
 
 def _gather(view: View, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Tokens of ascending slots as CSR."""
+    """Return tokens of ascending slots as CSR."""
     sizes = [np.zeros(1, np.int64)]
     values = [np.zeros(0, np.uint64)]
     for base, size, chunk in view.parts():

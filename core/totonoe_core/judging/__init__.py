@@ -1,4 +1,4 @@
-"""An optional judge for pairs that the verdict cannot decide, asked off the writer's thread."""
+"""An optional judge for pairs that the verdict cannot decide, called off the writer's thread."""
 
 from totonoe_core.judging.hearing import Hearing
 from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair

@@ -1,19 +1,20 @@
-"""When a judge is asked, and what its opinion makes of a judgement. Pure but for the cache asked.
+"""Rules for calling a judge, and for applying its opinion. Pure but for the cache.
 
-Only the borderline: no difference could be named, and how far the wording differs is a matter of
-degree. What was named (a number, a name, a denial) is never put to a judge, and so never overruled.
+Only borderline pairs: no difference could be named, and only the wording differs. A named
+difference (a number, a name, a denial) is never put to a judge, and so never overruled.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from totonoe_core import limits
+from totonoe_core.base import limits
+from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.domain.weights import Weights
 from totonoe_core.guard.verdict import Comparison
-from totonoe_core.guard.weights import Weights
 from totonoe_core.judging.protocol import Opinion, Pair
 from totonoe_core.judging.settings import JudgeSettings
-from totonoe_core.records import Evidence, Finding, Judgement, Verdict
 
 if TYPE_CHECKING:
     from totonoe_core.judging.service import JudgingService
@@ -24,45 +25,48 @@ _REFINEMENT_COSINE_MIN = 0.95
 def is_borderline(
     compared: Comparison, cosine: float, weights: Weights, settings: JudgeSettings
 ) -> bool:
-    """Whether a judge could see what the verdict cannot."""
+    """Return whether a judge could see a difference that the verdict cannot."""
     judgement, features = compared.judgement, compared.features
     if judgement.verdict is Verdict.DUPLICATE:
         return False
     if features is None:
-        # Confidence is the share in common: 1 where one has whole sentences more, which say more.
-        # Evidence that is cut may hide a difference with a name behind what is left over.
+        # Evidence that is cut may hide a named difference after the quoted rest.
         found = judgement.evidence
         return (
             settings.refinements
             and judgement.verdict is Verdict.REFINEMENT
-            and judgement.confidence < 1.0
+            and not compared.whole_sentences
             and cosine >= _REFINEMENT_COSINE_MIN
             and len(found) < limits.EVIDENCE_MAX
             and all(one.finding in (Finding.ADDED, Finding.MISSING) for one in found)
         )
-    # RELATED by loose synonyms, which weigh so much that their probability says little.
+    # RELATED by loose synonyms, whose weight is so large that the probability says little.
     related = judgement.verdict is Verdict.RELATED
     return related or features.probability(weights) >= settings.asked_from
 
 
 def judged_by(judgement: Judgement, opinion: Opinion) -> Judgement:
-    """The opinion's verdict on the same evidence, with the judge's name as its first ground."""
+    """Return the opinion's verdict on the same evidence, with the judge's name in front."""
     name = Evidence(Finding.JUDGE, own_text=opinion.by[: limits.EVIDENCE_CHARS])
     evidence = (name, *judgement.evidence)[: limits.EVIDENCE_MAX]
-    return Judgement(opinion.verdict, opinion.confidence, evidence)
+    same = opinion.verdict is Verdict.DUPLICATE
+    probability = opinion.confidence if same else 1.0 - opinion.confidence
+    return replace(
+        judgement, verdict=opinion.verdict, same_probability=probability, evidence=evidence
+    )
 
 
 class Hearing:
-    """One decision: applies opinions that are known, and collects the pairs to ask about.
+    """One decision: applies known opinions, and collects the pairs to put to the judge.
 
     Parameters
     ----------
     service : JudgingService or None
-        None: no judge, judgements stand as they are.
+        `None` without a judge: judgements stand as they are.
     cosine_min : float
-        Similarity below which nothing could be refused, so nothing is asked.
+        Similarity below which no refusal is possible, so no pair is judged.
     may_ask : bool
-        False: whoever decides was asked about already, and waits no longer.
+        False if the pairs of this decision were put to the judge already: it waits no longer.
     """
 
     def __init__(
@@ -82,7 +86,7 @@ class Hearing:
         own: tuple[str, bytes],
         other: tuple[str, bytes],
     ) -> Judgement:
-        """The judgement of a comparison, an opinion considered where there is one.
+        """Return the judgement of a comparison, after the judge's opinion if there is one.
 
         Parameters
         ----------
@@ -92,7 +96,7 @@ class Hearing:
         service, judgement = self._service, compared.judgement
         if service is None or cosine < self._cosine_min:
             return judgement
-        # Not cut: what lies behind the cut may be what differs.
+        # Not cut: the difference may lie after the cut.
         if max(len(own[0]), len(other[0])) > limits.JUDGE_TEXT_CHARS_MAX:
             return judgement
         if not is_borderline(compared, cosine, weights, service.settings):

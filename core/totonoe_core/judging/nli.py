@@ -1,6 +1,6 @@
 """A local cross-encoder for natural language inference, in ONNX.
 
-Reads a pair both ways: each says what follows from what.
+It reads a pair in both directions, and infers each text from the other.
 
     entailment both ways    DUPLICATE         contradiction either way   CONTRADICTION
     entailment one way      REFINEMENT        neither                    RELATED
@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from totonoe_core.domain.records import Verdict
 from totonoe_core.judging.protocol import Opinion, Pair, misconfigured
-from totonoe_core.records import Verdict
 
 _FILES = ("model.onnx", "tokenizer.json", "config.json")
 _TOKENS_MAX = 512
 
 
 class NliJudge:
-    """A model from a directory; one pair at a time, on one thread, beside the daemon's own work."""
+    """A model from a directory; one pair at a time, on one thread, beside the daemon's work."""
 
     thread_count = 1
 
@@ -36,7 +36,7 @@ class NliJudge:
             Directory with `model.onnx`, `tokenizer.json` and `config.json`; its `id2label` names
             "entailment" and "contradiction" (in any case).
         open_session : callable, optional
-            Makes what runs the model (`onnxruntime.InferenceSession`) of its file.
+            Makes the session (`onnxruntime.InferenceSession`) from the model's file.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class NliJudge:
         return self._opinion(Verdict.RELATED, 1.0 - max(*entailed, *denied))
 
     def close(self) -> None:
-        """Nothing to give back but memory."""
+        """Do nothing: there is only memory to free."""
 
     def _opinion(self, verdict: Verdict, confidence: float) -> Opinion:
         return Opinion(verdict, max(0.0, min(1.0, float(confidence))), self._name)
@@ -126,13 +126,13 @@ def _open_session(file: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # One core for it: the others are for whoever writes and reads.
+    # One core: the others are for writers and readers.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
         return onnxruntime.InferenceSession(
             str(file), sess_options=options, providers=["CPUExecutionProvider"]
         )
-    # onnxruntime's own exceptions are many, and say what is wrong with the file.
+    # onnxruntime raises many types of exceptions, which name the fault of the file.
     except Exception as error:
         raise misconfigured(
             field="path", got=f"{type(error).__name__} from {file.name}", allowed="an ONNX model"

@@ -1,8 +1,8 @@
-"""Any server that speaks the OpenAI chat protocol (`POST <url>/chat/completions`).
+"""Judge behind any server of the OpenAI chat protocol (`POST <url>/chat/completions`).
 
-Source: OpenAI API reference, "Create chat completion". The two texts go as data, a JSON object in
-a message of its own, and all that is taken from the answer is one word of five and a number: what a
-text says to the model can make no more of it than one wrong verdict.
+Source: OpenAI API reference, "Create chat completion". The two texts are sent as data, a JSON
+object in a message of its own, and only one word of five and a number are taken from the answer. So
+instructions inside a text can cause no more than one wrong verdict.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class OpenAIJudge:
         try:
             return self._opinion(self._post(body))
         except self._httpx.HTTPError as error:
-            # From None: the exception holds the request, and that the texts.
+            # From None: the exception holds the request with the texts.
             raise JudgeFailed(type(error).__name__) from None
 
     def close(self) -> None:
@@ -125,12 +125,12 @@ class OpenAIJudge:
         return received
 
     def _opinion(self, content: bytearray) -> Opinion | None:
-        """The opinion in an answer; `None` if there is none, whatever else it says."""
+        """Return the opinion in an answer; `None` if there is none."""
         try:
             said = json.loads(json.loads(content)["choices"][0]["message"]["content"])
             confidence = float(said["confidence"])
             named = [one for one in VERDICTS if one.value == said["verdict"]]
-        # Whatever is wrong with it; none of it is quoted.
+        # Any fault of the answer; none of it is quoted.
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             return None
         if not named or not 0.0 <= confidence <= 1.0:

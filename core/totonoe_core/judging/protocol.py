@@ -1,12 +1,12 @@
-"""What a judge is: two texts in, an opinion of one verdict out."""
+"""Interface of a judge: two texts in, an opinion with one verdict out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from totonoe_core import errors
-from totonoe_core.records import Verdict
+from totonoe_core.base import errors
+from totonoe_core.domain.records import Verdict
 
 VERDICTS = (
     Verdict.DUPLICATE,
@@ -15,19 +15,19 @@ VERDICTS = (
     Verdict.REFINEMENT,
     Verdict.RELATED,
 )
-"""What an opinion may be. Only the guard says NEW."""
+"""Verdicts that an opinion may give. Only the guard says NEW."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a judge holds of a pair.
+    """A judge's opinion on a pair.
 
     Attributes
     ----------
     verdict : Verdict
         One of `VERDICTS`.
     confidence : float
-        0..1, as the judge says; nobody calibrated it.
+        0..1, as the judge says; not calibrated.
     by : str
         Name of the judge.
     """
@@ -39,7 +39,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts in an order that does not depend on who asks, and what equal pairs share."""
+    """Two texts in a fixed order, and a key that equal pairs share."""
 
     key: bytes
     one: str
@@ -47,7 +47,7 @@ class Pair:
 
     @classmethod
     def of(cls, own: str, own_hash: bytes, other: str, other_hash: bytes) -> Pair:
-        """The pair of two texts with their refusing hashes."""
+        """Make the pair of two texts with their refusing hashes."""
         if other_hash < own_hash:
             own, own_hash, other, other_hash = other, other_hash, own, own_hash
         return cls(own_hash + other_hash, own, other)
@@ -62,26 +62,26 @@ class Judge(Protocol):
 
     @property
     def thread_count(self) -> int:
-        """How many pairs it can read at once."""
+        """Number of pairs that it can read at once."""
         ...
 
     def ask(self, pair: Pair) -> Opinion | None:
-        """Its opinion; `None` if it has none of this pair.
+        """Return its opinion; `None` if it has none on this pair.
 
         Raises
         ------
         JudgeFailed
-            It cannot be asked now. Any other exception counts as the same.
+            It cannot answer now. Any other exception counts as the same.
         """
         ...
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Release its resources."""
         ...
 
 
 def misconfigured(*, field: str, got: object, allowed: str) -> errors.Precondition:
-    """The error for a judge that cannot run as it is set up; the daemon does not start."""
+    """Return the error for a judge that cannot run as configured; the daemon does not start."""
     return errors.Precondition(
         "JUDGE_MISCONFIGURED",
         f"judge.{field}: got {got}, allowed: {allowed}",

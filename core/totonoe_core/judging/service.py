@@ -1,10 +1,10 @@
-"""Who asks the judge: threads of its own, a bounded queue, a deadline, and a cache of opinions.
+"""Service that calls the judge: own threads, a bounded queue, a deadline, a cache of opinions.
 
     submit ──► queue of pairs ──► threads ask ──► cache ──► the request's future ends
                                      deadline reached ──────────────────┘
 
-A future tells only that it is time to go on; what is known then stands in the cache. A judge that
-fails or is late a few times in a row is left alone for a while. Nothing here raises to a writer.
+A future only signals that the caller can go on; the known opinions are in the cache. After a few
+failures or late answers in a row the judge is paused for a while. No method raises to a writer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
-from totonoe_core import limits
+from totonoe_core.base import limits
 from totonoe_core.judging.protocol import Judge, Opinion, Pair
 from totonoe_core.judging.settings import JudgeSettings, make_judge
 
@@ -32,15 +32,15 @@ class JudgingStats:
     Attributes
     ----------
     asked_count : int
-        Pairs put to the judge.
+        Pairs sent to the judge.
     cached_count : int
-        Pairs that were known.
+        Pairs answered from the cache.
     opinions_count, none_count, failed_count : int
-        Of those asked: with an opinion, without one, and not answered.
+        Pairs sent to the judge with an opinion, without one, and not answered.
     late_count : int
         Writes that went on at their deadline.
     paused_count : int
-        Times that the judge was left alone.
+        Times that the judge was paused.
     """
 
     asked_count: int = 0
@@ -73,9 +73,9 @@ class JudgingService:
     ----------
     judge : Judge
     settings : JudgeSettings
-        When to ask, and the deadline.
+        Pairs to send, and the deadline.
     pause_s : float
-        How long a failing judge is left alone.
+        Length of the pause of a failing judge.
     """
 
     def __init__(self, judge: Judge, settings: JudgeSettings, *, pause_s: float = PAUSE_S) -> None:
@@ -86,7 +86,7 @@ class JudgingService:
         self._cache: OrderedDict[bytes, Opinion | None] = OrderedDict()
         self._queue: deque[_Asked] = deque()
         self._asked: dict[bytes, _Asked] = {}
-        # In the order of their deadlines: all have the same time.
+        # Ordered by deadline, since all have the same time limit.
         self._requests: deque[_Request] = deque()
         self._failures_in_row = 0
         self._paused_until_s = float("-inf")
@@ -102,12 +102,12 @@ class JudgingService:
 
     @property
     def accepts(self) -> bool:
-        """Whether asking may help now: it is open, not paused, and the queue has room."""
+        """True if submitting may help now: it is open, not paused, and the queue has room."""
         with self._changed:
             return self._accepts()
 
     def look_up(self, pair: Pair) -> tuple[bool, Opinion | None]:
-        """Whether the judge answered about a pair, and its opinion."""
+        """Return whether the judge answered about a pair, and its opinion."""
         with self._changed:
             if pair.key not in self._cache:
                 return False, None
@@ -116,12 +116,12 @@ class JudgingService:
             return True, self._cache[pair.key]
 
     def submit(self, pairs: Sequence[Pair]) -> Future[None]:
-        """Asks about pairs. Returns at once.
+        """Queue pairs for the judge. Returns at once.
 
         Returns
         -------
         Future of None
-            Ends when all are answered, at the deadline, or at once where asking does not help;
+            Completes when all are answered, at the deadline, or at once if the judge cannot help;
             never fails. Its callbacks run in a thread of the service, or in the caller's.
         """
         with self._changed:
@@ -146,17 +146,17 @@ class JudgingService:
         return request.future
 
     def forget_cached(self) -> None:
-        """Empties the cache of opinions. For Purge."""
+        """Empty the cache of opinions. Called by Purge."""
         with self._changed:
             self._cache.clear()
 
     def stats(self) -> JudgingStats:
-        """Counters since the start."""
+        """Return counters since the start."""
         with self._changed:
             return self._stats
 
     def close(self) -> None:
-        """Lets everything that waits go on without an opinion. Idempotent."""
+        """Release all waiting requests without an opinion. Idempotent."""
         with self._changed:
             if self._closed:
                 return
@@ -179,7 +179,7 @@ class JudgingService:
             opinion, failed = None, False
             try:
                 opinion = self._judge.ask(asked.pair)
-            # Whatever a judge does, the write goes on.
+            # The write goes on after any failure of the judge.
             except Exception:
                 failed = True
             with self._changed:
@@ -187,7 +187,7 @@ class JudgingService:
             _go_on(ended)
 
     def _next(self) -> _Asked | None:
-        """The next pair that somebody waits for; `None` when it is closed."""
+        """Return the next pair that a request waits for; `None` when closed."""
         with self._changed:
             while not self._closed:
                 while self._queue:
@@ -200,12 +200,12 @@ class JudgingService:
             return None
 
     def _watch(self) -> None:
-        """Ends requests at their deadlines."""
+        """Complete requests at their deadlines."""
         while (late := self._late()) is not None:
             _go_on(late)
 
     def _late(self) -> list[_Request] | None:
-        """The next request whose deadline is reached; `None` when it is closed."""
+        """Return the next request whose deadline is reached; `None` when closed."""
         with self._changed:
             while not self._closed:
                 if not self._requests:
@@ -241,7 +241,7 @@ class JudgingService:
             self._cache[asked.pair.key] = opinion
             if len(self._cache) > limits.JUDGE_CACHE_PAIRS_MAX:
                 self._cache.popitem(last=False)
-            # One that always comes late must not count as well.
+            # A judge that is always late must not count as healthy.
             if not all(request.over for request in asked.requests):
                 self._failures_in_row = 0
         for request in asked.requests:
@@ -253,7 +253,7 @@ class JudgingService:
 
     @staticmethod
     def _end(requests: Iterable[_Request]) -> list[_Request]:
-        """Marks requests as over; returns those that were not."""
+        """Mark requests as over; return those that were not."""
         ended = [one for one in requests if not one.over]
         for one in ended:
             one.over = True
@@ -273,7 +273,7 @@ class JudgingService:
 
 
 def open_service(settings: JudgeSettings) -> JudgingService | None:
-    """A running service for the settings; None for kind "none".
+    """Return a running service for the settings; `None` for kind "none".
 
     Raises
     ------
@@ -284,6 +284,6 @@ def open_service(settings: JudgeSettings) -> JudgingService | None:
 
 
 def _go_on(requests: Iterable[_Request]) -> None:
-    """Ends futures; runs their callbacks, so the lock must not be held."""
+    """Complete futures; this runs their callbacks, so the lock must not be held."""
     for one in requests:
         one.future.set_result(None)

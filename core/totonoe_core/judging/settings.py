@@ -1,11 +1,11 @@
-"""Which judge to ask, when, and for how long it is waited for."""
+"""Settings of the judge: its kind, the pairs that it gets, and the deadline."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from totonoe_core import limits
+from totonoe_core.base import limits
 from totonoe_core.judging.protocol import Judge, misconfigured
 
 JudgeKind = Literal["none", "openai", "nli"]
@@ -19,7 +19,7 @@ class JudgeSettings:
     Attributes
     ----------
     kind : str
-        One of `KINDS`. With "none" nothing is started and nobody is asked.
+        One of `KINDS`. With "none" there is no judge.
     url : str
         openai: with the version, as in `http://127.0.0.1:11434/v1`.
     model : str
@@ -29,11 +29,11 @@ class JudgeSettings:
     path : str
         nli: directory with model.onnx, tokenizer.json and config.json.
     deadline_s : float
-        What a write waits at most, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
+        Longest time that a write waits, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
     asked_from : float
-        Least probability of a duplicate, 0..1, from which on a rewording is asked about.
+        Least probability of a duplicate, 0..1, from which on a rewording is judged.
     refinements : bool
-        Ask too where one text has a little more, from cosine 0.95 on.
+        Judge pairs too in which one text has a little more, from cosine 0.95 on.
 
     Raises
     ------
@@ -78,14 +78,14 @@ class JudgeSettings:
 
 
 def make_judge(settings: JudgeSettings) -> Judge:
-    """Loads the judge in this process.
+    """Load the judge in this process.
 
     Raises
     ------
     Precondition
-        JUDGE_MISCONFIGURED: the settings name what is not installed, not there, or no judge.
+        JUDGE_MISCONFIGURED: the settings name an uninstalled package, a missing file, or no judge.
     """
-    # Each module is imported only when chosen: one must not need the other's packages.
+    # Each module is imported only when chosen, so that it does not need the other's packages.
     if settings.kind == "openai":
         from totonoe_core.judging.openai import OpenAIJudge
 

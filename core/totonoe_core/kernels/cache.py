@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept between runs.
+"""Directory for the cache of compiled kernels.
 
 numba writes its cache beside the source, and fails at import if it can write neither there nor
 in a home directory; a truncated cache file fails the import as well (numba issue 10434). It also
@@ -35,9 +35,9 @@ def _build_name() -> str:
 
 
 def _private(directory: Path) -> bool:
-    """Make a directory that only this user can write; False if that is not possible.
+    """Make a directory that only this user can write; return false if that is not possible.
 
-    Cache files are pickles: in a directory of somebody else they would run his code.
+    Cache files are pickles: files that another user can write would run that user's code.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def _candidates(state_dir: Path | None) -> list[Path]:
 
 
 def _ours() -> Path | None:
-    """The directory in use, if this build made it: here or in the process that started us."""
+    """Return the directory in use if this build made it, here or in the parent process."""
     place = Path(os.environ.get(_VARIABLE, ""))
     return place if (place.parent.name, place.name) == (_PARENT, _build_name()) else None
 

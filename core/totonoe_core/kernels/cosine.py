@@ -1,9 +1,9 @@
 """Similarity of unit vectors: exact scans over one block of rows, and the canonical float64.
 
-Similarity is the dot product of two unit-norm float32 vectors: cosine, in [-1, 1] up to
-rounding; a zero vector has similarity 0 to everything. The float32 kernels sum in an order that
-the compiler chooses (error below 1e-6 at 512 dimensions) and only find candidates; whatever
-lies near a threshold is decided by `similarity64`, whose order is fixed (FACTS 8).
+Similarity is the dot product of two unit-norm float32 vectors: cosine, in [-1, 1] up to rounding; a
+zero vector has similarity 0 to everything. The float32 kernels sum in an order that the compiler
+chooses (error below 1e-6 at 512 dimensions) and only find candidates; near a threshold
+`similarity64` decides, whose order of summation is fixed.
 
 A scan of 100,000 rows of 512 dimensions costs 8 ms of one thread, and BLAS with a selection in
 numpy 10 ms. Oracles: `tests/support/oracles.py`.
@@ -46,7 +46,7 @@ def _dot(block: Float32, row: int, query: Float32) -> np.float32:
 
 @kernel(types.void(block_in, int32_in, float32_in, float32_out))
 def dot_rows(block: Float32, rows: Int32, query: Float32, out: Float32) -> None:
-    """Similarity of selected rows to a query.
+    """Compute the similarity of selected rows to a query.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def scan_at_least(
     out_rows: Int32,
     out_similarity: Float32,
 ) -> int:
-    """Rows of one block whose similarity to the query is at least `threshold`.
+    """Find rows of one block whose similarity to the query is at least `threshold`.
 
     The caller lowers the threshold by its slack for rounding and decides with `similarity64`.
 
@@ -109,10 +109,10 @@ def scan_at_least(
 
 @kernel(types.float64(float32_in, float32_in), exact=True)
 def similarity64(a: Float32, b: Float32) -> float:
-    """Dot product in float64, summed from the first column to the last.
+    """Return the dot product in float64, summed from the first column to the last.
 
-    The value that decides: the same bits for a pair whatever the batch, thread or machine, and
-    the same for (a, b) and (b, a).
+    This value decides: it has the same bits for a pair in every batch, thread and machine, and the
+    same for (a, b) and (b, a).
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def similarity64(a: Float32, b: Float32) -> float:
 
 @kernel(types.void(block_in, int32_in, float32_in, float64_out), exact=True)
 def similarity64_rows(block: Float32, rows: Int32, query: Float32, out: Float64) -> None:
-    """`similarity64` of selected rows to a query, bit for bit.
+    """Compute `similarity64` of selected rows to a query, bit for bit.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _normalize_into(rows: Float32, out: Float32) -> None:
 
 
 def normalize_rows(rows: Float32) -> Float32:
-    """Rows scaled to unit norm, each by its own float64 norm.
+    """Return rows scaled to unit norm, each by its own float64 norm.
 
     Parameters
     ----------
@@ -184,6 +184,6 @@ def normalize_rows(rows: Float32) -> Float32:
 
 
 def unit(vector: Float32) -> Float32:
-    """`normalize_rows` for one vector, float32[dim] to float32[dim], with the same bits."""
+    """Return one vector scaled to unit norm, float32[dim], with the bits of `normalize_rows`."""
     row: Float32 = normalize_rows(vector[np.newaxis])[0]
     return row

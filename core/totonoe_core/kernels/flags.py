@@ -1,4 +1,4 @@
-"""The one way to compile a kernel, and the types that signatures are made of."""
+"""The decorator that compiles kernels, and the types for their signatures."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _log = logging.getLogger(__name__)
+_logged_once = False
 
 FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 """Sums may be reordered and fused; NaN and infinity keep their meaning (no nnan, no ninf)."""
@@ -27,6 +28,7 @@ uint8_in = types.Array(types.uint8, 1, "C", readonly=True)
 int32_in = types.Array(types.int32, 1, "C", readonly=True)
 int64_in = types.Array(types.int64, 1, "C", readonly=True)
 uint64_in = types.Array(types.uint64, 1, "C", readonly=True)
+float64_in = types.Array(types.float64, 1, "C", readonly=True)
 float32_out = types.Array(types.float32, 1, "C")
 block_out = types.Array(types.float32, 2, "C")
 float64_out = types.Array(types.float64, 1, "C")
@@ -58,14 +60,26 @@ def kernel(signature: object, *, exact: bool = False) -> Callable[[Callable[P, R
     def compile_(function: Callable[P, R]) -> Callable[P, R]:
         for last_try in (False, True):
             try:
-                return njit(signature, nogil=True, cache=True, fastmath=fastmath)(function)
+                compiled = njit(signature, nogil=True, cache=True, fastmath=fastmath)(function)
+                _log_if_compiled(compiled)
+                return compiled
             except NumbaError:
                 raise  # the kernel itself is wrong; no cache is to blame
             except Exception as error:
-                # Whatever unpickling a damaged file raises, and RuntimeError for "no locator".
+                # Unpickling a damaged file may raise anything; RuntimeError means "no locator".
                 _log.warning("kernel cache unusable for %s: %r", function.__name__, error)
                 if last_try or not wipe_cache():
                     break
         return njit(signature, nogil=True, fastmath=fastmath)(function)
 
     return compile_
+
+
+def _log_if_compiled(compiled: object) -> None:
+    """Log once in a process that kernels are not in the cache: compiling all takes seconds."""
+    global _logged_once
+    # Without JIT (NUMBA_DISABLE_JIT) it is the function itself, and nothing is compiled.
+    stats = getattr(compiled, "stats", None)
+    if stats is not None and stats.cache_misses and not _logged_once:
+        _logged_once = True
+        _log.info("compiling kernels, once")

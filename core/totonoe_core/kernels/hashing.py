@@ -1,8 +1,8 @@
 """SipHash-1-3: a keyed 64-bit hash of terms that is the same in every process.
 
-Who does not know the key cannot choose terms that share a hash. Rounds, padding and finalization
-are those of Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), with one round for
-each word of the message and three at the end, as CPython hashes strings.
+Without the key nobody can choose terms that share a hash. Rounds, padding and finalization are
+those of Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012), with one round for each
+word of the message and three at the end, as CPython hashes strings.
 
 Oracle: `tests/support/oracles_joins.py`.
 """
@@ -22,7 +22,7 @@ Int64 = npt.NDArray[np.int64]
 uint64_out = types.Array(types.uint64, 1, "C")
 
 SEPARATOR = 0xFF
-"""Stands between two terms: no byte of UTF-8, with or without surrogates."""
+"""Separates two terms: no byte of UTF-8, with or without surrogates."""
 
 _C0 = np.uint64(0x736F6D6570736575)
 _C1 = np.uint64(0x646F72616E646F6D)
@@ -36,7 +36,7 @@ _BYTE, _LAST = np.uint64(8), np.uint64(56)
 
 @kernel(types.void(uint64_out), exact=True)
 def _round(v: UInt64) -> None:
-    """One round over the state uint64[4]."""
+    """Run one round over the state uint64[4]."""
     v[0] += v[1]
     v[1] = (v[1] << _R13 | v[1] >> _R51) ^ v[0]
     v[0] = v[0] << _R32 | v[0] >> _R32
@@ -51,7 +51,7 @@ def _round(v: UInt64) -> None:
 
 @kernel(types.void(uint8_in, uint64_in, int64_out), exact=True)
 def hash_terms(data: UInt8, key: UInt64, out: Int64) -> None:
-    """Hash terms that stand one after the other.
+    """Hash terms that are stored one after the other.
 
     Parameters
     ----------

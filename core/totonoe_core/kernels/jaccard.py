@@ -34,7 +34,7 @@ ROUNDING = 1e-6
 
 @kernel(types.int64(types.int64, types.float64), exact=True)
 def overlap_needed(sizes: int, share: float) -> int:
-    """Least common tokens of sets whose Jaccard similarity is above t, or one fewer.
+    """Return the least overlap of sets whose Jaccard similarity is above t, or one fewer.
 
     common > share * sizes with share = t / (1 + t) and both sizes added, or share = t and the
     size of one. `ROUNDING` makes it at most one too low, never too high.
@@ -44,7 +44,7 @@ def overlap_needed(sizes: int, share: float) -> int:
 
 @kernel(types.int64(uint64_in, types.int64, types.int64, uint64_in, types.int64), exact=True)
 def _common(values: UInt64, start: int, end: int, query: UInt64, needed: int) -> int:
-    """Size of the intersection, or -1 as soon as it cannot reach `needed`."""
+    """Return the size of the intersection, or -1 as soon as it cannot reach `needed`."""
     common = 0
     left, right = start, 0
     query_size = query.shape[0]
@@ -102,9 +102,9 @@ def rows_above(
     out_rows: Int32,
     out_similarity: Float64,
 ) -> int:
-    """Those of chosen rows whose Jaccard similarity to a query is greater than a threshold.
+    """Find those of some rows whose Jaccard similarity to a query is above a threshold.
 
-    Document 002, Layer 2 compares with `>`.
+    docs/sources.md, 002, Layer 2 compares with `>`.
 
     Parameters
     ----------

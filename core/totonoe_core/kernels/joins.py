@@ -1,6 +1,6 @@
 """Inner loops of the all-pairs joins: fused threshold, re-scoring, prefix-filter probing.
 
-What is exact, and why, stands in `totonoe_core.joins`. Oracles: `tests/support/oracles_joins.py`.
+`totonoe_core.joins` says why the results are exact. Oracles: `tests/support/oracles_joins.py`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ window_out = types.Array(types.int64, 2, "C")
 
 _STRIDE = 64
 STRETCH = 1024
-"""List entries that are compared before those that pass are looked at."""
+"""List entries that are compared before the passing ones are checked."""
 _CLOSE_LOOK = 32
-"""What a close look at a pair costs, in list entries."""
+"""Cost of a close look at a pair, in list entries."""
 
 
 @kernel(types.int64(block_in, types.float32, types.int64, int32_out, int32_out))
 def pairs_at_least(
     products: Float32, threshold: float, first_column: int, out_rows: Int32, out_columns: Int32
 ) -> int:
-    """Places of a matrix that reach a threshold.
+    """Find the places of a matrix that reach a threshold.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def pairs_at_least(
     Returns
     -------
     int
-        How many places were filled.
+        Number of places filled.
     """
     found = 0
     size = products.shape[1]
@@ -128,7 +128,7 @@ def keep_below(
     Returns
     -------
     int
-        How many stay.
+        Number of pairs that stay.
     """
     kept = 0
     for at in range(rows.shape[0]):
@@ -146,7 +146,7 @@ def keep_below(
 
 @kernel(types.void(int64_in, int32_in, bits_out), exact=True)
 def fold_bits(indptr: Int64, ranks: Int32, bits: UInt64) -> None:
-    """Each set as a bitmap: token r sets bit r modulo 64 * words.
+    """Write each set as a bitmap: token r sets bit r modulo 64 * words.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def fold_bits(indptr: Int64, ranks: Int32, bits: UInt64) -> None:
 
 @kernel(types.int64(types.uint64), exact=True)
 def _ones(word: np.uint64) -> int:
-    """Bits set in a word (Warren, "Hacker's Delight", §5-1), without a product to overflow."""
+    """Count the bits of a word (Warren, "Hacker's Delight", §5-1), without a product."""
     pairs = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     nibbles = (pairs & np.uint64(0x3333333333333333)) + (
         (pairs >> np.uint64(2)) & np.uint64(0x3333333333333333)
@@ -192,7 +192,7 @@ def index_prefixes(
     rows: Int32,
     words: UInt64,
 ) -> None:
-    """Inverted index over the index prefixes of chosen sets, rows ascending in each list.
+    """Build an inverted index over the index prefixes of chosen sets, rows ascending in each list.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def index_prefixes(
 
 @kernel(types.int64(int64_in, uint8_in, types.float64), exact=True)
 def prefix_total(indptr: Int64, chosen: UInt8, similarity_above: float) -> int:
-    """How many entries `index_prefixes` makes of the same arguments."""
+    """Return the number of entries that `index_prefixes` makes of the same arguments."""
     share = 2.0 * similarity_above / (1.0 + similarity_above)
     total = 0
     for row in range(chosen.shape[0]):
@@ -253,7 +253,7 @@ def prefix_total(indptr: Int64, chosen: UInt8, similarity_above: float) -> int:
 def _nearly_equal(
     words: UInt64, rows: Int32, first: int, last: int, word: np.uint64, most: int, out: Int32
 ) -> int:
-    """Rows first..last of a list, at most `STRETCH`, whose word differs in at most so many bits.
+    """Find rows first..last of a list, at most `STRETCH`, with at most `most` differing bits.
 
     `out` is int32[2 * STRETCH]: its first places receive the rows.
     """
@@ -272,7 +272,7 @@ def _nearly_equal(
     exact=True,
 )
 def _common(ranks: Int32, left: int, end: int, right: int, right_end: int, needed: int) -> int:
-    """Common tokens of two rows, or any lower number once `needed` is out of reach."""
+    """Return the number of common tokens, or any lower one once `needed` is out of reach."""
     common = 0
     while left < end and right < right_end:
         if common + min(end - left, right_end - right) < needed:
@@ -324,8 +324,8 @@ def probe_rows(
 ) -> None:
     """Join the next rows with the rows before them; the probing half of PPJoin.
 
-    Nearly all of the time goes into reading lists, a few entries in a hundred thousand of which
-    become a pair: so an entry costs one word, and what is left is looked at closely.
+    Nearly all of the time goes into reading lists, and a few entries in a hundred thousand become a
+    pair. So an entry costs one word, and only the rest gets a close look.
 
     Parameters
     ----------

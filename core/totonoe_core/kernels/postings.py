@@ -11,9 +11,9 @@ so its first byte is never 0, and a 0 where a posting could begin, or the end of
 means "go on in the next slice". Frequent terms take about 1.2 bytes a posting.
 
 Readers run beside the writer without a lock. They read `limits[i]` postings of a term, a number
-that the writer raises only after the bytes are written (`index.lexical` says how), and what lies
-behind is not looked at. The hash table may gain entries while it is read: they are of terms
-whose postings the reader's limits do not reach yet.
+that the writer raises only after the bytes are written (see `index.lexical`), and ignore everything
+after them. The hash table may gain entries while it is read: they belong to terms whose postings
+the reader's limits do not reach yet.
 
 Oracles: `tests/support/oracles_joins.py`.
 """
@@ -48,22 +48,25 @@ _SLICES = np.array(
 """Bytes of the first, second, ... slice of a term without its link; the last size repeats."""
 
 TERMS, POOL_END = 0, 1
-"""Places in the writer's `state`: how many terms there are, and the first free byte."""
+"""Places in the writer's `state`: the number of terms, and the first free byte."""
 
 
 @kernel(types.int64(int64_in, int32_in, types.int64), exact=True)
 def _find(keys: Int64, ids: Int32, key: int) -> int:
-    """Place of a key in the table, or the free place where it would go."""
+    """Return the place of a key in the table, or the free place where it would go."""
     last = keys.shape[0] - 1
     at = (key ^ (key >> 32)) & last
-    while ids[at] != 0 and keys[at] != key:
+    # At most once around, even if the table is damaged.
+    for _ in range(keys.shape[0]):
+        if ids[at] == 0 or keys[at] == key:
+            break
         at = (at + 1) & last
     return int(at)
 
 
 @kernel(types.void(int64_in, int32_in, int64_in, int32_out), exact=True)
 def find_terms(keys: Int64, ids: Int32, hashes: Int64, out: Int32) -> None:
-    """Numbers of the terms with these hashes.
+    """Look up the numbers of the terms with these hashes.
 
     Parameters
     ----------
@@ -118,15 +121,15 @@ def fold_terms(
         anything: it is trusted only where `touched` agrees (the sparse set of Briggs and
         Torczon, "An Efficient Representation for Sparse Sets", 1993).
     touched, counts : int32[m]
-        Receive each distinct term's number, in order of first occurrence, and how often it
-        occurs.
+        Receive each distinct term's number, in order of first occurrence, and its number of
+        occurrences.
     state : int64[2]
         `state[TERMS]` is raised by the new terms.
 
     Returns
     -------
     int
-        How many distinct terms there are.
+        Number of distinct terms.
     """
     distinct = 0
     for at in range(hashes.shape[0]):
@@ -185,14 +188,14 @@ def append_postings(
     touched, counts : int32[m]
         Distinct term numbers, and counts >= 1; counts above 255 are written as 255.
     heads : int64[t]
-        Where a term's first slice begins, -1 if it has none; set for those.
+        Start of a term's first slice, -1 if it has none; set for those.
     tails, room, levels, last_slots : int64[t], int32[t], uint8[t], int32[t]
         The writer's: next byte to write, bytes left in the slice, its place in `_SLICES`, and
         the slot of the last posting. Read only where the head is set.
     pool : uint8[p]
         Zero from `state[POOL_END]` on, with room for `pool_need` bytes.
     state : int64[2]
-        `state[POOL_END]` moves behind the new slices.
+        `state[POOL_END]` moves past the new slices.
     """
     for at in range(touched.shape[0]):
         term = touched[at]
@@ -232,7 +235,7 @@ def append_postings(
 
 @kernel(types.int64(int32_in, int64_in, int32_in, uint8_in), exact=True)
 def pool_need(touched: Int32, heads: Int64, room: Int32, levels: UInt8) -> int:
-    """Bytes of new slices that `append_postings` may take for these terms, rather too many."""
+    """Return an upper bound on the bytes of new slices that `append_postings` takes."""
     need = 0
     for at in range(touched.shape[0]):
         term = touched[at]
@@ -247,16 +250,16 @@ def pool_need(touched: Int32, heads: Int64, room: Int32, levels: UInt8) -> int:
 def read_postings(
     pool: UInt8, head: int, limit: int, mask: UInt8, slots: Int32, counts: UInt8
 ) -> int:
-    """Postings of one term whose slots pass a mask.
+    """Read the postings of one term whose slots pass a mask.
 
     Parameters
     ----------
     pool : uint8[p]
         As `append_postings` writes it.
     head : int64
-        Where the term's first slice begins; not read if `limit` is 0.
+        Start of the term's first slice; not read if `limit` is 0.
     limit : int64
-        How many postings to read at most.
+        Number of postings to read at most.
     mask : uint8[n]
         Slots with 0, and those from n on, are left out.
     slots, counts : int32[limit], uint8[limit]
@@ -265,13 +268,16 @@ def read_postings(
     Returns
     -------
     int
-        How many places were filled.
+        Number of places filled. Reading ends early at an impossible slice or slot, so that no byte
+        of the pool leads outside of it or of the mask.
     """
-    size = mask.shape[0]
+    size, last_end = mask.shape[0], pool.shape[0] - _LINK_BYTES
     found = 0
     at, level = np.int64(head), 0
     end = at + _SLICES[0]
     slot = np.int64(-1)
+    if limit > 0 and (at < 0 or end > last_end):
+        return 0
     for _ in range(limit):
         if at == end or pool[at] == 0:
             at = np.int64(0)
@@ -279,12 +285,15 @@ def read_postings(
                 at |= np.int64(pool[end + place]) << 8 * place
             level = min(level + 1, _SLICES.shape[0] - 1)
             end = at + _SLICES[level]
+            if end > last_end:
+                break
         value = np.int64(pool[at])
         at += 1
         if value >= 128:
             value &= 127
             shift = 7
-            while True:
+            # A posting lies within its slice.
+            while at < end and shift < 7 * POSTING_BYTES_MAX:
                 byte = np.int64(pool[at])
                 at += 1
                 value |= (byte & 127) << shift
@@ -292,13 +301,13 @@ def read_postings(
                     break
                 shift += 7
         count = np.uint8(1)
-        if value & 1:
+        if value & 1 and at < end:
             count = pool[at]
             at += 1
         slot += value >> 1
-        if slot >= size:
+        if slot < 0 or slot >= size:
             break
-        # Written always, kept only if it passes: no branch to guess wrong.
+        # Written always, kept only if it passes: no mispredicted branch.
         slots[found] = slot
         counts[found] = count
         found += mask[slot] != 0
@@ -319,7 +328,7 @@ def count_shared(
     shared: Int32,
     out: Int32,
 ) -> int:
-    """How many of some terms each slot that passes a mask holds.
+    """Count how many of some terms each slot that passes a mask holds.
 
     Parameters
     ----------
@@ -333,14 +342,14 @@ def count_shared(
     Returns
     -------
     int
-        How many such slots there are.
+        Number of such slots.
     """
     size = 0
     for term in range(limits.shape[0]):
         found = read_postings(pool, heads[term], limits[term], mask, slots, counts)
         for at in range(found):
             slot = slots[at]
-            # Written always, kept only the first time: no branch to guess wrong.
+            # Written always, kept only the first time: no mispredicted branch.
             out[size] = slot
             size += shared[slot] == 0
             shared[slot] += 1

@@ -1,8 +1,8 @@
-"""Threshold scan with a bound from a rotated prefix: most rows are ruled out by 32 products.
+"""Threshold scan with a bound from a rotated prefix: 32 products rule out most rows.
 
-Rows and query are seen in an orthonormal basis whose first LEAD directions hold most of them;
-what lies outside is known by its length only. `index/prefix.py` says why nothing that reaches
-the threshold can be missed. Oracles: `tests/support/oracles.py` (`split`, `rows_at_least`).
+Rows and query are written in an orthonormal basis whose first LEAD directions carry most of their
+length; only the length of the rest is kept. `index/prefix.py` says why no row that reaches the
+threshold can be missed. Oracles: `tests/support/oracles.py` (`split`, `rows_at_least`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LEAD = 32
 WIDTH = 2 * LEAD
 
 _UP = 1.0 + 2.0**-22
-"""Lifts a length by more than its rounding to float32 can lower it."""
+"""Raises a length by more than its rounding to float32 can lower it."""
 
 
 @kernel(types.float32(types.float64), exact=True)
 def _length(squared: float) -> np.float32:
-    """Square root of a sum of squares, not less than it is: float32, rounded up."""
+    """Return an upper bound of the square root of a sum of squares: float32, rounded up."""
     return np.float32(np.sqrt(squared) * _UP)
 
 
@@ -49,7 +49,7 @@ def split_rows(
     out_lead_residual: Float32,
     out_residual: Float32,
 ) -> None:
-    """Coordinates of rows in a basis, and the lengths of what the coordinates leave over.
+    """Compute coordinates of rows in a basis, and the lengths of the rest.
 
     Costs 2 * WIDTH * dim products in float64 for each row.
 
@@ -127,10 +127,10 @@ def scan_reaching(
     out_rows: Int32,
     out_similarity: Float32,
 ) -> int:
-    """Rows of one block whose similarity may reach `threshold`, by three looks at each.
+    """Find rows of one block whose similarity may reach `threshold`, in up to three checks of each.
 
-    A row goes on while what it can reach at most is not below threshold - slack: by 32
-    coordinates, by 64, and last by its float32 similarity.
+    A row goes on while its upper bound is not below threshold - slack: first by 32 coordinates,
+    then by 64, last by its float32 similarity.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def scan_reaching(
         along = np.float32(0.0)
         for column in range(LEAD):
             along += lead[row, column] * query_lead[column]
-        # Before the mask: nearly every row ends here, and this way in a straight line.
+        # Before the mask: nearly every row ends here, and without a branch before it.
         if along + lead_residual[row] * query_lead_residual < least or mask[row] == 0:
             continue
         for column in range(LEAD):
@@ -215,7 +215,7 @@ def keep_reaching(
     out_rows: Int32,
     out_similarity: Float32,
 ) -> int:
-    """`scan_reaching` for many queries, whose products with the first 32 coordinates are made.
+    """Run `scan_reaching` for many queries, given their products with the first 32 coordinates.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def keep_reaching(
     """
     count = 0
     for row in range(along.shape[0]):
-        # Counted, not branched on: nearly every row ends here, and this way in a straight line.
+        # Counted, not branched on: nearly every row ends here.
         far = lead_residual[row]
         reaching = np.int32(0)
         for query in range(along.shape[1]):

@@ -1,10 +1,10 @@
 """A hash map from 32-bit tags to chains of slots, newest first, in three arrays.
 
     tags   uint32[c]   open addressing with linear probing, c a power of two, never full
-    heads  int32[c]    newest slot of the place's tag + 2; 1: it has none (any more); 0: free place
+    heads  int32[c]    newest slot of the place's tag + 2; 1: the tag has no slot; 0: free place
     older  int32[n]    by slot: the one added before it under the same tag, -1 at the end
 
-`index/slot_map.py` says who may read beside the writer. Oracle: a dictionary of lists in
+`index/slot_map.py` says which readers may run beside the writer. Oracle: a dictionary of lists in
 `tests/core/test_slot_map.py`.
 """
 
@@ -28,19 +28,22 @@ uint32_out = types.Array(types.uint32, 1, "C")
 
 @kernel(types.int64(uint32_in, int32_in, types.uint32), exact=True)
 def _find(tags: UInt32, heads: Int32, tag: int) -> int:
-    """Place of a tag, or the free place where it would go."""
+    """Return the place of a tag, or the free place where it would go."""
     last = tags.shape[0] - 1
     # Fibonacci hashing (Knuth, The Art of Computer Programming, vol. 3, 6.4).
     mixed = int(tag) * 0x9E3779B1 & 0xFFFFFFFF
     place = (mixed ^ mixed >> 15) & last
-    while heads[place] != 0 and tags[place] != tag:
+    # At most once around, even if the table is damaged.
+    for _ in range(tags.shape[0]):
+        if heads[place] == 0 or tags[place] == tag:
+            break
         place = (place + 1) & last
     return int(place)
 
 
 @kernel(types.int64(uint32_in, int32_in, types.uint32), exact=True)
 def newest_slot(tags: UInt32, heads: Int32, tag: int) -> int:
-    """Slot that was added last under a tag; -1: none."""
+    """Return the slot that was added last under a tag; -1 if none."""
     return max(-1, int(heads[_find(tags, heads, tag)]) - 2)
 
 
@@ -56,7 +59,7 @@ def put_slot(tags: UInt32, heads: Int32, older: Int32, tag: int, slot: int) -> b
     Returns
     -------
     bool
-        Whether a free place was taken for it.
+        True if it took a free place.
     """
     place = _find(tags, heads, tag)
     head = int(heads[place])
@@ -73,9 +76,9 @@ def put_slot(tags: UInt32, heads: Int32, older: Int32, tag: int, slot: int) -> b
 def put_slots(
     tags: UInt32, heads: Int32, older: Int32, values: UInt64, first: int, without_zero: bool
 ) -> int:
-    """Add slots from one on under the lower halves of their values; how many places they took.
+    """Add slots from one on under the lower halves of their values; return the places taken.
 
-    `without_zero`: those of value 0 are left out.
+    `without_zero` leaves out those of value 0.
     """
     taken = 0
     for at in range(values.shape[0]):
@@ -86,16 +89,21 @@ def put_slots(
 
 @kernel(types.void(uint32_in, int32_out, int32_in, types.uint32), exact=True)
 def take_newest(tags: UInt32, heads: Int32, older: Int32, tag: int) -> None:
-    """Take back the slot that was added last under a tag; there must be one."""
+    """Remove the slot that was added last under a tag; there must be one."""
     place = _find(tags, heads, tag)
     heads[place] = older[heads[place] - 2] + 2
 
 
 @kernel(types.int64(int32_in, types.int64, int32_out), exact=True)
 def follow(older: Int32, slot: int, out: Int32) -> int:
-    """Length of the chain from a slot on; `out` receives its first slots, as many as fit."""
+    """Return the length of the chain from a slot on; `out` receives as many of its slots as fit.
+
+    Slots of a chain descend; the chain ends where they do not.
+    """
     count = 0
-    while slot >= 0:
+    last = older.shape[0]
+    while 0 <= slot < last:
+        last = slot
         if count < out.shape[0]:
             out[count] = slot
         count += 1

@@ -1,4 +1,4 @@
-"""Compile or load every kernel before the daemon says it serves."""
+"""Compile or load every kernel, before the daemon reports that it serves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def warm_up() -> float:
     """Import every kernel and call it once, with writable and with read-only arrays.
 
     Importing compiles; the first call of each combination of array types also teaches numba's
-    dispatcher the conversion, which is not a request's work.
+    dispatcher the conversion, so that no request has to.
 
     Returns
     -------
@@ -31,12 +31,14 @@ def warm_up() -> float:
         bm25,
         cosine,
         hashing,
+        hnsw_file,
         jaccard,
         joins,
         posting_lists,
         postings,
         prefix,
         slot_map,
+        trees,
     )
 
     for writable in (True, False):
@@ -60,11 +62,13 @@ def warm_up() -> float:
         cosine.unit(query)
         _warm_up_prefix(prefix, block, mask, query, out_rows, out32)
         jaccard.jaccard_pair(values, values)
+        _warm_up_trees(trees, rows, mask)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
         _warm_up_posting_lists(posting_lists, mask, rows)
         hashing.hash_terms(mask, values, np.empty(1, dtype=np.int64))
         _warm_up_slot_map(slot_map)
+        _warm_up_hnsw_file(hnsw_file, mask)
         _warm_up_joins(joins, block, indptr, rows, mask)
     return time.perf_counter() - begin
 
@@ -117,6 +121,13 @@ def _warm_up_prefix(
     )
 
 
+def _warm_up_trees(trees: ModuleType, rows: Int32, mask: UInt8) -> None:
+    leaf = np.full(2, -1, dtype=np.int32)
+    numbers = np.zeros(2)
+    numbers.flags.writeable = rows.flags.writeable
+    trees.sum_of_trees(numbers, rows, leaf, numbers, leaf, leaf, mask, numbers)
+
+
 def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:
     hashes, keys, heads, tails = np.zeros((4, 2), dtype=np.int64)
     ids, touched, repeats, seen, room, last, slots, found = np.zeros((8, 2), dtype=np.int32)
@@ -139,10 +150,18 @@ def _warm_up_posting_lists(lists: ModuleType, mask: UInt8, rows: Int32) -> None:
     sizes, room, last, ids, slots = np.zeros((5, 4), dtype=np.int32)
     tails, levels, counts = np.zeros(4, np.int64), np.zeros(4, np.uint8), np.zeros(4, np.uint8)
     one = np.ones(1, np.int32)
-    lists.lists_need(one, rows, mask)
+    lists.lists_need(one, rows[:1], mask[:1], 2)
     lists.write_lists(one, rows, mask, heads, tails, room, levels, last, pool, state)
     lists.put_terms(heads[:1], np.zeros(4, np.int64), ids)
     lists.flatten(pool, heads, sizes, rows, slots, counts)
+
+
+def _warm_up_hnsw_file(hnsw_file: ModuleType, mask: UInt8) -> None:
+    levels, links = np.zeros(1, np.int32), np.empty(0, np.uint8)
+    data = np.zeros(16, np.uint8)
+    data.flags.writeable = mask.flags.writeable
+    hnsw_file.read_levels(data, 12, 4, levels)
+    hnsw_file.copy_links(data, 0, 12, 12, 2, 1, levels, links)
 
 
 def _warm_up_slot_map(slot_map: ModuleType) -> None:

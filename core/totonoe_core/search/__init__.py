@@ -1,1 +1,1 @@
-"""Recall: two arms, fusion, diversity. Pure over the index."""
+"""Recall: vector search, word search, relevance, diversity. Pure over the index."""

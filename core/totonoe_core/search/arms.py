@@ -1,4 +1,4 @@
-"""The two arms of Recall: nearest vectors, and most telling words."""
+"""The two searches of Recall: nearest vectors, and best matching words."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _SELECTIVE = 0.25
 """Below this share of passing slots, only their rows are read."""
 _OVERFETCH = 64
 STEP_ROWS = 150
-"""Rows that are read in the time that the graph takes for each slot it is asked for: 10 us, with
-50,000 rows of 384 dimensions."""
+"""Rows that a scan reads in the time that the graph takes for each requested slot.
+
+That is 10 us, with 50,000 rows of 384 dimensions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,16 @@ def by_vector(
     limit: int,
     graph: Graph | None,
 ) -> tuple[Ranking, str]:
-    """The `limit` nearest slots of a mask, and how they were found: "exact" or "hnsw".
+    """Return the `limit` nearest slots of a mask, and how they were found: "exact" or "hnsw".
 
-    The graph is asked where it is cheaper than reading all that pass, for so many that `limit` of
-    them should pass. If fewer do, or there is no graph (`None`), the exact search answers.
+    Slots without a vector are left out, whatever the mask says. The graph is used where it is
+    cheaper than reading all slots that pass, for so many that `limit` of them should pass. If fewer
+    do, or there is no graph (`None`), the exact search answers.
     """
+    mask = mask & view.has_vectors()
     passing = int(np.count_nonzero(mask))
     if graph is not None and graph.count:
-        # Of what is in the graph. The tail is read in any case.
+        # The share among slots in the graph. The tail is read in any case.
         inside = int(np.count_nonzero(mask[: graph.indexed]))
         wanted = min(limit, inside)
         asked = wanted * graph.count // max(1, inside) + _OVERFETCH
@@ -60,16 +64,16 @@ def by_vector(
 
 
 def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit: int) -> Ranking:
-    """The `limit` most similar of some slots, decided by float64; ties by row number.
+    """Return the `limit` most similar of some slots, decided by float64; ties by row number.
 
-    Not by slot, which an update or an opening of the file changes.
+    Ties are not broken by slot, which changes with an update or an opening of the file.
     """
     if len(slots) > limit:
         if len(slots) > _SELECTIVE * view.count:
             rough = similarities(view, query)[slots]
         else:
             rough = similarities_at(view, query, slots)
-        # A few more than asked for, so that float32 rounding cuts off nobody who belongs.
+        # A few more than asked for, so that float32 rounding cuts off no true hit.
         kept = min(len(slots), limit + 16)
         slots = slots[np.sort(np.argpartition(-rough, kept - 1)[:kept])]
     exact = similarities64_at(view, query, slots)
@@ -80,13 +84,14 @@ def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit
 def by_words(
     view: View, index: InvertedIndex, text: str, mask: Mask, limit: int
 ) -> tuple[Ranking, NDArray[np.float64]]:
-    """The `limit` slots of the highest BM25 weight, ties by row number; and every slot's term
-    coverage, 0..1.
+    """Return the `limit` slots of the highest BM25 weight, ties by row number.
+
+    Also returns every slot's term coverage, 0..1.
     """
     weight, coverage = bm25(index, search_terms(text), view.column("term_count"), mask)
     slots = np.flatnonzero(weight > 0.0).astype(np.int64)
     if len(slots) > limit:
-        # With 4-grams most slots hold a term: only the best are sorted, with all ties at the end.
+        # With 4-grams most slots hold a term: only the best are sorted, including ties at the cut.
         least = np.partition(weight[slots], len(slots) - limit)[len(slots) - limit]
         slots = slots[weight[slots] >= least]
     order = np.lexsort((view.take("row", slots), -weight[slots]))[:limit]

@@ -1,1 +1,1 @@
-"""Files: the only room that opens, syncs or renames. See DESIGN.md of the package."""
+"""Files: the only package that opens, syncs and renames. See DESIGN.md of `totonoe_core`."""

@@ -1,9 +1,9 @@
 """Rows that do not match their checksum: set aside, never served, counted.
 
-A bad row of `memory` is as if it were not there for whatever reads several (`Rows`); who asks for
-it by its id is told. Found when a collection is loaded, or later, when it is read: then the call
-that met it fails, and the writer's thread, which is told by `suspect`, looks again and sets it
-aside. Bad rows of other tables are only counted: what needs one fails, and the rest goes on.
+Reads of several memories skip a bad row of `memory` (`Rows`); a read by its id raises. A bad row is
+found when a collection is loaded, or later when it is read. Then that call fails and reports the
+row with `suspect`; the writer's thread reads it again and sets it aside. Bad rows of other tables
+are only counted: calls that need one fail.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from totonoe_core import limits
-from totonoe_core.errors import Corruption
+from totonoe_core.base import limits
+from totonoe_core.base.errors import Corruption
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """What can still be read of a bad row of `memory`; none of it is certain.
+    """The readable rest of a bad row of `memory`; none of it is certain.
 
-    `id` is empty, and `agent_id` and `private` say that it is public, where nothing can be read.
+    If nothing is readable, `id` and `agent_id` are empty and the row counts as public.
     """
 
     row: int
@@ -28,7 +28,7 @@ class BadRow:
     private: bool = False
 
     def may_be_known_to(self, agent_id: str) -> bool:
-        """Whether an agent may be told that there is such a memory."""
+        """Return whether an agent may learn that this memory exists."""
         return not self.private or self.agent_id == agent_id
 
 
@@ -37,7 +37,7 @@ class Aside:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Replaced, never changed: readers need no lock.
+        # Replaced, never changed in place: readers need no lock.
         self._memories: dict[int, BadRow] = {}
         self._others: frozenset[tuple[str, str]] = frozenset()
         self._suspects: dict[int, None] = {}
@@ -53,36 +53,36 @@ class Aside:
         return [bad for _, bad in sorted(self._memories.items())]
 
     def get(self, row: int) -> BadRow | None:
-        """What is known of a row, if it is set aside."""
+        """Return the rest of a row that is set aside."""
         return self._memories.get(row)
 
     def row_of_id(self, memory_id: str) -> int | None:
-        """The row that was set aside with an id."""
+        """Return the row that was set aside with an id."""
         held = self._memories.values()
         return next((bad.row for bad in held if bad.id == memory_id), None) if memory_id else None
 
     def add(self, bad: BadRow) -> bool:
-        """Sets a row aside; says whether it was not before."""
+        """Set a row aside; return whether it is new."""
         with self._lock:
             new = bad.row not in self._memories
             self._memories = self._memories | {bad.row: bad}
         return new
 
     def discard(self, row: int) -> None:
-        """The row is sound again, or gone."""
+        """Remove a row that is sound again, or gone."""
         if row in self._memories:
             with self._lock:
                 self._memories = {at: bad for at, bad in self._memories.items() if at != row}
 
     def counts(self) -> dict[str, int]:
-        """Bad rows that were found, by table."""
+        """Number of bad rows found, by table."""
         counts = {"memory": len(self._memories)} if self._memories else {}
         for table, _ in self._others:
             counts[table] = counts.get(table, 0) + 1
         return counts
 
     def note(self, table: str, key: str) -> bool:
-        """Counts a bad row of another table once, at most BAD_ROWS_NOTED_MAX; whether it is new."""
+        """Count a bad row of another table once, up to BAD_ROWS_NOTED_MAX; return true if new."""
         with self._lock:
             if (table, key) in self._others or len(self._others) >= limits.BAD_ROWS_NOTED_MAX:
                 return False
@@ -90,18 +90,18 @@ class Aside:
             return True
 
     def replace_noted(self, found: frozenset[tuple[str, str]]) -> None:
-        """What a whole pass over the other tables found takes the place of what was counted."""
+        """Replace the counted rows of other tables by the result of a whole pass."""
         with self._lock:
             self._others = found
 
     def suspect(self, row: int) -> None:
-        """Asks the writer to look at a row of `memory` again."""
+        """Ask the writer to read a row of `memory` again."""
         with self._lock:
             if len(self._suspects) < limits.BAD_ROWS_NOTED_MAX:
                 self._suspects[row] = None
 
     def take_suspects(self) -> list[int]:
-        """Rows that the writer was asked to look at, each once."""
+        """Return the rows that the writer was asked to read again, each once."""
         if not self._suspects:
             return []
         with self._lock:

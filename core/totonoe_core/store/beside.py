@@ -1,4 +1,4 @@
-"""Vectors of another model that lie beside the rows of a collection (`engine/reembedding.py`)."""
+"""Vectors of another model that lie beside the rows of a collection (`engine/jobs/reembed.py`)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import islice
 
 import apsw
 
-from totonoe_core.records import Memory
+from totonoe_core.domain.records import Memory
 from totonoe_core.store import rows
 
 _IN_MAX = 500  # bound on the variables of one statement
 
 
 class BesideReads:
-    """What lies beside rows, through any connection."""
+    """Reads of the vectors beside rows, through any connection."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def rows_from(self, row: int, limit: int) -> list[int]:
-        """Row numbers of memories behind one, in their order."""
+        """Return row numbers of memories after a row, ascending."""
         found = self._connection.execute(
             "SELECT row FROM memory WHERE row > ? ORDER BY row LIMIT ?", (row, limit)
         )
@@ -40,7 +40,7 @@ class BesideReads:
         return found
 
     def embeddings_from(self, row: int, limit: int) -> list[rows.Embedding]:
-        """The same behind a row number, in the order of the rows."""
+        """Return vectors beside the rows after a row number, in the order of the rows."""
         found = self._connection.execute(
             f"SELECT {rows.EMBEDDING_COLUMNS} FROM embedding WHERE row > ? ORDER BY row LIMIT ?",
             (row, limit),
@@ -48,10 +48,10 @@ class BesideReads:
         return [rows.embedding(one) for one in found.fetchall()]
 
     def of_model(self, model_number: int, memories: Iterable[Memory]) -> Iterator[Memory]:
-        """Memories as they lie in their rows, with their vectors of one model; empty: none.
+        """Yield memories with their vectors of one model; empty if they have none.
 
-        Where the row holds that of another model, it may lie beside it. Both are to be read in one
-        snapshot, unless the caller knows that they exchange nothing meanwhile.
+        A vector of that model may lie in the row or beside it. Read both in one snapshot, unless
+        nothing exchanges them meanwhile.
         """
         left = iter(memories)
         while part := list(islice(left, _IN_MAX)):
@@ -71,29 +71,29 @@ class BesideReads:
 class BesideRows:
     """Writes of vectors beside rows, inside the writer's transaction.
 
-    A row has one at most, which is of the text that it holds.
+    A row has at most one vector beside it, of the text that it holds.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def put(self, found: Iterable[rows.Embedding]) -> None:
-        """Writes vectors of another model beside rows, in the place of those that lie there."""
+        """Write vectors of another model beside rows, replacing those there."""
         self._connection.executemany(
             f"INSERT OR REPLACE INTO embedding ({rows.EMBEDDING_COLUMNS}) VALUES (?,?,?,?)",
             map(rows.embedding_row, found),
         )
 
     def delete(self, wanted: Iterable[int]) -> None:
-        """Takes away what lies beside rows."""
+        """Delete the vectors beside rows."""
         self._connection.executemany(
             "DELETE FROM embedding WHERE row = ?", ((row,) for row in wanted)
         )
 
     def exchange(self, memories: Iterable[tuple[Memory, rows.Embedding]]) -> None:
-        """Gives rows the vectors that lie beside them, and puts theirs there.
+        """Exchange the vectors of rows with those beside them.
 
-        No operation: neither revision nor image. A row that has none leaves nothing beside it.
+        This is no operation: no revision, no image. A row without a vector leaves none beside it.
         """
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)

@@ -1,16 +1,17 @@
-"""The catalogue of collections: which name is which directory, made and deleted how.
+"""The catalogue: names of collections, their directories, and the operations that made them.
 
     <data dir>/catalog.db                  names, and the operations that made or deleted them
     <data dir>/collections/<uid>/memory.db one file for each collection, deleted ones too
     <data dir>/collections/<uid>.new       mark of one that is made and may not be listed yet
 
 A deletion is one row: the directory stays until it is purged. Each change is one commit of the
-catalogue; what a crash leaves to do around it is done at the next start. A directory that nothing
-accounts for is left alone: who lost his catalogue must not lose his memories with it.
+catalogue; the next start finishes the rest of an interrupted change. A directory that the catalogue
+does not know is left alone: losing the catalogue must not cost the memories.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
@@ -21,16 +22,20 @@ from pathlib import Path
 
 import apsw
 
-from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.ids import new_operation_id
+from totonoe_core.base.errors import Corruption, ReadOnly
+from totonoe_core.base.ids import new_operation_id
 from totonoe_core.store import directories, rows
+from totonoe_core.store.acknowledged import Note
+from totonoe_core.store.identity import Place
+from totonoe_core.store.loss import CATALOGUE, KIND, Evidence, Loss, let_write
 from totonoe_core.store.schema import CATALOG, open_writer
 from totonoe_core.store.snapshot import disk
 
-_TEMPORARY = ".tmp"
+_log = logging.getLogger(__name__)
 
-_NEW = ".new"
-_PURGE = "PurgeCollection"
+TEMPORARY, NEW = ".tmp", ".new"
+"""Suffixes after the uid: a directory that is being restored; the mark of a new collection."""
+PURGE = "PurgeCollection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,73 +47,107 @@ class CatalogReply:
 
 
 class Catalog:
-    """Names to directories. Used by one thread at a time."""
+    """Map from names to directories. Used by one thread at a time.
+
+    `loss` describes acknowledged commits that the catalogue lacks. While it is set, changes raise
+    `CommitsLost`.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "collections"
         directories.make(self._root)
-        self._connection = open_writer(data_dir / "catalog.db", CATALOG)
+        path = data_dir / "catalog.db"
+        evidence = Evidence(path, CATALOGUE)
+        self._connection = open_writer(path, CATALOG, evidence=evidence, create=True)
+        self.loss = evidence.loss
+        # Each commit is a revision, so that commits need no count of their own.
+        self._note = Note(path, CATALOGUE)
 
     def close(self) -> None:
         """Closes the file."""
         self._connection.close()
+        self._note.close()
+
+    def accept_loss(self, lost: Loss, now_us: int) -> None:
+        """Confirm a loss as one operation. Raises `ReadOnly`; then the loss stands."""
+        for mark in self._root.glob("*" + NEW):
+            # A directory that a lost commit listed must not count as never listed.
+            if not self._listed(mark.name.removesuffix(NEW)):
+                self._unmark(mark.name.removesuffix(NEW))
+        let_write(self._connection)
+        self.loss = None
+        last_us = self._connection.execute("SELECT coalesce(max(time_us), 0) FROM operation").get
+        with self._changing():
+            time_us = max(last_us + 1, now_us)
+            id_ = new_operation_id()
+            self._put_operation((lost.next_revision, id_, "", KIND, "", b"", lost.reason, time_us))
+        with disk("the catalogue"):
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def path(self, uid: str) -> Path:
-        """The file of a collection."""
+        """Path of a collection's file."""
         return self._root / uid / "memory.db"
 
+    def place(self, uid: str, name: str) -> Place:
+        """Return the place of a collection's file, with the uid and name that it must have."""
+        return Place(self.path(uid), uid, name)
+
     def new_uid(self) -> str:
-        """A directory for a new collection, made but not listed yet."""
+        """Make a directory for a new collection, not listed yet; return its uid."""
         uid = secrets.token_hex(8)
         # The mark first: making the directory syncs both entries.
-        (self._root / (uid + _NEW)).touch(0o600)
+        (self._root / (uid + NEW)).touch(0o600)
         directories.make(self._root / uid)
         return uid
 
     def drop_new(self, uid: str) -> None:
-        """Removes what was made and is not to be listed."""
+        """Remove the directory of a collection that is not to be listed."""
         shutil.rmtree(self._root / uid, ignore_errors=True)
         self._unmark(uid)
 
     def _unmark(self, uid: str) -> None:
-        # Where the disk refuses, the next start does it.
+        # If the disk refuses, the next start does it.
         with suppress(OSError):
-            (self._root / (uid + _NEW)).unlink(missing_ok=True)
+            (self._root / (uid + NEW)).unlink(missing_ok=True)
 
     def recover(self) -> list[str]:
-        """Ends what a crash left half done around a commit; for the start.
+        """Finish changes that a crash interrupted; call at the start.
 
-        Returns the names of directories that nothing accounts for, which are left alone. Raises
-        `Corruption` if these are collections and the catalogue has never listed any: it is lost.
+        Returns the names of unknown directories, which are left alone: all of them while the
+        catalogue lacks commits, since these may have listed them. Raises `Corruption` if unknown
+        directories are collections and the catalogue has never listed any: then the catalogue is
+        lost.
         """
-        for unfinished in self._root.glob("*" + _TEMPORARY):
-            uid = unfinished.name.removesuffix(_TEMPORARY)
+        if self.loss is not None:
+            _log.error("the catalogue is read-only: %s", self.loss.error().message)
+            return sorted(
+                one.name
+                for one in self._root.iterdir()
+                if one.is_dir() and not self._listed(one.name.removesuffix(TEMPORARY))
+            )
+        for unfinished in self._root.glob("*" + TEMPORARY):
+            uid = unfinished.name.removesuffix(TEMPORARY)
             if self._listed(uid):
                 self.settle(uid)
             else:
                 shutil.rmtree(unfinished, ignore_errors=True)
-        listed = {uid for (uid,) in self._connection.execute("SELECT uid FROM collection")}
-        purged = {
-            uid
-            for (uid,) in self._connection.execute(
-                "SELECT uid FROM operation WHERE kind = ?", (_PURGE,)
-            )
-        }
+        listed = {uid for uid, _, _ in self._collections("")}
+        purged = {row[4] for row in self._operations("kind = ?", PURGE)}
         with os.scandir(self._root) as found:
             names = {entry.name for entry in found}
-        marked = {name.removesuffix(_NEW) for name in names if name.endswith(_NEW)}
+        marked = {name.removesuffix(NEW) for name in names if name.endswith(NEW)}
         for uid in marked:
             if uid in listed:
                 self._unmark(uid)
             else:
                 self.drop_new(uid)
-        rest = {name for name in names if not name.endswith(_NEW)} - listed - marked
+        rest = {name for name in names if not name.endswith(NEW)} - listed - marked
         for uid in rest & purged:
             shutil.rmtree(self._root / uid, ignore_errors=True)
         unknown = sorted(rest - purged)
         lost = [uid for uid in unknown if self.path(uid).exists()]
         if lost and not self.revision():
-            # Serving as if nothing had ever been said would be an answer that is wrong in silence.
+            # Serving an empty store here would be wrong without any sign of it.
             self.close()
             raise Corruption(
                 "CORRUPT_ROW",
@@ -119,27 +158,26 @@ class Catalog:
         return unknown
 
     def _listed(self, uid: str) -> bool:
-        found = self._connection.execute("SELECT count(*) FROM collection WHERE uid = ?", (uid,))
-        return bool(found.get)
+        return bool(self._collections("WHERE uid = ?", uid))
 
     def prepare(self) -> tuple[str, Path]:
-        """A directory for a collection that is being made, and where its file goes.
+        """Make a directory for a new collection; return its uid and the path for its file.
 
-        `settle` gives it its name, `abandon` takes it away, and so does the next start.
+        `settle` gives it its final name; `abandon` or the next start removes it.
         """
         uid = secrets.token_hex(8)
-        directory = self._root / (uid + _TEMPORARY)
+        directory = self._root / (uid + TEMPORARY)
         with disk("the collection's directory"):
             # Synced: once its uid is listed, it must be there.
             directories.make(directory)
         return uid, directory / "memory.db"
 
     def settle(self, uid: str) -> None:
-        """Gives a prepared directory, with all that is in it, the place of its uid. Idempotent.
+        """Give a prepared directory its final name. Idempotent.
 
-        After it is listed: the next start does it if this one comes to its end in between.
+        Call after it is listed; if the process ends in between, the next start does it.
         """
-        prepared = self._root / (uid + _TEMPORARY)
+        prepared = self._root / (uid + TEMPORARY)
         if prepared.exists():
             with disk("the collection's directory"):
                 directories.sync(prepared)
@@ -147,79 +185,58 @@ class Catalog:
                 directories.sync(self._root)
 
     def abandon(self, uid: str) -> None:
-        """Takes a prepared directory away, unless it is listed. Idempotent."""
+        """Remove a prepared directory, unless it is listed. Idempotent."""
         if not self._listed(uid):
-            shutil.rmtree(self._root / (uid + _TEMPORARY), ignore_errors=True)
+            shutil.rmtree(self._root / (uid + TEMPORARY), ignore_errors=True)
 
     def names(self) -> dict[str, str]:
-        """uid by name of every collection that is not deleted."""
-        found = {}
-        for row in self._connection.execute("SELECT uid, name, deleted_us, crc FROM collection"):
-            uid, name, deleted_us = rows.check(row, "collection")
-            if deleted_us is None:
-                found[name] = uid
-        return found
+        """Return the uid of each collection that is not deleted, by name."""
+        return {name: uid for uid, name, deleted_us in self._collections("") if deleted_us is None}
 
     def revision(self) -> int:
         """Newest revision of the catalogue."""
-        return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
+        ((newest,),) = self._read("SELECT coalesce(max(revision), 0) FROM operation")
+        return int(newest)
 
     def reply(self, agent_id: str, operation_id: str) -> CatalogReply | None:
         """The kept answer of an operation id."""
-        row = self._connection.execute(
-            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
-            "FROM operation WHERE agent_id = ? AND operation_id = ?",
-            (agent_id, operation_id),
-        ).fetchone()
-        if row is None:
-            return None
-        *_, digest, answer, _ = rows.check(row, "operation")
-        return CatalogReply(digest, answer)
+        found = self._operations("agent_id = ? AND operation_id = ?", agent_id, operation_id)
+        return next((CatalogReply(row[5], row[6]) for row in found), None)
 
     def deletions(self, name: str, operation_id: str) -> dict[str, str]:
-        """uid of the collection of this name that the operation of this id deleted, by agent."""
-        found = {}
-        for row in self._connection.execute(
-            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
-            "FROM operation WHERE operation_id = ? AND kind = 'DeleteCollection'",
-            (operation_id,),
-        ):
-            _, _, agent_id, _, uid, *_ = rows.check(row, "operation")
-            collection = self._connection.execute(
-                "SELECT uid, name, deleted_us, crc FROM collection WHERE uid = ?", (uid,)
-            ).fetchone()
-            if collection is not None and rows.check(collection, "collection")[1] == name:
-                found[agent_id] = uid
-        return found
+        """Return uids of collections of this name that operations of this id deleted, by agent."""
+        where = "operation_id = ? AND kind = 'DeleteCollection'"
+        return {
+            agent_id: uid
+            for _, _, agent_id, _, uid, *_ in self._operations(where, operation_id)
+            if any(listed == name for _, listed, _ in self._collections("WHERE uid = ?", uid))
+        }
 
     def deleted_before(self, time_us: int, limit: int) -> list[tuple[str, str]]:
-        """(uid, name) of collections that were deleted before a time, the first ones first."""
-        found = self._connection.execute(
-            "SELECT uid, name, deleted_us, crc FROM collection WHERE deleted_us < ? "
-            "ORDER BY deleted_us LIMIT ?",
-            (time_us, limit),
-        )
-        return [rows.check(row, "collection")[:2] for row in found]
+        """Return (uid, name) of collections deleted before a time, the earliest first."""
+        where = "WHERE deleted_us < ? ORDER BY deleted_us LIMIT ?"
+        return [(uid, name) for uid, name, _ in self._collections(where, time_us, limit)]
 
     def purged(self, operation_id: str) -> bool:
-        """Whether an operation of this id deleted a collection that is purged by now."""
-        found = self._connection.execute(
+        """Return whether the collection that an operation of this id deleted is purged by now."""
+        ((count,),) = self._read(
             "SELECT count(*) FROM operation d JOIN operation p ON p.uid = d.uid AND p.kind = ? "
             "WHERE d.operation_id = ? AND d.kind = 'DeleteCollection'",
-            (_PURGE, operation_id),
+            PURGE,
+            operation_id,
         )
-        return bool(found.get)
+        return bool(count)
 
     def purge(self, uid: str, time_us: int) -> None:
-        """Takes a deleted collection away for good: out of the catalogue, then its directory.
+        """Remove a deleted collection for good: from the catalogue, then its directory.
 
-        Raises `ReadOnly` if the disk refuses the first; then nothing changed.
+        Raises `ReadOnly` if the disk refuses the change of the catalogue; then nothing changed.
         """
-        operation = (self.revision() + 1, new_operation_id(), "", _PURGE, uid, b"", "", time_us)
+        operation = (self.revision() + 1, new_operation_id(), "", PURGE, uid, b"", "", time_us)
         with self._changing():
             self._connection.execute("DELETE FROM collection WHERE uid = ?", (uid,))
             self._put_operation(operation)
-        # Noted for good: what is left of it after a crash is removed at the next start.
+        # Recorded for good: after a crash the next start removes the rest of it.
         shutil.rmtree(self._root / uid, ignore_errors=True)
 
     def put(
@@ -236,16 +253,16 @@ class Catalog:
         time_us: int,
         replaced_uid: str = "",
     ) -> int:
-        """Lists or deletes a collection as one operation; returns its revision.
+        """List or delete a collection as one operation; return its revision.
 
-        `replaced_uid` is what had the name before, and is deleted with it; or, where the
-        collection is deleted, what gets the name in its place.
+        `replaced_uid` is the collection that had the name before and is deleted with it. For a
+        deletion it is the collection that gets the name.
 
         Raises `ReadOnly` if the disk refuses; then nothing changed.
         """
         revision = self.revision() + 1
         operation = (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
-        # What goes comes first: a name has one collection.
+        # The deletion comes first: a name has one collection.
         listed = [(uid, name, deleted_us)]
         if replaced_uid:
             listed.append((replaced_uid, name, time_us if deleted_us is None else None))
@@ -269,11 +286,18 @@ class Catalog:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
+        if self.loss is not None:
+            raise self.loss.error()
         try:
             with self._connection:
                 yield
+                revision = self.revision()
         except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
             raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
+        except apsw.Error as error:
+            rows.raise_damage(error, "catalog.db")
+            raise
+        self._note.put(revision, revision)
 
     def keep(
         self,
@@ -286,24 +310,40 @@ class Catalog:
         answer: str,
         time_us: int,
     ) -> int:
-        """Keeps the answer of an operation that changes no name; returns its revision.
+        """Keep the answer of an operation that changes no name; return its revision.
 
         Raises `ReadOnly` if the disk refuses.
         """
         revision = self.revision() + 1
-        with disk("the catalogue"), self._connection:
+        with disk("the catalogue"), self._changing():
             self._put_operation(
                 (revision, operation_id, agent_id, kind, uid, digest, answer, time_us)
             )
         return revision
 
     def answers(self, kinds: Sequence[str], operation_id: str = "") -> list[tuple[str, str]]:
-        """(agent, answer) of the operations of some kinds, and of one id if it is given."""
+        """Return (agent, answer) of the operations of some kinds, and of one id if it is given."""
         marks = ",".join("?" * len(kinds))
-        found = self._connection.execute(
-            "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
-            f"FROM operation WHERE kind IN ({marks}) AND (? = '' OR operation_id = ?)",
-            (*kinds, operation_id, operation_id),
-        )
-        checked = (rows.check(row, "operation") for row in found)
-        return [(row[2], row[6]) for row in checked]
+        where = f"kind IN ({marks}) AND (? = '' OR operation_id = ?)"
+        found = self._operations(where, *kinds, operation_id, operation_id)
+        return [(row[2], row[6]) for row in found]
+
+    # -- Rows, each checked against its crc
+
+    def _collections(self, where: str, *values: object) -> list[rows.Row]:
+        """(uid, name, deleted_us) of collections."""
+        sql = f"SELECT uid, name, deleted_us, crc FROM collection {where}"
+        return [rows.check(row, "collection") for row in self._read(sql, *values)]
+
+    def _operations(self, where: str, *values: object) -> list[rows.Row]:
+        """(revision, operation id, agent, kind, uid, digest, answer, time us) of operations."""
+        sql = "SELECT revision, operation_id, agent_id, kind, uid, digest, answer, time_us, crc "
+        sql += f"FROM operation WHERE {where}"
+        return [rows.check(row, "operation") for row in self._read(sql, *values)]
+
+    def _read(self, sql: str, *values: object) -> list[rows.Row]:
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except (apsw.Error, UnicodeDecodeError) as error:
+            rows.raise_damage(error, "catalog.db")
+            raise

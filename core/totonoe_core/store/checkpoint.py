@@ -1,4 +1,4 @@
-"""Checkpoints of what is in memory of a collection: derived, and good only if every byte is.
+"""Checkpoints of a collection's index: derived from the file, used only if every byte is right.
 
     <collection>/checkpoint/<revision>-<number>/   arrays, vectors, graph, graph_slots, MANIFEST
                             ....tmp                being written, or left by a crash
@@ -6,14 +6,19 @@
 
 A checkpoint is written under a temporary name, its files are synced, MANIFEST comes last, then the
 directory is renamed and its parent synced: a name without a suffix means that all of it was
-written. MANIFEST names each file with its size and sha256, and ends with the sha256 of itself.
-Arrays lie in their files one behind the other, in the order in which they are read.
+written. MANIFEST names each array with its file, type, shape and sha256, and ends with the sha256
+of itself. Arrays lie in their files one behind the other, in the order of the manifest.
+
+Every array is read once, compared with its sha256, and only then used. `index/dump_checks.py` lists
+the checks of bytes whose sha256 is right.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -29,16 +34,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core import limits
+from totonoe_core.base import limits
 from totonoe_core.store import directories
 
-FORMAT = 1
+FORMAT = 2
 KEPT = 2
 MANIFEST = "MANIFEST"
 ARRAYS = "arrays"
-_OWN_FILE = ("vectors", "graph_slots")
+OWN_FILE = ("vectors", "graph_slots", "graph")
+"""Arrays with a file of their own name."""
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR)
+"""Errors that mean a shortage of the process or machine; they say nothing about a file."""
 _NAME = re.compile(r"(\d{1,19})-(\d{1,9})")
-_TEMPORARY, _BAD = ".tmp", ".bad"
+_TEMPORARY, BAD = ".tmp", ".bad"
 _BLOCK_BYTES = 1024 * 1024
 
 Block = NDArray[Any]
@@ -46,15 +54,15 @@ Header = dict[str, Any]
 
 
 class Damaged(Exception):  # noqa: N818 - says what is wrong with a checkpoint; nobody's call fails
-    """A checkpoint is not what was written, or belongs to something else."""
+    """A checkpoint is damaged, or belongs to another collection."""
 
 
 class Outdated(Exception):  # noqa: N818 - nothing is wrong with it
-    """A checkpoint is sound, and of no use any more: the settings or the program changed."""
+    """A checkpoint is sound but useless: the settings or the program changed."""
 
 
 class Abandoned(Exception):  # noqa: N818 - nothing is wrong
-    """A checkpoint was given up: it is not wanted any more."""
+    """The writing of a checkpoint was given up: nobody needs it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +77,19 @@ class Written:
 class Checkpoints:
     """The checkpoints of one collection. Safe from any thread; one is written at a time.
 
-    `epoch` counts how often all of them were dropped, `bad_count` how many were set aside.
+    `epoch` counts how often all of them were dropped, `bad_count` how many were set aside; `bad`
+    names the last of these and its fault.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.epoch = 0
         self.bad_count = 0
+        self.bad = ""
         self._lock = threading.Lock()
 
     def newest_first(self) -> list[Path]:
-        """Finished checkpoints."""
+        """Return finished checkpoints, the newest first."""
         found = []
         try:
             with os.scandir(self.directory) as entries:
@@ -93,20 +103,20 @@ class Checkpoints:
         return [path for _, _, path in sorted(found, reverse=True)]
 
     def open(self, path: Path) -> Saved:
-        """A checkpoint by its manifest. Raises `Damaged`, `Outdated`."""
+        """Open a checkpoint by its manifest. Raises `Damaged`, `Outdated`."""
         return Saved(path)
 
     def write(
         self, revision: int, header: Header, epoch: int, fill: Callable[[Writing], None]
     ) -> Written:
-        """Writes a checkpoint; `fill` puts in what it holds.
+        """Write a checkpoint; `fill` writes its contents.
 
         Parameters
         ----------
         header : dict
-            What the manifest says of it, as JSON.
+            Description for the manifest, as JSON.
         epoch : int
-            That at which its contents were taken.
+            Epoch at which its contents were taken.
 
         Raises
         ------
@@ -126,7 +136,7 @@ class Checkpoints:
         writing = Writing(path, self._lock, lambda: self._check(epoch))
         try:
             fill(writing)
-            # Not before: `fill` may have more to say.
+            # Only now, since `fill` may add to the header.
             size = writing.finish({"format": FORMAT, "revision": revision, **header})
             with self._lock:
                 self._check(epoch)
@@ -144,14 +154,15 @@ class Checkpoints:
         if epoch != self.epoch:
             raise Abandoned("all checkpoints were dropped meanwhile")
 
-    def set_aside(self, path: Path) -> None:
-        """Takes a bad one out of the way, in the place of the one before. Raises `OSError`."""
+    def set_aside(self, path: Path, why: str) -> None:
+        """Move a bad checkpoint aside, replacing the one before. Raises `OSError`."""
         self.bad_count += 1
-        self._remove(_BAD)
-        path.rename(path.with_name(path.name + _BAD))
+        self.bad = f"{path.name}: {why}"
+        self._remove(BAD)
+        path.rename(path.with_name(path.name + BAD))
 
     def drop(self, path: Path) -> None:
-        """Deletes one. Raises `OSError`."""
+        """Delete one checkpoint. Raises `OSError`."""
         shutil.rmtree(path)
 
     def drop_all(self) -> None:
@@ -163,11 +174,11 @@ class Checkpoints:
             self.epoch += 1
             if self.directory.exists():
                 shutil.rmtree(self.directory)
-                # Before anybody notes that all of it is gone.
+                # Before the caller records that all of them are gone.
                 directories.sync(self.directory.parent)
 
     def remove_unfinished(self) -> None:
-        """Deletes what a crash left. Raises `OSError`."""
+        """Delete checkpoints that a crash left unfinished. Raises `OSError`."""
         with self._lock:
             self._remove_unfinished()
 
@@ -182,42 +193,47 @@ class Checkpoints:
 
 
 class Writing:
-    """A checkpoint while it is written. `pause(seconds)` is called after each block with the time
-    that it took; it may rest, and may raise `Abandoned`."""
+    """A checkpoint while it is written.
+
+    `pause(seconds)` is called after each block with the time that it took; it may sleep, and may
+    raise `Abandoned`.
+    """
 
     def __init__(self, path: Path, lock: threading.Lock, check: Callable[[], None]) -> None:
         self._path = path
-        # Files are made under the lock: else one might appear in a directory that is being dropped.
+        # Files are made under the lock, so that none appears in a directory that is being dropped.
         self._lock = lock
         self._check = check
         self._files: dict[str, FileIO] = {}
-        self._sums: dict[str, Any] = {}
-        self._sizes: dict[str, int] = {}
+        self._bytes = 0
         self._arrays: dict[str, Header] = {}
         self.pause: Callable[[float], None] = lambda _: None
 
     def put(self, name: str, blocks: Iterable[Block]) -> None:
-        """Writes an array; see `index.dump.Target`."""
-        file = name if name in _OWN_FILE else ARRAYS
-        rows, width, dtype = 0, (), ""
+        """Write an array; see `index.dump.Target`."""
+        file = name if name in OWN_FILE else ARRAYS
+        rows, width, dtype, total = 0, (), "", hashlib.sha256()
         for block in blocks:
             begin_s = time.perf_counter()
             rows, width, dtype = rows + len(block), block.shape[1:], block.dtype.str
             data = np.ascontiguousarray(block).reshape(-1).view(np.uint8)
-            self._write(file, data)
+            self._write(file, data, total)
             self.pause(time.perf_counter() - begin_s)
-        self._arrays[name] = {"file": file, "dtype": dtype, "shape": [rows, *width]}
+        self._note(name, file, dtype, [rows, *width], total)
 
-    def _write(self, name: str, data: NDArray[np.uint8]) -> None:
+    def _note(self, name: str, file: str, dtype: str, shape: list[int], total: Any) -> None:
+        about = {"file": file, "dtype": dtype, "shape": shape, "sha256": total.hexdigest()}
+        self._arrays[name] = about
+
+    def _write(self, name: str, data: NDArray[np.uint8], total: Any) -> None:
         if name not in self._files:
             self._files[name] = self._made(name)
-            self._sums[name], self._sizes[name] = hashlib.sha256(), 0
         for start in range(0, len(data), _BLOCK_BYTES):
             block = data.data[start : start + _BLOCK_BYTES]
-            self._sums[name].update(block)
+            total.update(block)
             while len(block):
                 block = block[self._files[name].write(block) :]
-        self._sizes[name] += len(data)
+        self._bytes += len(data)
 
     def _made(self, name: str) -> FileIO:
         with self._lock:
@@ -225,9 +241,9 @@ class Writing:
             return FileIO(self._path / name, "xb")
 
     def save(self, name: str, save: Callable[[Path], int | None]) -> bool:
-        """Has somebody else write a file, who says how long it must be, and checks that it is.
+        """Let `save` write the file of a byte array and return its length; return whether it did.
 
-        False: nothing was written.
+        Returns false if `save` wrote nothing.
         """
         with self._lock:
             self._check()
@@ -236,26 +252,26 @@ class Writing:
             return False
         file = FileIO(self._path / name, "rb")
         self._files[name] = file
-        self._sums[name], self._sizes[name] = _summed(file, self.pause)
-        if self._sizes[name] != expected:
-            # The library says nothing of a full disk.
-            raise OSError(f"{name} has {self._sizes[name]} bytes and must have {expected}")
+        total, size = _summed(file, self.pause)
+        if size != expected:
+            # The library does not report a full disk.
+            raise OSError(f"{name} has {size} bytes and must have {expected}")
+        self._note(name, name, "|u1", [size], total)
+        self._bytes += size
         return True
 
     def finish(self, header: Header) -> int:
-        """Syncs the files and writes the manifest; the bytes of all."""
-        files = {}
-        for name, file in self._files.items():
+        """Sync the files and write the manifest; return the bytes of all files."""
+        for file in self._files.values():
             os.fsync(file.fileno())
-            files[name] = {"bytes": self._sizes[name], "sha256": self._sums[name].hexdigest()}
-        head = {**header, "byteorder": sys.byteorder, "files": files, "arrays": self._arrays}
+        head = {**header, "byteorder": sys.byteorder, "arrays": self._arrays}
         text = json.dumps(head, separators=(",", ":")).encode() + b"\n"
         with self._made(MANIFEST) as manifest:
             manifest.write(text + hashlib.sha256(text).hexdigest().encode() + b"\n")
             os.fsync(manifest.fileno())
         self.close()
         directories.sync(self._path)
-        return sum(self._sizes.values()) + len(text)
+        return self._bytes + len(text)
 
     def close(self) -> None:
         """Closes the files. Idempotent."""
@@ -263,82 +279,90 @@ class Writing:
             file.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Place, type and shape of an array."""
+
+    file: str
+    offset: int
+    bytes: int
+    shape: tuple[int, ...]
+    dtype: str
+    sha256: str
+
+
 class Saved:
-    """A checkpoint that is read; see `index.dump.Source`. Nothing of it may be used before
-    `verify`, or `checked_file` of a file, has come back."""
+    """An opened checkpoint; see `index.dump.Source`.
+
+    Each array has its own sha256: `take` returns only if the bytes match. Opening one raises
+    `Damaged`, `Outdated`, or `OSError` if the process is out of files or memory.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header = _manifest(path / MANIFEST)
+        self._places = _places(self.header)
         self._files: dict[str, FileIO] = {}
-        self._sums: dict[str, Any] = {}
-        self._read: dict[str, int] = {}
+        sizes = {place.file: place.offset + place.bytes for place in self._places.values()}
+        try:
+            for name, size in sizes.items():
+                self._files[name] = _opened(path / name)
+                found = os.fstat(self._files[name].fileno()).st_size
+                if found != size:
+                    raise Damaged(f"{name} has {found} bytes in place of {size}")
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def bytes(self) -> int:
         """Bytes of all files but the manifest."""
-        return sum(int(file["bytes"]) for file in self.header["files"].values())
+        return sum(place.bytes for place in self._places.values())
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Shape of an array. Raises `Damaged`."""
-        return tuple(self._array(name)["shape"])
+        """Return the shape of an array that fits into its file. Raises `Damaged`."""
+        return self._place(name).shape
 
-    def _array(self, name: str) -> Header:
-        found: Header | None = self.header["arrays"].get(name)
+    def _place(self, name: str) -> _Place:
+        found = self._places.get(name)
         if found is None:
             raise Damaged(f"has no {name}")
         return found
 
     def take(self, name: str, parts: Sequence[Block]) -> None:
-        """Fills parts with an array. Raises `Damaged`."""
-        array = self._array(name)
-        rows = sum(len(part) for part in parts)
-        if rows != array["shape"][0] or any(part.dtype.str != array["dtype"] for part in parts):
+        """Fill parts with an array. If it raises `Damaged`, the parts must not be used."""
+        place = self._place(name)
+        rows, width = sum(len(part) for part in parts), place.shape[1:]
+        if (rows,) != place.shape[:1] or any(
+            part.dtype.str != place.dtype or part.shape[1:] != width for part in parts
+        ):
             raise Damaged(f"{name} does not fit")
-        file = self._opened(array["file"])
-        for part in parts:
-            data = part.reshape(-1).view(np.uint8).data
-            while len(data):
-                try:
-                    size = file.readinto(data[:_BLOCK_BYTES])
-                except OSError as error:
-                    raise Damaged(f"{array['file']} cannot be read: {error}") from error
-                if not size:
-                    raise Damaged(f"{array['file']} is too short")
-                self._sums[array["file"]].update(data[:size])
-                self._read[array["file"]] += size
-                data = data[size:]
-
-    def _opened(self, name: str) -> FileIO:
-        if name not in self._files:
-            self._files[name] = _opened(self.path / name)
-            self._sums[name], self._read[name] = hashlib.sha256(), 0
-        return self._files[name]
+        self._read(name, place, (part.reshape(-1).view(np.uint8).data for part in parts))
 
     def verify(self) -> None:
-        """Checks that what was taken is all of its files, and what was written.
+        """Read every array, and keep none. Raises `Damaged` for the first bad one."""
+        block = memoryview(bytearray(_BLOCK_BYTES))
+        for name, place in self._places.items():
+            starts = range(0, place.bytes, _BLOCK_BYTES)
+            self._read(name, place, (block[: place.bytes - start] for start in starts))
 
-        Raises `Damaged`.
-        """
-        for name, file in self._files.items():
-            self._compare(name, self._sums[name], self._read[name])
-            if file.read(1):
-                raise Damaged(f"{name} is too long")
-
-    def checked_file(self, name: str) -> Path:
-        """The path of a file that is what was written. Raises `Damaged`."""
-        with _opened(self.path / name) as file:
-            self._compare(name, *_summed(file, lambda _: None))
-        return self.path / name
-
-    def _compare(self, name: str, found: Any, size: int) -> None:
-        expected = self.header["files"].get(name)
-        if expected is None:
-            raise Damaged(f"has no {name}")
-        if size != expected["bytes"]:
-            raise Damaged(f"{name} has {size} bytes in place of {expected['bytes']}")
-        if found.hexdigest() != expected["sha256"]:
-            raise Damaged(f"{name} does not match its sha256")
+    def _read(self, name: str, place: _Place, targets: Iterable[memoryview]) -> None:
+        """Fill targets with the bytes of an array, and compare their sha256."""
+        file, total = self._files[place.file], hashlib.sha256()
+        file.seek(place.offset)
+        for target in targets:
+            left = target
+            while len(left):
+                try:
+                    size = file.readinto(left[:_BLOCK_BYTES])
+                except OSError as error:
+                    raise Damaged(f"{place.file} cannot be read: {error}") from error
+                if not size:
+                    raise Damaged(f"{place.file} is too short")
+                total.update(left[:size])
+                left = left[size:]
+        if total.hexdigest() != place.sha256:
+            raise Damaged(f"{name} in {place.file} does not match its sha256")
 
     def close(self) -> None:
         """Closes the files."""
@@ -346,15 +370,38 @@ class Saved:
             file.close()
 
 
+def _places(header: Header) -> dict[str, _Place]:
+    """Return the place of each array, by name. Raises `Damaged`."""
+    found: dict[str, _Place] = {}
+    ends: dict[str, int] = {}
+    try:
+        for name, array in header["arrays"].items():
+            file, shape = str(array["file"]), tuple(array["shape"])
+            dtype = np.dtype(array["dtype"])
+            if file not in (ARRAYS, *OWN_FILE) or dtype.hasobject:
+                raise Damaged(f"{name} cannot be an array")
+            if not all(type(size) is int and size >= 0 for size in shape):
+                raise Damaged(f"{name} cannot have the shape {shape}")
+            offset, size = ends.get(file, 0), math.prod(shape) * dtype.itemsize
+            found[name] = _Place(file, offset, size, shape, array["dtype"], array["sha256"])
+            ends[file] = offset + size
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Damaged(f"{MANIFEST} does not describe its arrays: {error!r}") from error
+    return found
+
+
 def _opened(path: Path) -> FileIO:
+    """Open a file. Raises `Damaged`, or `OSError` if the error says nothing about the file."""
     try:
         return FileIO(path, "rb")
     except OSError as error:
+        if error.errno in _SHORT:
+            raise
         raise Damaged(f"{path.name} cannot be read: {error.strerror}") from error
 
 
 def _summed(file: FileIO, pause: Callable[[float], None]) -> tuple[Any, int]:
-    """sha256 and size of a file, from where it stands."""
+    """Return sha256 and size of a file, from its current position on."""
     total, size, block = hashlib.sha256(), 0, bytearray(_BLOCK_BYTES)
     while True:
         begin_s = time.perf_counter()
@@ -374,6 +421,8 @@ def _manifest(path: Path) -> Header:
     if end + data[-1:] != hashlib.sha256(text).hexdigest().encode() + b"\n":
         raise Damaged(f"{MANIFEST} does not match its sha256")
     header: Header = json.loads(text)
+    if not isinstance(header, dict):
+        raise Damaged(f"{MANIFEST} is no manifest")
     if header.get("format") != FORMAT or header.get("byteorder") != sys.byteorder:
         raise Outdated(f"has format {header.get('format')}, {header.get('byteorder')} endian")
     return header

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
 
-from totonoe_core import plain
-from totonoe_core.errors import Corruption, ReadOnly
-from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Corruption, ReadOnly
+from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
 from totonoe_core.store.beside import BesideRows
 from totonoe_core.store.checkpoint import Checkpoints
+from totonoe_core.store.commits import Commits
+from totonoe_core.store.identity import UID, Place, kept_uid
+from totonoe_core.store.loss import Evidence
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
 from totonoe_core.store.reader import Rows
@@ -31,18 +34,18 @@ from totonoe_core.store.scrub import Scrub
 from totonoe_core.store.snapshot import Copies
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
-_CLEANING = "cleaning"  # setting: a purge is on disk whose bytes may not be gone everywhere
-_CLEAN_WAIT_MS = 200  # for readers that hold the WAL
+_CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
+_CLEAN_WAIT_MS = 200  # wait for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
-_GAPS_MAX = 1_000_000  # row numbers that were given and not used; more are a damaged number
+_GAPS_MAX = 1_000_000  # unused row numbers; a larger gap means a damaged number
 
 
 @dataclass(slots=True)
 class Touched:
-    """Keys of the rows that an operation made, changed or took away.
+    """Keys of the rows that an operation made, changed or removed.
 
-    `known` are those of purged private memories that were public once: who saw them then must
-    hear that they are gone, and nothing else is left that knows it.
+    `known` are purged private memories that were once public: agents that saw them then must learn
+    that they are gone, and nothing else records it.
     """
 
     memories: list[int] = field(default_factory=list)
@@ -51,6 +54,8 @@ class Touched:
     settings: bool = False
     known: list[int] = field(default_factory=list)
     dismissals: list[tuple[int, int]] = field(default_factory=list)
+    lost: tuple[int, ...] = ()
+    """First and last of the revisions that are never used, after a confirmed loss."""
 
     def __bool__(self) -> bool:
         return bool(
@@ -69,16 +74,19 @@ class Touched:
             keys["known"] = self.known
         if self.dismissals:
             keys["dismissal"] = self.dismissals
+        if self.lost:
+            keys["lost"] = self.lost
         return json.dumps(keys, separators=(",", ":"))
 
     @classmethod
     def loads(cls, text: str) -> Touched:
-        """The keys back from `dumps`."""
+        """Read the keys from the output of `dumps`."""
         data = json.loads(text)
         links = [(source, target, type_) for source, target, type_ in data["link"]]
         known = data.get("known", [])
         pairs = [(a, b) for a, b in data.get("dismissal", [])]
-        return cls(data["memory"], links, data["episode"], data["setting"], known, pairs)
+        lost = tuple(data.get("lost", ()))
+        return cls(data["memory"], links, data["episode"], data["setting"], known, pairs, lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +100,18 @@ class Reply:
 class CollectionFile:
     """Writes of one collection. Raises `ReadOnly` when the disk refuses.
 
-    `checkpoints` lie beside it, and are safe from any thread.
+    `checkpoints` belong to the collection, and are safe from any thread. `place` is the collection
+    that the file must belong to; `None` accepts any. `commits` counts commits, and knows which are
+    lost. With `noted`, each commit is noted in the side file before `transaction` returns; use it
+    for a collection in its own place, not for a copy. Opening raises what `open_writer` raises.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, place: Place | None = None, *, noted: bool = False) -> None:
         self.path = path
         self.checkpoints = Checkpoints(path.parent / "checkpoint")
-        self._connection = open_writer(path, COLLECTION)
+        evidence = Evidence(path, path.parent.name)
+        self._connection = open_writer(path, COLLECTION, place, evidence=evidence)
+        self.commits = Commits(self._connection, evidence, noted=noted)
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
         self.recalls = Recalls(self._connection, self.aside)
@@ -109,44 +122,75 @@ class CollectionFile:
         self.to_clean = False
 
     @staticmethod
-    def make(path: Path, settings: Mapping[str, str]) -> None:
-        """A new file with settings and nothing else, on disk when it returns.
+    def make(path: Path, uid: str, settings: Mapping[str, str]) -> None:
+        """Make a new file with uid and settings, on disk when this returns.
 
-        In a directory that counts for nothing before. Raises `ReadOnly`, and leaves a part of it.
+        The directory must not be listed yet. Raises `ReadOnly`, and may leave a part of the file.
         """
 
         def fill(connection: apsw.Connection) -> None:
-            for setting in settings.items():
+            for setting in ((UID, uid), *settings.items()):
                 connection.execute(_PUT_SETTING, rows.seal(setting))
 
         make_file(path, COLLECTION, fill)
 
+    @property
+    def uid(self) -> str | None:
+        """The uid of the file's collection; `None` if the file has none."""
+        return kept_uid(self._connection)
+
+    def take_uid(self, uid: str) -> None:
+        """Set the file's uid, within a transaction. This is no operation."""
+        self.put_setting(UID, uid, revision=0, before=None)
+
+    def write_back(self) -> None:
+        """Writes what is in the log into the file itself. Raises `ReadOnly`, `Corruption`.
+
+        The uid is read from the file alone, so it must not stay in the log.
+        """
+        try:
+            self.empty_log()
+        except apsw.Error as error:
+            _raise_typed(error)
+            raise
+
     def close(self) -> None:
-        """Cleans and checkpoints what it can and closes."""
+        """Clean and checkpoint as far as possible, then close."""
         self.finish_cleaning()
         self.copies.end()
-        # Not left to close(): SQLite checkpoints there for the last connection only, and
+        # close() does not suffice: SQLite then checkpoints for the last connection only, and
         # readers may still be open.
-        with contextlib.suppress(apsw.Error):
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        with contextlib.suppress(apsw.Error, ReadOnly):
+            self.empty_log()
         self._connection.close()
+        self.commits.close()
         if self._scrub is not None:
             self._scrub.close()
 
+    def empty_log(self) -> None:
+        """Write the log back into the file and truncate it. Raises `CommitsLost`, `apsw.Error`."""
+        self.commits.check()
+        self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One synced transaction around a batch.
+        """Run a batch in one synced transaction.
 
         Raises
         ------
         ReadOnly
-            The disk is full or refuses; nothing of the batch is there.
+            The disk is full or refuses; nothing of the batch is stored.
+        CommitsLost
+            The file lacks commits; no transaction was begun.
         Corruption
-            SQLite found a damaged page; nothing of the batch is there.
+            SQLite found a damaged page; nothing of the batch is stored.
         """
+        self.commits.check()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+            self.commits.begin()
             yield
+            self.commits.count()
             self._connection.execute("COMMIT")
         except BaseException as error:
             # A full disk makes SQLite roll back by itself.
@@ -154,10 +198,11 @@ class CollectionFile:
                 self._connection.execute("ROLLBACK")
             _raise_typed(error)
             raise
+        self.commits.note()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """One operation inside the transaction; an exception takes back only this one."""
+        """Run one operation inside the transaction; an exception reverts only this one."""
         self._connection.execute("SAVEPOINT operation")
         try:
             yield
@@ -171,17 +216,16 @@ class CollectionFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Around reads outside a transaction: raises `Corruption` for a damaged page."""
+        """Wrap reads outside a transaction, to raise `Corruption` for a damaged page."""
         try:
             yield
         except (apsw.Error, UnicodeDecodeError) as error:
-            if rows.is_damage(error):
-                raise rows.damaged(self.path.name) from error
+            rows.raise_damage(error, self.path.name)
             raise
 
     def last_numbers(self) -> tuple[int, int, int]:
         """Highest row number, newest revision, newest operation time (us)."""
-        # What a purge left when the process ended before all of it was done.
+        # The rest of a purge that was interrupted by the end of the process.
         self.to_clean = self.rows.setting(_CLEANING) is not None
         row, count = self._connection.execute(
             "SELECT coalesce(max(row), 0), count(*) FROM memory"
@@ -193,42 +237,40 @@ class CollectionFile:
                 table="memory",
                 row=row,
             )
-        # Times ascend with the revisions.
-        newest = next(iter(self.rows.history.operations_before(2**62, 1)), None)
-        return (row, 0, 0) if newest is None else (row, newest.revision, newest.time_us)
+        return row, self.rows.history.newest(), self.rows.history.newest_time()
 
     def put_memory(self, memory: Memory, before: Memory | None) -> None:
-        """Writes a memory's row, and its before image if it was there."""
+        """Write a memory's row, and its before image if it existed."""
         # What the same operation made or changed already has no earlier state to keep.
         if before is not None and before.revision != memory.revision:
             image, vector = rows.memory_image(before)
             self._put_image(memory.revision, "memory", str(memory.row), image, vector)
         if before is not None and before.content != memory.content:
-            # What lies beside a row is always of its own text.
+            # A vector beside a row is always of the row's text.
             self._connection.execute("DELETE FROM embedding WHERE row = ?", (memory.row,))
         self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(memory))
 
     def delete_setting(self, key: str) -> None:
-        """Takes away a setting of the bookkeeping, which has no image."""
+        """Delete a setting of the bookkeeping, which has no image."""
         self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def put_link(
         self, source: int, target: int, link: Link, revision: int, before: Link | None
     ) -> None:
-        """Writes one direction of a link, and its before image if it was there."""
+        """Write one direction of a link, and its before image if it existed."""
         if before is not None:
             self._put_link_image(source, target, before, revision)
         self._connection.execute(rows.INSERT_LINK, rows.link_row(source, target, link, revision))
 
     def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
-        """Writes (source row, target row, link), none of which was there."""
+        """Write new links, as (source row, target row, link)."""
         self._connection.executemany(
             rows.INSERT_LINK,
             (rows.link_row(source, target, link, revision) for source, target, link in links),
         )
 
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
-        """Takes one direction of a link away; its before image stays."""
+        """Delete one direction of a link; its before image stays."""
         self._put_link_image(source, target, before, revision)
         self._connection.execute(
             "DELETE FROM link WHERE source = ? AND target = ? AND type = ?",
@@ -254,42 +296,46 @@ class CollectionFile:
             rows.seal((revision, entity, key, before, vector)),
         )
 
-    def reindex(self) -> None:
-        """Makes SQLite's own indexes anew from the rows, in a transaction of its own."""
+    def reindex(self, table: str = "") -> None:
+        """Rebuild SQLite's own indexes from the rows, in a transaction of its own.
+
+        Rebuilds those of one table, or all if `table` is empty.
+        """
         with self.transaction():
-            self._connection.execute("REINDEX")
+            self._connection.execute(f"REINDEX {table}")
 
     # -- Cleaning after a purge
 
     def note_purge(self) -> None:
-        """Keeps in mind, also over a crash, that the file is to be cleaned once this is on disk."""
+        """Record, with this commit and over a crash, that the file must be cleaned."""
         self.put_setting(_CLEANING, "1", revision=0, before=None)
 
     def begin_cleaning(self) -> None:
-        """Makes `clean` begin from the first page: a purge was committed."""
+        """Start cleaning at the first page, after a committed purge."""
         self.to_clean = True
         if self._scrub is not None:
             self._scrub.restart()
 
     def finish_cleaning(self) -> None:
-        """Cleans as far as it gets without waiting."""
+        """Clean as far as possible without waiting."""
         with contextlib.suppress(ReadOnly, Corruption):
             for _ in range(_CLEAN_STEPS_AT_CLOSE):
                 if not self.to_clean or not self.clean():
                     break
 
     def clean(self) -> bool:
-        """A step towards a file without what was purged, outside any transaction.
+        """Do one step of removing purged bytes from the file, outside any transaction.
 
         Deletes checkpoints and the copies of earlier formats, empties the WAL and the unallocated
-        parts of pages (`store/scrub.py`); `to_clean` is false once all of it is done. Returns
-        whether it got on: not while a reader holds the WAL.
+        parts of pages (`store/scrub.py`); `to_clean` is false once all is done. Returns whether it
+        made progress: not while a reader holds the WAL.
 
         Raises
         ------
         ReadOnly
-            The disk refuses.
+            The disk refuses, or the file lacks commits.
         """
+        self.commits.check()
         connection = self._connection
         try:
             self.checkpoints.drop_all()
@@ -304,7 +350,7 @@ class CollectionFile:
             if self._scrub is None:
                 self._scrub = Scrub(self.path)
             done = self._scrub.step()
-            # What is cached has the old bytes, and would bring them back.
+            # The page cache has the old bytes, and would write them back.
             connection.execute("PRAGMA shrink_memory")
             if done:
                 with self.transaction():
@@ -330,7 +376,7 @@ class CollectionFile:
         time_us: int,
         undoes: int | None = None,
     ) -> None:
-        """Writes the line of one revision; `undoes` is the one that it took back."""
+        """Write the row of one revision; `undoes` is the revision that it reverted."""
         columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
         self._connection.execute(
             "INSERT INTO operation "
@@ -340,14 +386,14 @@ class CollectionFile:
         )
 
     def put_episode(self, episode: Episode) -> None:
-        """Writes an episode's row, which was not there."""
+        """Write the row of a new episode."""
         self._connection.execute(
             f"INSERT INTO episode ({rows.EPISODE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
             rows.episode_row(episode),
         )
 
     def delete_episode(self, before: Episode, revision: int) -> None:
-        """Takes an episode away; its before image stays."""
+        """Delete an episode; its before image stays."""
         # What the same operation made has no earlier state to keep.
         if before.revision != revision:
             image = plain.dumps(before)
@@ -355,7 +401,7 @@ class CollectionFile:
         self._connection.execute("DELETE FROM episode WHERE id = ?", (before.id,))
 
     def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
-        """Writes a dismissal, and its before image if it was there."""
+        """Write a dismissal, and its before image if it existed."""
         if before is not None:
             self._put_dismissal_image(before, dismissal.revision)
         self._connection.execute(
@@ -364,7 +410,7 @@ class CollectionFile:
         )
 
     def delete_dismissal(self, before: Dismissal, revision: int) -> None:
-        """Takes a dismissal away; its before image stays."""
+        """Delete a dismissal; its before image stays."""
         self._put_dismissal_image(before, revision)
         self._connection.execute(
             "DELETE FROM dismissal WHERE a = ? AND b = ?", (before.a, before.b)
@@ -377,7 +423,7 @@ class CollectionFile:
             self._put_image(revision, "dismissal", key, plain.dumps(before), b"")
 
     def reply(self, agent_id: str, operation_id: str) -> Reply | None:
-        """The kept answer of an operation id."""
+        """Return the kept answer of an operation id."""
         row = self._connection.execute(
             "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
             "WHERE agent_id = ? AND operation_id = ?",
@@ -399,7 +445,7 @@ class CollectionFile:
         )
 
     def drop_replies(self, before_us: int, limit: int) -> int:
-        """Forgets at most `limit` answers kept since before a time; says how many."""
+        """Delete at most `limit` answers kept since before a time; return how many."""
         self._connection.execute(
             "DELETE FROM reply WHERE (agent_id, operation_id) IN "
             "(SELECT agent_id, operation_id FROM reply WHERE time_us < ? LIMIT ?)",
@@ -408,32 +454,40 @@ class CollectionFile:
         return self._connection.changes()
 
     def put_setting(self, key: str, value: str, revision: int, before: str | None) -> None:
-        """Writes a setting, and its before image if it was there."""
+        """Write a setting, and its before image if it existed."""
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
         self._connection.execute(_PUT_SETTING, rows.seal((key, value)))
 
     def drop_setting(self, key: str) -> None:
-        """Takes a setting away, without a before image."""
+        """Delete a setting, without a before image."""
         self._connection.execute("DELETE FROM setting WHERE key = ?", (key,))
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
-        """One direction of a link."""
+        """Return one direction of a link."""
         for found_target, link in self.rows.links([source])[source]:
             if found_target == target and link.type is type_:
                 return link
         return None
 
-    def link_count(self) -> int:
-        """Links, each pair counted once."""
-        return int(self._connection.execute("SELECT count(*) FROM link").get) // 2
+    def link_count(self, hidden_rows: Sequence[int]) -> int:
+        """Count links with no end among `hidden_rows`, each pair once."""
+        count = int(self._connection.execute("SELECT count(*) FROM link").get)
+        if hidden_rows:
+            # Each link is stored in both directions: as many end at hidden rows as start there.
+            hidden = "(SELECT value FROM json_each(?1))"
+            starting, inside = self._connection.execute(
+                f"SELECT count(*), count(*) FILTER (WHERE target IN {hidden}) "
+                f"FROM link WHERE source IN {hidden}",
+                (json.dumps(list(hidden_rows)),),
+            ).get
+            count -= 2 * starting - inside
+        return count // 2
 
 
 def _raise_typed(error: BaseException) -> None:
-    """Raises what the disk refused as a typed error; anything else is the caller's to raise."""
+    """Raise an error of the disk as a typed error; leave any other to the caller."""
     if rows.is_damage(error):
         raise rows.damaged("the collection's file") from error
-    if isinstance(error, apsw.Error) and not isinstance(
-        error, apsw.ConstraintError | apsw.SQLError
-    ):
+    if isinstance(error, apsw.Error) and not isinstance(error, apsw.SQLError):
         raise ReadOnly("READ_ONLY", f"the collection's file cannot be written: {error}") from error

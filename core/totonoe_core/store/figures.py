@@ -1,4 +1,4 @@
-"""Reading rows by the thousand for an Audit; each that is used is checked against its crc."""
+"""Bulk reads of rows for an Audit; each row that is used is checked against its crc."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import apsw
 
-from totonoe_core.records import LinkType
+from totonoe_core.domain.records import LinkType
 from totonoe_core.store import rows
 
 
 class Figures:
-    """What an Audit reads of one collection's file."""
+    """Reads of an Audit on one collection's file."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
-        """(source, target) of the links of a type that is its own inverse, each pair once."""
+        """Yield (source, target) of the links of a symmetric type, each pair once."""
         for row in self._connection.execute(
             "SELECT source, target, type, confidence, note, revision, crc FROM link "
             "WHERE type = ? AND source < target",
@@ -27,7 +27,7 @@ class Figures:
             yield row[0], row[1]
 
     def superseded(self) -> list[tuple[int, int]]:
-        """(row, row of what took its place) of all that are SUPERSEDED by one that is there."""
+        """Return (row, row of its successor) of all SUPERSEDED memories whose successor exists."""
         return list(
             self._connection.execute(
                 "SELECT m.row, by.row FROM memory m JOIN memory by ON by.id = m.superseded_by "
@@ -36,7 +36,7 @@ class Figures:
         )
 
     def dismissed(self, limit: int) -> list[tuple[int, int]]:
-        """Pairs of rows that are no duplicates, as their texts are; at most `limit`."""
+        """Return pairs of rows whose dismissal counts for their present texts; at most `limit`."""
         columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
         found = self._connection.execute(
             f"SELECT {columns} FROM dismissal d "
@@ -47,7 +47,7 @@ class Figures:
         return [(one.a, one.b) for one in map(rows.dismissal, found)]
 
     def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
-        """(answer, time) of kept answers that name a duplicate, newest first.
+        """Yield (answer, time) of kept answers that name a duplicate, newest first.
 
         At most `limit` answers are looked at.
         """

@@ -1,11 +1,11 @@
-"""Reading the past of a collection: operations, before images, and what rows were at a revision.
+"""Reads of a collection's past: operations, before images, and rows at a revision.
 
-    row      memory.revision, link.revision   since when it is what it is
-    image    revision                         until when it was what `before` says
-             before's own revision            since when
+    row      memory.revision, link.revision   first revision of the current state
+    image    revision                         revision that ended the state in `before`
+             before's own revision            first revision of that state
 
-So each version of a row holds from the revision that wrote it up to that of the next image,
-or until now; between a row's end and its next beginning it was not there.
+So each version of a row holds from the revision that wrote it up to that of the next image, or
+until now; between its deletion and its next image the row did not exist.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from dataclasses import dataclass
 
 import apsw
 
-from totonoe_core import plain
-from totonoe_core.records import Dismissal, Episode, Link, LinkType, Memory
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Corruption
+from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
 
 _IN_MAX = 500  # bound on the variables of one statement
+_DAMAGED_MAX = 100  # damaged last operations that an opening skips
 _STATUS = "json_extract({}.before, '$[10]')"
 _OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc"
 
 
 @dataclass(frozen=True, slots=True)
 class OperationRow:
-    """One operation as it lies in the file; `touched` is JSON (`Touched.loads`)."""
+    """One operation as stored in the file; `touched` is JSON (`Touched.loads`)."""
 
     revision: int
     operation_id: str
@@ -42,9 +44,9 @@ class OperationRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkVersion:
-    """One direction of a link while it was so: from revision `since` until before `until`.
+    """One version of one direction of a link: from revision `since` until before `until`.
 
-    `until` is `None` while it is still so. `link.target_id` is empty: rows know rows only.
+    `until` is `None` for the current version. `link.target_id` is empty: rows know rows only.
     """
 
     source: int
@@ -54,8 +56,21 @@ class LinkVersion:
     until: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """State of a row from revision `since` until before `revision`.
+
+    `before` is JSON; only images of memories have a vector.
+    """
+
+    revision: int
+    since: int
+    before: str
+    vector: bytes
+
+
 class History:
-    """The past through one connection; every row is checked against its crc."""
+    """Reads of the past through one connection; every row is checked against its crc."""
 
     def __init__(self, connection: apsw.Connection, aside: Aside) -> None:
         self._connection = connection
@@ -64,15 +79,18 @@ class History:
     # -- Operations
 
     def operation(self, revision: int) -> OperationRow | None:
-        """The operation that made a revision."""
+        """Return the operation that made a revision."""
         return next(self._operations("revision = ?", (revision,), "", 1), None)
 
     def seal(self, revision: int) -> tuple[str, int, int] | None:
-        """Id, time (us) and crc of the operation that made a revision: which history it is of."""
+        """Return id, time (us) and crc of a revision's operation, which identify the history."""
         found = self._connection.execute(
-            "SELECT operation_id, time_us, crc FROM operation WHERE revision = ?", (revision,)
+            f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE revision = ?", (revision,)
         ).fetchone()
-        return None if found is None else (str(found[0]), int(found[1]), int(found[2]))
+        if found is None:
+            return None
+        operation = OperationRow(*rows.check(found, "operation"))
+        return operation.operation_id, operation.time_us, found[-1]
 
     def operations_with_id(self, operation_id: str) -> list[OperationRow]:
         """Operations of an id, which is unique for each agent only; newest first, at most 100."""
@@ -97,7 +115,7 @@ class History:
             yield OperationRow(*rows.check(row, "operation"))
 
     def undone_by(self, revisions: Sequence[int]) -> dict[int, int]:
-        """Revision of the newest Undo of each revision that has one."""
+        """Return the revision of the newest Undo of each revision that has one."""
         found: dict[int, int] = {}
         for part in _parts(revisions):
             marks = ",".join("?" * len(part))
@@ -110,13 +128,13 @@ class History:
         return found
 
     def taken_count(self, kinds: Sequence[str], since_us: int) -> int:
-        """How many memories operations of some kinds, after a time, left no longer live.
+        """Count the memories that operations of some kinds after a time took out of sight.
 
-        Each once, and none that is live again. Reads the images of those operations without
-        their vectors, and what came next of each.
+        Counts each memory once, and none that is live again. Reads the images of those operations
+        without their vectors, and the next image of each memory.
         """
         marks = ",".join("?" * len(kinds))
-        # CROSS JOIN: from the operations, never through all images.
+        # CROSS JOIN starts from the operations, so that it never scans all images.
         return int(
             self._connection.execute(
                 "SELECT count(DISTINCT i.key) FROM operation o "
@@ -131,28 +149,62 @@ class History:
             ).get
         )
 
+    def newest_time(self) -> int:
+        """Return the time (us) of the newest sound operation; 0 if there is none.
+
+        Times ascend with the revisions. Raises `Corruption` if a revision is missing, or the newest
+        _DAMAGED_MAX rows are damaged.
+        """
+        revision = self.newest()
+        for at in range(revision, max(revision - _DAMAGED_MAX, 0), -1):
+            try:
+                found = self.operation(at)
+            except (Corruption, UnicodeDecodeError):
+                self._aside.note("operation", rows.bad_key((at,)))
+                continue
+            if found is None:
+                break
+            # A damaged row may have a damaged number.
+            if at < revision and self._count() != revision:
+                break
+            return found.time_us
+        if revision:
+            raise _missing_revision(revision)
+        return 0
+
+    def _count(self) -> int:
+        return int(self._connection.execute("SELECT count(*) FROM operation").get)
+
     def newest(self) -> int:
-        """The newest revision; 0 before the first operation."""
+        """Return the newest revision; 0 before the first operation."""
         return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
 
     def revision_at(self, time_us: int) -> int:
-        """The newest revision made up to a time; 0 if there was none.
+        """Return the newest revision made up to a time; 0 if there was none.
 
-        Revisions have no gaps and their times ascend, so that halving finds it.
+        Uses binary search, since times ascend with the revisions. Revisions that a confirmed loss
+        left out count as the one before.
         """
         low, high = 0, self.newest()
         while low < high:
             middle = (low + high + 1) // 2
-            at = self._connection.execute(
-                "SELECT time_us FROM operation WHERE revision = ?", (middle,)
-            ).get
-            low, high = (middle, high) if at <= time_us else (low, middle - 1)
-        return low
+            there = self._at_or_before(middle)
+            found = self.operation(there) if there else None
+            if there and found is None:
+                raise _missing_revision(there)
+            earlier = found is None or found.time_us <= time_us
+            low, high = (middle, high) if earlier else (low, there - 1)
+        return self._at_or_before(low)
+
+    def _at_or_before(self, revision: int) -> int:
+        """Return the newest existing revision up to another one; 0 if there is none."""
+        newest = "SELECT coalesce(max(revision), 0) FROM operation WHERE revision <= ?"
+        return int(self._connection.execute(newest, (revision,)).get)
 
     # -- Memories
 
     def memory_images(self, revision: int) -> dict[int, Memory]:
-        """What the memories that an operation changed were before it, by row number."""
+        """Return the memories that an operation changed as they were before it, by row number."""
         return {
             int(key): rows.memory_of_image(before, vector)
             for key, before, vector, _ in self._images(
@@ -161,12 +213,12 @@ class History:
         }
 
     def memory_versions(self, row: int) -> list[Memory]:
-        """Every earlier version of a memory, oldest first; the row itself is the newest."""
+        """Return every earlier version of a memory, oldest first; the row itself is the newest."""
         found = self._images("entity = 'memory' AND key = ?", str(row))
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
     def versions_until(self, row: int, revision: int, limit: int) -> list[Memory]:
-        """Versions of a memory that had ended by a revision, newest first."""
+        """Return versions of a memory that ended by a revision, newest first."""
         found = self._images(
             "entity = 'memory' AND key = ? AND revision <= ?",
             str(row),
@@ -177,15 +229,14 @@ class History:
         return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
 
     def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
-        """What memories were right after a revision, by row number; absent: not there yet."""
+        """Return memories as of right after a revision, by row number; absent if not there yet."""
         found: dict[int, Memory] = {}
-        for part in _parts(list(wanted)):
+        # Even the columns of a row that is set aside may be unreadable.
+        for part in _parts([row for row in wanted if row not in self._aside]):
             marks = ",".join("?" * len(part))
             for row in self._connection.execute(
                 f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
             ):
-                if row[0] in self._aside:
-                    continue
                 memory = rows.memory(row)
                 if memory.revision > revision:
                     images = self._images(
@@ -203,7 +254,7 @@ class History:
         return found
 
     def rows_changed_after(self, revision: int) -> list[int]:
-        """Row numbers of memories that were made or changed after a revision."""
+        """Return row numbers of memories that were made or changed after a revision."""
         return [
             row
             for (row,) in self._connection.execute(
@@ -212,7 +263,7 @@ class History:
         ]
 
     def rows_moved_after(self, revision: int) -> list[int]:
-        """Row numbers of memories that at some time after a revision had another created time.
+        """Return row numbers of memories whose created time was another one after a revision.
 
         Reads every image since then, without its vector: some 2 us for each.
         """
@@ -228,18 +279,20 @@ class History:
         ]
 
     def rows_of_external_ids(
-        self, external_ids: Sequence[str], revision: int
+        self, external_ids: Sequence[str], agent_id: str, revision: int
     ) -> dict[str, list[int]]:
-        """Row numbers of memories that have some external ids or had them after a revision.
+        """Return row numbers of memories that have, or had after a revision, some external ids.
 
-        Reads each image since then once, however many are asked for.
+        The result includes all that the agent can see. Reads each image since then once, for any
+        number of ids.
         """
         asked = json.dumps(list(external_ids))
         found: dict[str, set[int]] = {one: set() for one in external_ids}
         for external_id in found:
             for status in ("status <> 'forgotten'", "status = 'forgotten'"):
                 rows_now = self._connection.execute(
-                    f"SELECT row FROM memory WHERE external_id = ? AND {status}", (external_id,)
+                    f"SELECT row FROM memory WHERE external_id IN (?, ?) AND {status}",
+                    rows.external_keys(external_id, agent_id),
                 )
                 found[external_id].update(row for (row,) in rows_now)
         for key, external_id in self._connection.execute(
@@ -254,14 +307,14 @@ class History:
     # -- Links
 
     def link_images(self, revision: int) -> list[LinkVersion]:
-        """What the links that an operation changed or took away were before it."""
+        """Return the links that an operation changed or removed as they were before it."""
         return [
             _link_version(key, before, until)
             for key, before, _, until in self._images("entity = 'link' AND revision = ?", revision)
         ]
 
     def link_versions(self, source: int) -> list[LinkVersion]:
-        """Every version of every link that a row ever held, gone and present, oldest first."""
+        """Return every version of every link that a row ever held, oldest first."""
         # '?' follows '>': all keys that begin with the row and '>'.
         found = [
             _link_version(key, before, until)
@@ -280,14 +333,10 @@ class History:
         return found
 
     def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
-        """One direction of a link right after a revision; `None`: it was not there."""
-        now = self._connection.execute(
-            "SELECT source, target, type, confidence, note, revision, crc FROM link "
-            "WHERE source = ? AND target = ? AND type = ?",
-            (source, target, type_.value),
-        ).fetchone()
-        if now is not None and now[5] <= revision:
-            return rows.link(now, "")
+        """Return one direction of a link right after a revision; `None` if it did not exist."""
+        now = self.link_now(source, target, type_)
+        if now is not None and now.since <= revision:
+            return now.link
         key = rows.link_key(source, target, type_)
         images = self._images(
             "entity = 'link' AND key = ? AND revision > ?", key, revision, limit=1
@@ -298,31 +347,34 @@ class History:
         return None
 
     def link_revision(self, source: int, target: int, type_: LinkType) -> int | None:
-        """Revision of the operation that last wrote a link; `None`: it is not there."""
+        """Return the revision of the last operation that wrote a link; `None` if there is none."""
         found = self._connection.execute(
             "SELECT revision FROM link WHERE source = ? AND target = ? AND type = ?",
             (source, target, type_.value),
         ).get
         return None if found is None else int(found)
 
-    def changed_after(self, entity: str, key: str, revision: int) -> int | None:
-        """The first revision after one that changed what was there or took it away."""
-        found = self._connection.execute(
-            "SELECT min(revision) FROM image WHERE entity = ? AND key = ? AND revision > ?",
-            (entity, key, revision),
-        ).get
-        return None if found is None else int(found)
+    def link_now(self, source: int, target: int, type_: LinkType) -> LinkVersion | None:
+        """Return the current version of one direction of a link; `None` if it does not exist."""
+        row = self._connection.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE source = ? AND target = ? AND type = ?",
+            (source, target, type_.value),
+        ).fetchone()
+        return (
+            None if row is None else LinkVersion(source, target, rows.link(row, ""), row[5], None)
+        )
 
     # -- Dismissals, episodes and settings
 
     def dismissal_images(self, revision: int) -> dict[tuple[int, int], Dismissal]:
-        """Dismissals that an operation changed or took away, as they were before it."""
+        """Return dismissals that an operation changed or removed, as they were before it."""
         images = self._images("entity = 'dismissal' AND revision = ?", revision)
         found = (plain.loads(Dismissal, before) for _, before, _, _ in images)
         return {(one.a, one.b): one for one in found}
 
     def dismissal_revisions(self, row: int) -> set[int]:
-        """Revisions of operations that made, changed or took away dismissals of a row."""
+        """Return revisions of operations that made, changed or removed dismissals of a row."""
         found = {
             revision
             for (revision,) in self._connection.execute(
@@ -338,26 +390,50 @@ class History:
         return found
 
     def episode_images(self, revision: int) -> dict[str, Episode]:
-        """Episodes that an operation took away or changed, as they were before it, by id."""
+        """Return episodes that an operation changed or removed, as they were before it, by id."""
         return {
             key: plain.loads(Episode, before)
             for key, before, _, _ in self._images("entity = 'episode' AND revision = ?", revision)
         }
 
     def last_episode(self, episode_id: str) -> Episode | None:
-        """An episode as it was before it was last changed or taken away."""
+        """Return an episode as it was before its last change or deletion."""
         found = self._images("entity = 'episode' AND key = ?", episode_id, order="DESC", limit=1)
         return next((plain.loads(Episode, before) for _, before, _, _ in found), None)
 
     def setting_image(self, revision: int, key: str) -> str | None:
-        """A setting as it was before an operation; `None`: that did not change it."""
+        """Return a setting as it was before an operation; `None` if that did not change it."""
         found = self._images("entity = 'setting' AND revision = ? AND key = ?", revision, key)
         return next((before for _, before, _, _ in found), None)
+
+    # -- Changes of one row, of any entity
+
+    def image_from(self, entity: str, key: str, revision: int) -> Image | None:
+        """Return the first image of a row at or after a revision; `None` if there is none."""
+        return next(iter(self.images_from(entity, key, revision, 1)), None)
+
+    def images_from(self, entity: str, key: str, revision: int, limit: int) -> list[Image]:
+        """Return at most `limit` images of a row at or after a revision, oldest first."""
+        where = "entity = ? AND key = ? AND revision >= ?"
+        return [
+            Image(until, rows.since_of_image(entity, before), before, vector)
+            for _, before, vector, until in self._images(where, entity, key, revision, limit=limit)
+        ]
+
+    def last_image(self, entity: str, key: str, before: int) -> int:
+        """Return the revision of the last image of a row before a revision; 0 if there is none."""
+        return int(
+            self._connection.execute(
+                "SELECT coalesce(max(revision), 0) FROM image "
+                "WHERE entity = ? AND key = ? AND revision < ?",
+                (entity, key, before),
+            ).get
+        )
 
     def _images(
         self, where: str, *values: object, order: str = "ASC", limit: int = -1
     ) -> Iterator[tuple[str, str, bytes, int]]:
-        """(key, before, vector, revision until which it was so), by default oldest first."""
+        """Yield (key, before, vector, revision that ended this state), by default oldest first."""
         for row in self._connection.execute(
             f"SELECT revision, entity, key, before, vector, crc FROM image WHERE {where} "
             f"ORDER BY revision {order}, key LIMIT ?",
@@ -367,9 +443,19 @@ class History:
             yield key, before, vector, until
 
 
+def _missing_revision(revision: int) -> Corruption:
+    return Corruption(
+        "CORRUPT_ROW",
+        f"table operation is damaged at or before revision {revision}; restore a snapshot",
+        table="operation",
+        row=revision,
+    )
+
+
 def _link_version(key: str, before: str, until: int) -> LinkVersion:
     source, target, type_ = rows.link_of_key(key)
-    confidence, note, since = json.loads(before)
+    confidence, note = rows.link_of_image(before)
+    since = rows.since_of_image("link", before)
     return LinkVersion(source, target, Link("", type_, confidence, note), since, until)
 
 

@@ -1,33 +1,39 @@
-"""Everything that can be found out about the files of a data directory that nobody has open.
+"""Inspection of all files of a data directory that no daemon has open.
 
-Reads only. What is looked at in each file: SQLite's own check, every row against its checksum; in a
-collection's also that revisions have no gap, that each link has its inverse and two ends that may
-be linked, and that what took the place of a memory is there.
+Reads only. For each file: SQLite's own check, and every row against its checksum. For a
+collection's file also its identity, gaps between revisions, the inverse and both ends of each link,
+and the successors of superseded memories. For file and log together, whether every acknowledged
+commit is there (`store/loss.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from totonoe_core.errors import TotonoeError
-from totonoe_core.records import LinkType
-from totonoe_core.store import checks, rows
+from totonoe_core.base.errors import Corruption, TotonoeError
+from totonoe_core.base.ids import COLLECTION_UID
+from totonoe_core.domain.records import LinkType
+from totonoe_core.store import checks, identity, rows
+from totonoe_core.store.catalog import NEW, PURGE, TEMPORARY
+from totonoe_core.store.identity import Place
+from totonoe_core.store.loss import CATALOGUE, Evidence
 from totonoe_core.store.schema import CATALOG, COLLECTION, FileKind, format_of, open_reader
 
-FINDINGS_MAX = 100  # of each kind and file that are named
+FINDINGS_MAX = 100  # named findings of each kind and file
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What was found in one file; sound if `findings` is empty.
+    """Findings in one file; sound if `findings` is empty.
 
-    `name` is the collection's, empty for the catalogue and for what it does not list; `deleted`:
-    the catalogue lists it so. `row_count` are those that were looked at.
+    `name` is the collection's, empty for the catalogue and for unlisted files; `deleted` is as the
+    catalogue lists it. `row_count` is the number of checked rows. With `left_by_crash` the file was
+    not checked: the next start removes it, and no answered change is in it.
     """
 
     path: str
@@ -36,34 +42,75 @@ class Inspected:
     format: int
     row_count: int
     findings: tuple[str, ...]
+    left_by_crash: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Contents of the catalogue: (name, deleted) by uid, and uids that were purged."""
+
+    names: Mapping[str, tuple[str, bool]]
+    purged: frozenset[str]
 
 
 def inspect(data_dir: Path) -> list[Inspected]:
-    """Looks at the catalogue and at the file of each collection, deleted ones too."""
-    catalog = data_dir / "catalog.db"
-    found = [_inspected(data_dir, catalog, CATALOG, checks.CATALOG_KEYS, "", False)]
+    """Inspect the catalogue and the file of each collection, deleted ones too."""
+    catalog, root = data_dir / "catalog.db", data_dir / "collections"
+    found = [_inspected(data_dir, catalog, CATALOG, checks.CATALOG_KEYS, None, False)]
     listed = _listed(catalog)
-    directories = {path.name for path in (data_dir / "collections").glob("*") if path.is_dir()}
-    for uid in sorted(directories | set(listed)):
-        path = data_dir / "collections" / uid / "memory.db"
-        name, deleted = listed.get(uid, ("", False))
-        if uid not in listed and not path.exists():
-            continue  # a crash while it was made: nothing was ever in it
-        found.append(_inspected(data_dir, path, COLLECTION, checks.COLLECTION_KEYS, name, deleted))
+    there = {path.name for path in root.glob("*")}
+    directories = {name for name in there if (root / name).is_dir()}
+    if listed is not None:
+        left = {name for name in directories if _left_by_crash(name, there, listed)}
+        found += [
+            Inspected(f"collections/{name}", "", False, 0, 0, (), left_by_crash=True)
+            for name in sorted(left)
+        ]
+        directories -= left
+    names = {} if listed is None else listed.names
+    for uid in sorted({name.removesuffix(TEMPORARY) for name in directories} | set(names)):
+        # Restored and listed: the next start gives the directory its name.
+        place = uid if uid in directories else uid + TEMPORARY
+        path = root / (place if place in directories else uid) / "memory.db"
+        name, deleted = names.get(uid, ("", False))
+        if uid not in names and not path.exists():
+            continue  # a crash while it was made: it never held anything
+        where = Place(path, uid, name)
+        found.append(_inspected(data_dir, path, COLLECTION, checks.COLLECTION_KEYS, where, deleted))
     return found
 
 
-def _listed(catalog: Path) -> dict[str, tuple[str, bool]]:
-    """(name, deleted) by uid, as far as it can be read."""
+def listed_names(catalog: Path) -> dict[str, tuple[str, bool]]:
+    """Return (name, deleted) by uid, as far as readable."""
+    listed = _listed(catalog)
+    return {} if listed is None else dict(listed.names)
+
+
+def _left_by_crash(name: str, there: Set[str], listed: _Listed) -> bool:
+    """Return whether a directory is the rest of a crash during a restore, a creation or a purge."""
+    uid = name.removesuffix(TEMPORARY)
+    half_made = name != uid or uid + NEW in there or uid in listed.purged
+    return half_made and uid not in listed.names
+
+
+def _listed(catalog: Path) -> _Listed | None:
+    """Return the contents of the catalogue; `None` if it is unreadable."""
     try:
         connection = open_reader(catalog, CATALOG)
     except (TotonoeError, apsw.Error):
-        return {}
+        return None
     try:
         found = connection.execute("SELECT uid, name, deleted_us FROM collection")
-        return {str(uid): (str(name), gone is not None) for uid, name, gone in found}
+        # A damaged row may hold anything; another finding names it.
+        names = {
+            uid: (str(name), gone is not None)
+            for uid, name, gone in found
+            if isinstance(uid, str) and COLLECTION_UID.match(uid)
+        }
+        purges = connection.execute("SELECT uid FROM operation WHERE kind = ?", (PURGE,))
+        return _Listed(names, frozenset(str(uid) for (uid,) in purges))
     except (apsw.Error, UnicodeDecodeError):
-        return {}
+        return None
     finally:
         connection.close()
 
@@ -73,19 +120,25 @@ def _inspected(
     path: Path,
     kind: FileKind,
     keys: Mapping[str, Sequence[str]],
-    name: str,
+    place: Place | None,
     deleted: bool,
 ) -> Inspected:
-    where = str(path.relative_to(data_dir))
+    """Inspect one file; `place` is the collection that it must belong to."""
+    where, name = str(path.relative_to(data_dir)), "" if place is None else place.name
     try:
+        evidence = Evidence(path, CATALOGUE if place is None else place.uid)
+        if place is not None:
+            identity.check(place)
         connection = open_reader(path, kind)
     except (TotonoeError, apsw.Error) as error:
         said = error.message if isinstance(error, TotonoeError) else str(error)
         return Inspected(where, name, deleted, 0, 0, (said,))
+    format_, row_count = 0, 0
+    findings: list[str] = []
     try:
         format_ = format_of(connection, path, kind) or 0
-        findings = [f"SQLite: {line}" for line in checks.damage(connection)]
-        row_count = 0
+        findings += _lost(evidence, connection, name)
+        findings += [f"SQLite: {line}" for line in checks.damage(connection)]
         for table, count, bad, damaged in checks.every_bad(connection, keys):
             row_count += count
             findings += [
@@ -96,7 +149,8 @@ def _inspected(
                 findings.append(f"{table}: {len(bad)} such rows in all")
             if damaged:
                 findings.append(f"{table}: cannot be read to its end")
-        if kind is COLLECTION:
+        if place is not None:
+            findings += _settings(connection, place)
             findings += _relations(connection)
     except (apsw.Error, UnicodeDecodeError) as error:
         findings.append(
@@ -107,10 +161,38 @@ def _inspected(
     return Inspected(where, name, deleted, format_, row_count, tuple(findings))
 
 
+def _lost(evidence: Evidence, connection: apsw.Connection, name: str) -> list[str]:
+    """Describe lost commits of the file, and a side file of another collection."""
+    try:
+        lost = evidence.look(connection)
+    except Corruption as error:
+        return [error.message]
+    except apsw.Error:
+        return []  # SQLite's own check names the fault
+    said = [] if lost is None else [lost.named(name).error().message]
+    if evidence.foreign:
+        said.append(f"its side file is that of collection {evidence.foreign}, and is not used")
+    return said
+
+
+def _settings(connection: apsw.Connection, place: Place) -> list[str]:
+    """Check the rows that identify a collection's file: foreign, or lost."""
+    try:
+        identity.confirm(connection, place)
+    except Corruption as error:
+        return [error.message]
+    held = "SELECT count(*) FROM setting WHERE key = ?"
+    there = connection.execute(held, (identity.SETTINGS_KEY,)).get
+    return [] if there else ["setting: the collection's settings are lost"]
+
+
 _RELATIONS = {
+    # A confirmed loss leaves a gap at the revisions that it names.
     "revisions have gaps": (
         "SELECT 'operation', count(*) || ' operations up to revision ' || max(revision) "
-        "FROM operation HAVING count(*) <> coalesce(max(revision), 0)"
+        "FROM operation HAVING count(*) + coalesce(sum(CASE kind WHEN 'AcceptLoss' THEN "
+        "json_extract(touched, '$.lost[1]') - json_extract(touched, '$.lost[0]') + 1 END), 0) "
+        "<> coalesce(max(revision), 0)"
     ),
     "a link without its inverse": (
         "SELECT 'link', a.source || ' -> ' || a.target FROM link a LEFT JOIN link b "
@@ -135,7 +217,7 @@ _RELATIONS = {
 
 
 def _relations(connection: apsw.Connection) -> list[str]:
-    """What does not fit together between rows."""
+    """Return contradictions between rows."""
     connection.create_scalar_function("inverse", _inverse, 1)
     return [
         f"{table}: {what}: {which}"

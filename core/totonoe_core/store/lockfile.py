@@ -1,7 +1,7 @@
 """One daemon per data directory, held by an exclusive lock on a file.
 
-The lock goes with the process, also when it is killed. The file names the holder, so
-that a second daemon can say who has it. Not for network file systems.
+The lock ends with the process, also when that is killed. The file names the holder, so that a
+second daemon can report it. Not for network file systems.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from totonoe_core.errors import Quota
+from totonoe_core.base.errors import Quota
 from totonoe_core.store import directories
 
 
@@ -27,7 +27,7 @@ class DataDirLock:
         self._file_descriptor: int | None = None
 
     def acquire(self, address: str) -> None:
-        """Takes the lock and writes pid and address into it.
+        """Take the lock and write pid and address into it.
 
         Raises `DataDirBusy` at once if another process has it, naming its pid and
         address; `OSError` if the directory cannot be made or written.
@@ -55,7 +55,7 @@ class DataDirLock:
         self._file_descriptor = descriptor
 
     def release(self) -> None:
-        """Gives the lock back. The file stays: taking it away would race. Idempotent."""
+        """Release the lock. The file stays, since deleting it would race. Idempotent."""
         if self._file_descriptor is not None:
             os.ftruncate(self._file_descriptor, 0)
             os.close(self._file_descriptor)

@@ -1,17 +1,18 @@
-"""Files of earlier formats, brought forward when they are opened to be written.
+"""Migration of files of earlier formats, when they are opened for writing.
 
     copy     the whole file beside it, `NAME.formatN`: a temporary name, synced, renamed
     change   every step and the new number in one transaction
 
-A crash or a full disk in between leaves the file as it was, and the next opening begins anew, with
-another copy in the place of the first. It stays until a purge (`forget_copies`): whoever goes back
-to the version before renames it. A step knows the tables of its own two formats by heart, and does
-the same for good, whatever `schema.py` says later.
+A crash or a full disk in between leaves the file unchanged, and the next opening starts over, with
+a new copy. The copy stays until a purge (`forget_copies`): rename it to go back to the earlier
+version. A step has the tables of its own two formats written out, and does not depend on
+`schema.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +24,7 @@ Step = Callable[[apsw.Connection], None]
 
 
 def migrate(connection: apsw.Connection, path: Path, steps: Sequence[Step]) -> None:
-    """Brings a file forward by some steps, each of one format.
+    """Bring a file forward by some steps, each of one format.
 
     `connection` writes the file, outside any transaction. Raises what SQLite and the disk raise;
     then nothing changed.
@@ -44,12 +45,12 @@ def migrate(connection: apsw.Connection, path: Path, steps: Sequence[Step]) -> N
 
 
 def copy_path(path: Path, format_: int) -> Path:
-    """Where the copy of a file as it was in a format lies."""
+    """Return the path of the copy of a file in an earlier format."""
     return path.with_name(f"{path.name}.format{format_}")
 
 
 def keep_copy(connection: apsw.Connection, path: Path, format_: int) -> None:
-    """Copies the file, with what is in its log, beside it."""
+    """Copy the file, with its log, beside it."""
     target = copy_path(path, format_)
     temporary = target.with_name(target.name + ".tmp")
     temporary.unlink(missing_ok=True)
@@ -70,7 +71,7 @@ def keep_copy(connection: apsw.Connection, path: Path, format_: int) -> None:
 
 
 def forget_copies(path: Path) -> None:
-    """Deletes the copies of a file in earlier formats, begun ones too. Raises `OSError`."""
+    """Delete the copies of a file in earlier formats, also unfinished ones. Raises `OSError`."""
     copies = list(path.parent.glob(f"{path.name}.format*"))
     for copy in copies:
         copy.unlink(missing_ok=True)
@@ -128,5 +129,54 @@ CREATE TABLE embedding (
 ) STRICT;
 """
 
-COLLECTION_STEPS: Mapping[int, Step] = {3: _from_3}
-"""What brings a collection's file to the next format, by the format it has."""
+
+def _from_4(connection: apsw.Connection) -> None:
+    """Store the agent behind a NUL in the column `external_id` of private memories.
+
+    Rows that do not match their crc stay as they are.
+    """
+    numbers = [number for (number,) in connection.execute(_WITH_EXTERNAL_ID_4)]
+    for number in numbers:
+        try:
+            row = connection.execute(_MEMORY_4, (number,)).fetchone()
+        except (UnicodeDecodeError, apsw.CorruptError):
+            continue
+        if row is None or not rows.is_sound(row, "memory"):
+            continue
+        if not json.loads(row[7]).get("private", False):
+            continue
+        values = (*row[:2], f"{row[2]}\0{row[6]}", *row[3:-1])
+        connection.execute(
+            "UPDATE memory SET external_id = ?, crc = ? WHERE row = ?",
+            (values[2], rows.crc(values), number),
+        )
+
+
+# Over the indexes alone, so that memories without an external id are not read.
+_WITH_EXTERNAL_ID_4 = """
+SELECT row FROM memory INDEXED BY memory_by_external_id
+  WHERE external_id IS NOT NULL AND status <> 'forgotten'
+UNION ALL SELECT row FROM memory INDEXED BY forgotten_by_external_id
+  WHERE external_id IS NOT NULL AND status = 'forgotten'
+"""
+_MEMORY_4 = """
+SELECT row, id, external_id, content, content_hash, vector, agent_id, fields, created_us,
+  updated_us, status, superseded_by, revision, crc FROM memory WHERE row = ?
+"""
+
+
+def _from_5(connection: apsw.Connection) -> None:
+    """Index what is probably the same, and note all rows as unscored."""
+    connection.execute(
+        "CREATE INDEX link_likely ON link (confidence, source, target)\n"
+        "  WHERE type = 'likely_same' AND source < target"
+    )
+    (last,) = next(connection.execute("SELECT max(row) FROM memory"))
+    if last is not None:
+        connection.execute(
+            "INSERT INTO setting VALUES (?, ?, ?)", rows.seal(("unscored", f"[[1, {last}]]"))
+        )
+
+
+COLLECTION_STEPS: Mapping[int, Step] = {3: _from_3, 4: _from_4, 5: _from_5}
+"""Steps that bring a collection's file to the next format, by the format it has."""

@@ -1,4 +1,4 @@
-"""Reading what rows were at one revision, by the hundred, in the order of their numbers."""
+"""Reads of rows as they were at one revision, in pages by row number."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import apsw
 
-from totonoe_core import plain
-from totonoe_core.errors import Corruption
-from totonoe_core.records import Dismissal, Episode
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Corruption
+from totonoe_core.domain.records import Dismissal, Episode
 from totonoe_core.store import rows
 from totonoe_core.store.history import History, LinkVersion
 
@@ -19,23 +19,23 @@ B = TypeVar("B")
 
 
 class Moment:
-    """What one collection held right after a revision, through one connection.
+    """Contents of a collection right after a revision, through one connection.
 
-    Not of one moment by itself: whoever pages through it reads each page in a snapshot.
+    It is not one snapshot: each page must be read in a snapshot of its own.
     """
 
     def __init__(self, connection: apsw.Connection, history: History) -> None:
         self._connection = connection
         self._history = history
         self.damaged_count = 0
-        """Rows that were left out because they do not match their checksum."""
+        """Rows left out because they do not match their checksum."""
 
     def last_row(self) -> int:
-        """The highest row number; 0: there is none."""
+        """Return the highest row number; 0 if there is none."""
         return int(self._connection.execute("SELECT coalesce(max(row), 0) FROM memory").get)
 
     def holds_anything(self) -> bool:
-        """Whether there is a memory that is not purged, or an episode, now."""
+        """Return whether there is now a memory that is not purged, or an episode."""
         return bool(
             self._connection.execute(
                 "SELECT EXISTS(SELECT 1 FROM memory WHERE status <> 'purged') "
@@ -69,9 +69,10 @@ class Moment:
         return {row: (last_us, count) for row, last_us, count in checked}
 
     def links(self, sources: Sequence[int], revision: int) -> list[LinkVersion]:
-        """Links that some rows, in ascending order, held to higher rows; each pair so once.
+        """Return the links that some rows, ascending, held to higher rows; so each pair comes once.
 
-        By (source, target, type). One query for all where nothing changed since, else two for each.
+        Ordered by (source, target, type). One query if nothing changed since, else two for each
+        row.
         """
         found: list[LinkVersion] = []
         if not sources:
@@ -98,7 +99,7 @@ class Moment:
         return found
 
     def dismissals(self, firsts: Sequence[int], revision: int) -> list[Dismissal]:
-        """Dismissals whose lower row is one of some, in ascending order, by their rows."""
+        """Return dismissals whose lower row is one of some ascending rows, by their rows."""
         if not firsts:
             return []
         found = {}
@@ -120,7 +121,7 @@ class Moment:
         return [found[pair] for pair in sorted(found)]
 
     def episode_ids(self, revision: int) -> list[str]:
-        """Ids of the episodes there were, by (start, id)."""
+        """Return ids of the episodes at a revision, by (start, id)."""
         found = set(
             self._connection.execute(
                 "SELECT start_us, id FROM episode WHERE revision <= ?", (revision,)
@@ -133,7 +134,7 @@ class Moment:
         return [episode_id for _, episode_id in sorted(found)]
 
     def episode(self, now: Episode | None, episode_id: str, revision: int) -> Episode | None:
-        """An episode as it was, given as it is now."""
+        """Return an episode at a revision, given its current state."""
         if now is not None and now.revision <= revision:
             return now
         for before in self._images("episode", episode_id, episode_id + "\0", revision):
@@ -143,7 +144,7 @@ class Moment:
         return None
 
     def _sound(self, found: Iterable[A], made: Callable[[A], B]) -> list[B]:
-        """What is made of each, without those that are damaged, which are counted."""
+        """Convert each row, leaving out and counting the damaged ones."""
         out: list[B] = []
         for one in found:
             try:
@@ -153,7 +154,7 @@ class Moment:
         return out
 
     def _images(self, entity: str, key: str, key_end: str, revision: int) -> Iterator[str]:
-        """What things of some keys were before operations after a revision, oldest first."""
+        """Yield before images of a range of keys after a revision, oldest first."""
         for row in self._connection.execute(
             "SELECT revision, entity, key, before, vector, crc FROM image "
             "WHERE entity = ? AND key >= ? AND key < ? AND revision > ? ORDER BY revision",

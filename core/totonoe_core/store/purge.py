@@ -1,4 +1,4 @@
-"""What a purge takes out of the rows of a collection's file; see `engine/purging.py`."""
+"""Removal of purged memories from a collection's file; see `engine/commands/purge.py`."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from dataclasses import replace
 
 import apsw
 
-from totonoe_core import plain
-from totonoe_core.records import Episode, Memory
+from totonoe_core.base import plain
+from totonoe_core.domain.records import Episode, Memory
 from totonoe_core.store import rows
 
 
 class PurgedRows:
-    """Writes that leave nothing behind, inside the writer's transaction."""
+    """Writes that erase rows, inside the writer's transaction."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
     def delete_bad(self, row: int) -> None:
-        """Deletes a row of `memory` that does not match its checksum, for `empty` to make it anew.
+        """Delete a row of `memory` with a wrong checksum, so that `empty` can write it anew.
 
-        SQLite's indexes may still say what it said before, and are made again: some 5 us for each
-        row of the table.
+        SQLite's indexes may still hold its old values, and are rebuilt: some 5 us for each row of
+        the table.
         """
         self._connection.execute("REINDEX memory")
         self._connection.execute("DELETE FROM memory WHERE row = ?", (row,))
 
     def empty(self, tombstone: Memory) -> int:
-        """Puts an empty row in the place of a memory; says how many before images went.
+        """Put an empty row in the place of a memory; return how many before images were deleted.
 
-        With it go its links, every image of a link that it had, its dismissals and theirs, its
-        access figures, its other vector, and how often it was recalled with others.
+        This also deletes its links, every image of its links, its dismissals with their images, its
+        access figures, its second vector and its co-activations.
         """
         row = tombstone.row
         execute = self._connection.execute
         execute("DELETE FROM image WHERE entity = 'memory' AND key = ?", (str(row),))
         version_count = self._connection.changes()
-        # Both directions are always there, so those from here name the ones to here.
+        # Both directions always exist, so the outgoing links name the incoming ones.
         targets = execute("SELECT DISTINCT target FROM link WHERE source = ?", (row,))
         for (target,) in targets.fetchall():
             execute("DELETE FROM link WHERE source = ? AND target = ?", (target, row))
@@ -59,10 +59,13 @@ class PurgedRows:
 
     def _link_image_targets(self, row: int) -> set[int]:
         keys = self._connection.execute(
-            "SELECT DISTINCT key FROM image WHERE entity = 'link' AND key > ? AND key < ?",
-            (f"{row}>", f"{row}?"),  # "?" is behind ">"
+            "SELECT DISTINCT CAST(key AS BLOB) FROM image "
+            "WHERE entity = 'link' AND key > ? AND key < ?",
+            (f"{row}>", f"{row}?"),  # "?" follows ">"
         )
-        return {rows.link_of_key(key)[1] for (key,) in keys}
+        # Only keys that are readable: a damaged one is deleted all the same.
+        targets = (key.partition(b">")[2].partition(b":")[0] for (key,) in keys)
+        return {int(target) for target in targets if target.isdigit()}
 
     def _delete_link_images(self, begin: str, end: str) -> None:
         self._connection.execute(
@@ -70,7 +73,7 @@ class PurgedRows:
         )
 
     def version_count(self, row: int) -> int:
-        """How many before images a memory has."""
+        """Return how many before images a memory has."""
         return int(
             self._connection.execute(
                 "SELECT count(*) FROM image WHERE entity = 'memory' AND key = ?", (str(row),)
@@ -78,21 +81,21 @@ class PurgedRows:
         )
 
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
-        """Episodes that were made with any of some memories."""
+        """Return episodes that were made with any of some memories."""
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
+            f"SELECT {rows.EPISODE_READABLE} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
             f"json_each({_json('e.memory_ids')}) m "
             "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(memory_ids)),),
         )
-        # Of a memory a bad one holds nothing but the id.
+        # A bad episode holds nothing of a memory but its id.
         read = map(rows.episode_as_text, found.fetchall())
         return [rows.episode(row) for row in read if rows.is_sound(row, "episode")]
 
     def leave_episodes(self, memory_ids: Collection[str]) -> int:
-        """Takes memories out of episodes and of their images for good; says of how many episodes.
+        """Remove memories from episodes and their images for good; return the number of episodes.
 
-        As if they had never been there: no image, and no new revision of the episode.
+        No trace stays: no image, and no new revision of the episode.
         """
         gone = frozenset(memory_ids)
         episodes = self.episodes_with(gone)
@@ -123,14 +126,18 @@ class PurgedRows:
     def rewrite_replies(
         self, named: Callable[[str], bool], rewritten: Callable[[str], str], *, write: bool = True
     ) -> int:
-        """Rewrites kept answers; says how many changed.
+        """Rewrite kept answers; return how many changed.
 
-        `named(answer)` chooses which are rewritten at all: every answer is looked at once. One
-        that is chosen and bad is deleted: nobody can be answered by it.
+        `named(answer)` selects the answers to rewrite, in one pass over all. A selected answer that
+        is bad is deleted: nobody can be given it.
         """
-        # Not every one of them may be text any more.
+        # A damaged one may not be text any more.
         answers = self._connection.execute("SELECT rowid, CAST(answer AS BLOB) FROM reply")
-        chosen = [rowid for rowid, answer in answers if named(answer.decode(errors="replace"))]
+        chosen = [
+            rowid
+            for rowid, answer in answers
+            if answer is not None and named(answer.decode(errors="replace"))
+        ]
         changed_count = 0
         for rowid in chosen:
             row = self._reply(rowid)
@@ -152,7 +159,7 @@ class PurgedRows:
         return changed_count
 
     def _reply(self, rowid: int) -> rows.Row | None:
-        """The sealed row of a kept answer; `None`: it is bad."""
+        """Return the sealed row of a kept answer; `None` if it is bad."""
         try:
             row = self._connection.execute(
                 "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM reply "
@@ -165,7 +172,7 @@ class PurgedRows:
 
 
 def _json(column: str) -> str:
-    """A column of JSON in SQL, where one bad row would stop the whole statement."""
+    """Return SQL for a JSON column that a bad row does not make fail."""
     return f"CASE WHEN json_valid({column}) THEN {column} ELSE 'null' END"
 
 

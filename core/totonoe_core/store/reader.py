@@ -1,27 +1,31 @@
-"""Reading rows: used by the writer's connection and by read-only ones alike."""
+"""Reads of rows, for the writer's connection and read-only ones alike."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import apsw
 
-from totonoe_core import limits
-from totonoe_core.errors import Corruption, Unavailable
-from totonoe_core.records import Dismissal, Episode, Link, Memory, TimeRange
+from totonoe_core.base import limits
+from totonoe_core.base.errors import Corruption, Unavailable
+from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
 from totonoe_core.store.beside import BesideReads
 from totonoe_core.store.checks import Key, Looked, Table
 from totonoe_core.store.figures import Figures
 from totonoe_core.store.history import History
+from totonoe_core.store.identity import Place
+from totonoe_core.store.index_checks import Comparison
 from totonoe_core.store.moment import Moment
+from totonoe_core.store.questions import Questions
 from totonoe_core.store.schema import open_reader
 
 T = TypeVar("T")
@@ -29,15 +33,19 @@ T = TypeVar("T")
 _CLOSED_CHECK_S = 0.5
 _IN_MAX = 500  # bound on the variables of one statement
 
+_LINK_COLUMNS = rows.readable(
+    "l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id"
+)
+
 UNREADABLE = (UnicodeDecodeError, apsw.CorruptError)
-"""What reading a row raises of which not even the columns can be made out."""
+"""Errors for a row whose columns cannot even be read."""
 
 
 class Rows:
     """Rows of one collection's file through one connection.
 
-    Memories that are set aside (`aside`) are absent; a bad row that is not yet raises `Corruption`
-    and is noted. `lenient`, for answers: links and episodes that are bad are noted and left out.
+    Memories that are set aside (`aside`) are absent; any other bad row raises `Corruption` and is
+    noted. With `lenient`, for answers, bad links and episodes are noted and left out.
     """
 
     def __init__(
@@ -49,15 +57,16 @@ class Rows:
         self.in_snapshot = False
         self.history = History(connection, self.aside)
         self.figures = Figures(connection)
+        self.questions = Questions(connection)
         self.beside = BesideReads(connection)
         self.moment = Moment(connection, self.history)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that is read within is of one moment. For readers' connections; does not nest.
+        """Read everything within from one moment. For readers' connections; does not nest.
 
-        What was committed when the first of it is read is in it. While it lasts the file's log
-        cannot be cut behind it.
+        The moment is that of the first read. Until the end, the file's log cannot be truncated past
+        it.
         """
         self._connection.execute("BEGIN")
         self.in_snapshot = True
@@ -68,15 +77,15 @@ class Rows:
             self._connection.execute("ROLLBACK")
 
     def memories(self, wanted: Sequence[int]) -> dict[int, Memory]:
-        """Memories by row number, without access figures and links; unknown are absent."""
+        """Return memories by row number, without access figures and links; skip unknown rows."""
         return {row[0]: self._opened(row, rows.memory) for row in self._sealed(wanted)}
 
     def excerpts(self, wanted: Sequence[int]) -> dict[int, rows.Excerpt]:
-        """Excerpts of memories by row number; unknown are absent."""
+        """Return excerpts of memories by row number; unknown rows are absent."""
         return {row[0]: self._opened(row, rows.excerpt) for row in self._sealed(wanted)}
 
     def _opened(self, row: rows.Row, record: Callable[[rows.Row], T]) -> T:
-        """The record of a sealed row of `memory`; a bad one is suspected."""
+        """Return the record of a sealed row of `memory`; report a bad one with `suspect`."""
         try:
             return record(row)
         except Corruption as error:
@@ -84,15 +93,15 @@ class Rows:
             raise corrupt_memory(row[0]) from error
 
     def _sealed(self, wanted: Sequence[int]) -> Iterator[rows.Row]:
-        """Rows of memories as they lie in the file, without those that are set aside."""
+        """Yield rows of memories as stored, without those that are set aside."""
         if len(self.aside):
             wanted = [row for row in wanted if row not in self.aside]
         for start in range(0, len(wanted), _IN_MAX):
             part = list(wanted[start : start + _IN_MAX])
             marks = ",".join("?" * len(part))
             try:
-                # All of a part: an error would keep a cursor, and with it what others wrote since
-                # from being seen, for as long as it is kept itself.
+                # All of a part at once: an error would keep the cursor open, and an open cursor
+                # hides later commits from this connection.
                 found = self._connection.execute(
                     f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row IN ({marks})", part
                 ).fetchall()
@@ -103,7 +112,7 @@ class Rows:
             yield from found
 
     def _look_at(self, row: int) -> None:
-        """Raises for a row of `memory` that cannot even be read, and suspects it."""
+        """Raise for a row of `memory` that cannot even be read, and report it with `suspect`."""
         try:
             self.sealed_memory(row)
         except UNREADABLE as error:
@@ -111,19 +120,19 @@ class Rows:
             raise corrupt_memory(row) from error
 
     def sealed_memory(self, row: int) -> rows.Row | None:
-        """A row of `memory` as it lies in the file. Raises `UNREADABLE`."""
+        """Return a row of `memory` as stored. Raises `UNREADABLE`."""
         found: rows.Row | None = self._connection.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE row = ?", (row,)
         ).fetchone()
         return found
 
     def is_there(self, row: int) -> bool:
-        """Whether `memory` has a row of this number, bad or not."""
+        """Return whether `memory` has a row of this number, bad or not."""
         found = self._connection.execute("SELECT 1 FROM memory WHERE row = ?", (row,)).get
         return found is not None
 
     def bad_memory(self, row: int) -> BadRow | None:
-        """What can be read of a row of `memory` that is bad; `None`: it is sound, or not there."""
+        """Return the readable rest of a bad row of `memory`; `None` if it is sound or missing."""
         try:
             found = self.sealed_memory(row)
             if found is None or rows.is_sound(found, "memory"):
@@ -140,14 +149,18 @@ class Rows:
             return BadRow(row)
         return BadRow(row) if read is None else rows.bad_row(row, *read)
 
+    def compare_indexes(self, comparison: Comparison, limit: int) -> str:
+        """Do one step of comparing indexes with their tables (`store/index_checks.py`)."""
+        return comparison.step(self._connection, limit)
+
     def look(self, table: str, key: Sequence[str], after: Key | None, limit: int) -> Looked:
-        """A step over a table to see whether its rows are sound (`store/checks.py`)."""
+        """Do one step of checking the rows of a table (`store/checks.py`)."""
         return Table(self._connection, table, key).step(after, limit)
 
     def all_memories(self) -> Iterator[Memory]:
-        """Every memory by row number, for loading; bad rows are set aside instead.
+        """Yield every memory by row number, for loading; bad rows are set aside instead.
 
-        Raises `Corruption` where the table itself is damaged.
+        Raises `Corruption` if the table itself is damaged.
         """
         last = -(2**63)
         while True:
@@ -162,7 +175,7 @@ class Rows:
                         self._set_aside(last)
                 return
             except UNREADABLE:
-                # Its number is read without the row itself, or the page is damaged.
+                # The number is read without the row; if that fails, the page is damaged.
                 number = self._connection.execute(
                     "SELECT min(row) FROM memory WHERE row > ?", (last,)
                 ).get
@@ -177,10 +190,9 @@ class Rows:
             self.aside.add(bad)
 
     def memories_after(self, revision: int) -> Iterator[Memory]:
-        """Memories whose last operation is later than a revision, by row number; bad rows are set
-        aside instead.
+        """Yield memories last changed after a revision, by row number; bad rows are set aside.
 
-        Raises `Corruption` where the table itself is damaged.
+        Raises `Corruption` if the table itself is damaged.
         """
         for number in sorted(self.rows_after(revision)):
             try:
@@ -192,23 +204,44 @@ class Rows:
             else:
                 self._set_aside(number)
 
-    def row_of_external_id(self, external_id: str) -> int | None:
-        """Row of the memory with this external id; of forgotten ones only, the newest."""
+    def row_of_external_key(self, key: str, status: str = "status <> 'forgotten'") -> int | None:
+        """Return the row of the memory, not forgotten, with an external key.
+
+        `status` is the condition of one of the two indexes over the keys. Several forgotten
+        memories may share a key: then the newest row.
+        """
+        found = self._connection.execute(
+            f"SELECT max(row) FROM memory WHERE external_id = ? AND {status}", (key,)
+        ).get
+        return None if found is None else int(found)
+
+    def row_of_external_id(self, external_id: str, agent_id: str) -> int | None:
+        """Return the row of the memory that an external id names for an agent.
+
+        The agent's own private memory comes before the public one; forgotten ones come last.
+        """
         for status in ("status <> 'forgotten'", "status = 'forgotten'"):
-            found = self._connection.execute(
-                f"SELECT max(row) FROM memory WHERE external_id = ? AND {status}", (external_id,)
-            ).get
-            if found is not None:
-                return int(found)
+            for key in rows.external_keys(external_id, agent_id):
+                found = self.row_of_external_key(key, status)
+                if found is not None:
+                    return found
         return None
 
     def row_of_id(self, memory_id: str) -> int | None:
-        """Row of the memory that has, or had, an id."""
+        """Return the row of the memory that has, or had, an id."""
         found = self._connection.execute("SELECT row FROM memory WHERE id = ?", (memory_id,)).get
         return None if found is None else int(found)
 
+    def ids(self, wanted: Sequence[int]) -> dict[int, str]:
+        """Ids by row; rows that are not there are left out."""
+        found = self._connection.execute(
+            "SELECT row, id FROM memory WHERE row IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(wanted)),),
+        )
+        return {cast(int, row): cast(str, memory_id) for row, memory_id in found}
+
     def forgotten_before(self, time_us: int, limit: int) -> list[str]:
-        """Ids of memories that were forgotten before a time, the longest forgotten first."""
+        """Return ids of memories forgotten before a time, the longest forgotten first."""
         found = self._connection.execute(
             "SELECT id FROM memory WHERE status = 'forgotten' AND updated_us < ? "
             "ORDER BY updated_us LIMIT ?",
@@ -217,18 +250,18 @@ class Rows:
         return [memory_id for (memory_id,) in found]
 
     def setting(self, key: str) -> str | None:
-        """One setting of the collection."""
+        """Return one setting of the collection."""
         row = self._connection.execute(
             "SELECT key, value, crc FROM setting WHERE key = ?", (key,)
         ).fetchone()
         return None if row is None else str(rows.check(row, "setting")[1])
 
     def last_revision(self) -> int:
-        """Newest revision; 0 before the first operation."""
-        return int(self._connection.execute("SELECT coalesce(max(revision), 0) FROM operation").get)
+        """Return the newest revision; 0 before the first operation."""
+        return self.history.newest()
 
     def links(self, sources: Iterable[int]) -> dict[int, list[tuple[int, Link]]]:
-        """For each source row its links as (target row, link), strongest first.
+        """Return for each source row its links as (target row, link), strongest first.
 
         Order: confidence descending, then target row, then type.
         """
@@ -238,8 +271,7 @@ class Rows:
             part = wanted[start : start + _IN_MAX]
             marks = ",".join("?" * len(part))
             sealed: list[rows.Row] = self._connection.execute(
-                "SELECT l.source, l.target, CAST(l.type AS BLOB), l.confidence, "
-                "CAST(l.note AS BLOB), l.revision, l.crc, CAST(m.id AS BLOB) "
+                f"SELECT {_LINK_COLUMNS} "
                 "FROM link l JOIN memory m ON m.row = l.target "
                 f"WHERE l.source IN ({marks}) "
                 "ORDER BY l.source, l.confidence DESC, l.target, l.type",
@@ -254,27 +286,31 @@ class Rows:
                     if not self._left_out("link", row[:3]):
                         raise
                     continue
-                found[row[0]].append((row[1], link))
+                if row[0] in found:
+                    found[row[0]].append((row[1], link))
+                elif not self._left_out("link", row[:3]):
+                    # A sound row of another memory: the order of the table is damaged.
+                    raise rows.damaged("table link")
         return found
 
     def _left_out(self, table: str, key: Sequence[object]) -> bool:
-        """Notes a bad row; whether the answer may do without it."""
+        """Note a bad row; return whether the answer may leave it out."""
         self.aside.note(table, rows.bad_key(key))
         return self._lenient
 
     def link_count(self, source: int) -> int:
-        """How many links a row holds."""
+        """Return how many links a row holds."""
         return int(
             self._connection.execute("SELECT count(*) FROM link WHERE source = ?", (source,)).get
         )
 
     def rows_after(self, revision: int) -> list[int]:
-        """Rows of memories whose last operation is later than a revision."""
+        """Return rows of memories last changed after a revision."""
         found = self._connection.execute("SELECT row FROM memory WHERE revision > ?", (revision,))
         return [row for (row,) in found]
 
     def superseded_by(self, memory_id: str, limit: int) -> list[Memory]:
-        """Memories whose place was taken by this one, by row number, at most `limit`."""
+        """Return memories that this one superseded, by row number, at most `limit`."""
         found = self._connection.execute(
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
             "superseded_by <> '' ORDER BY row LIMIT ?",
@@ -284,16 +320,16 @@ class Rows:
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def dismissal(self, a: int, b: int) -> Dismissal | None:
-        """What was said of a pair of rows (a < b), whether or not it still counts."""
+        """Return the dismissal of a pair of rows (a < b), whether or not it still counts."""
         row = self._connection.execute(
             f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal WHERE a = ? AND b = ?", (a, b)
         ).fetchone()
         return None if row is None else rows.dismissal(row)
 
     def dismissed(self, pairs: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-        """Those of some pairs of rows that are no duplicates, as somebody said of these texts.
+        """Return those of some pairs of rows whose dismissal counts for their present texts.
 
-        Either row may come first; pairs are given back as they came.
+        Either row may come first; pairs are returned as given.
         """
         wanted: dict[int, list[tuple[int, int]]] = {}
         for pair in pairs:
@@ -311,11 +347,11 @@ class Rows:
                 part,
             ):
                 one = rows.dismissal(row)
-                found.update(pair for pair in wanted[one.a] if max(pair) == one.b)
+                found.update(pair for pair in wanted.get(one.a, ()) if max(pair) == one.b)
         return found
 
     def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
-        """Pairs of live rows (a < b) whose dismissal counts, the last one first."""
+        """Return pairs of live rows (a < b) whose dismissal counts, the newest first."""
         return list(
             self._connection.execute(
                 "SELECT d.a, d.b FROM dismissal d "
@@ -328,9 +364,9 @@ class Rows:
         )
 
     def merged_away(self, limit: int) -> list[int]:
-        """Rows that were live until a Merge put another one in their place, the last one first.
+        """Return rows that were live until a Merge removed them, the newest first.
 
-        None whose Merge was undone, nor whose chain it only made shorter.
+        Leaves out Merges that were undone, and rows whose chain a Merge only shortened.
         """
         return [
             row
@@ -346,7 +382,7 @@ class Rows:
         ]
 
     def dismissal_count(self, row: int) -> int:
-        """How many dismissals name a row."""
+        """Return how many dismissals name a row."""
         return int(
             self._connection.execute(
                 "SELECT (SELECT count(*) FROM dismissal WHERE a = ?1) + "
@@ -356,7 +392,7 @@ class Rows:
         )
 
     def episode(self, episode_id: str) -> Episode | None:
-        """An episode with the ids it was made with."""
+        """Return an episode with the ids at its creation."""
         row = self._connection.execute(
             f"SELECT {rows.EPISODE_COLUMNS} FROM episode WHERE id = ?", (episode_id,)
         ).fetchone()
@@ -365,12 +401,12 @@ class Rows:
     def episodes_by_start(
         self, after: tuple[int, str], limit: int, agent_id: str, time: TimeRange
     ) -> list[Episode]:
-        """Episodes that an agent may see and that overlap a time, by (start, id), after a position.
+        """Return episodes that an agent can see and that overlap a time, by (start, id).
 
-        `start_us` and `end_us` both belong to an episode.
+        Starts after a position. Both `start_us` and `end_us` belong to an episode.
         """
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_AS_BYTES} FROM episode WHERE (start_us, id) > (?, ?) "
+            f"SELECT {rows.EPISODE_READABLE} FROM episode WHERE (start_us, id) > (?, ?) "
             "AND (private = 0 OR agent_id = ?) "
             "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
             (
@@ -392,48 +428,59 @@ class Rows:
         return episodes
 
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
-        """(row, created_us, id) in the order of a List, after a position."""
-        return list(
-            self._connection.execute(
-                "SELECT row, created_us, id FROM memory WHERE (created_us, id) > (?, ?) "
-                "ORDER BY created_us, id LIMIT ?",
-                (*after, limit),
-            )
-        )
+        """Return (row, created_us, id) in the order of a List, after a position; none set aside."""
+        # Even the id of a row that is set aside may be unreadable.
+        sql = "FROM memory WHERE (created_us, id) > (?, ?) AND row NOT IN "
+        sql += "(SELECT value FROM json_each(?)) ORDER BY created_us, id LIMIT ?"
+        given = (*after, json.dumps([bad.row for bad in self.aside.memories()]), limit)
+        try:
+            found: list[Any] = self._connection.execute(
+                "SELECT row, created_us, id " + sql, given
+            ).fetchall()
+        except UnicodeDecodeError:
+            unread: list[rows.Row] = self._connection.execute("SELECT row " + sql, given).fetchall()
+            for (row,) in unread:
+                self._look_at(row)
+            raise
+        for at in found:
+            if tuple(map(type, at)) != (int, int, str) or at[1:] <= after:
+                # Going on from there might never end.
+                raise rows.damaged("the index of memories by time")
+            after = at[1:]
+        return found
 
 
 class ReaderPool:
-    """A few read-only connections, each used by one thread at a time."""
+    """A few read-only connections, each used by one thread at a time.
 
-    def __init__(self, path: Path, size: int, aside: Aside | None = None) -> None:
+    `place` is the collection that the file must belong to; `None` accepts any.
+    """
+
+    def __init__(
+        self, path: Path, size: int, aside: Aside | None = None, *, place: Place | None = None
+    ) -> None:
         self._path = path
+        self._place = place
         self._aside = aside
         self._closed = False
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(size)
-        # Not all at once: of thousands of collections most have one reader at a time.
+        # Opened on demand: of thousands of collections most have one reader at a time.
         self._unopened = threading.Semaphore(size)
 
     @contextmanager
     def rows(self) -> Iterator[Rows]:
-        """Rows through an idle connection; waits for one if all are busy.
+        """Lend an idle connection; wait for one if all are busy.
 
-        Raises `Corruption` where SQLite itself finds damage, or cannot read the file.
+        Raises `Corruption` if SQLite itself finds damage, or cannot read the file.
         """
         connection, sound = self._take(), True
         try:
             yield Rows(connection, self._aside, lenient=True)
         except (Corruption, apsw.Error, UnicodeDecodeError) as error:
-            # With its cursors: the error may keep one, which would see nothing new any more.
+            # Close its cursors too: the error may keep one open, which would hide new commits.
             connection.close(True)
             sound = False
-            if rows.is_damage(error):
-                raise rows.damaged(self._path.name) from error
-            if isinstance(error, apsw.IOError):
-                raise Corruption(
-                    "CORRUPT_ROW",
-                    f"{self._path.name} cannot be read: {error}",
-                    file=self._path.name,
-                ) from error
+            rows.raise_damage(error, self._path.name)
             raise
         finally:
             if self._closed:
@@ -449,7 +496,7 @@ class ReaderPool:
                 return self._idle.get_nowait()
             if self._unopened.acquire(blocking=False):
                 try:
-                    return open_reader(self._path)
+                    return open_reader(self._path, place=self._place)
                 except BaseException:
                     self._unopened.release()
                     raise
@@ -460,7 +507,7 @@ class ReaderPool:
         )
 
     def close(self) -> None:
-        """Closes the connections: idle ones now, others when their reader is done."""
+        """Close the connections: idle ones now, others when their reader is done."""
         self._closed = True
         with contextlib.suppress(queue.Empty):
             while True:
@@ -468,7 +515,7 @@ class ReaderPool:
 
 
 def _later(row: int, last: int) -> int:
-    """The row, which must come after the last one: else nothing is found by its number."""
+    """Return the row if it comes after the last one; else the table's order is damaged."""
     if row <= last:
         raise Corruption(
             "CORRUPT_ROW",

@@ -1,6 +1,7 @@
-"""What Recall leaves in a collection's file: accesses, events, and what was recalled together.
+"""Traces of Recall in a collection's file: accesses, events, co-activations.
 
-Figures, no operations: without revisions and before images. A bad row is noted and left out.
+These are figures, not operations: without revisions and before images. A bad row is noted and left
+out.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from collections.abc import Iterable, Mapping
 
 import apsw
 
-from totonoe_core.records import RecallEvent
+from totonoe_core.domain.records import RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
 
+_ACCESS_COLUMNS = rows.readable("row, last_us, count, crc")
+_EVENT_COLUMNS = rows.readable("number, agent_id, time_us, hits, crc")
+_PAIR_COLUMNS = rows.readable("low, high, count, crc")
+
 
 class Recalls:
-    """Writes inside the writer's transactions."""
+    """Writes of these figures, inside the writer's transactions."""
 
     def __init__(self, connection: apsw.Connection, aside: Aside) -> None:
         self._connection = connection
@@ -31,18 +36,18 @@ class Recalls:
 
     def access(self) -> dict[int, tuple[int, int]]:
         """Last access (us) and count by row, for loading."""
-        found = self._connection.execute("SELECT row, last_us, count, crc FROM access")
+        found = self._connection.execute(f"SELECT {_ACCESS_COLUMNS} FROM access")
         return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
 
     def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
-        """Whether a row can be used; if not, it is noted."""
+        """Return whether a row is usable; if not, note it."""
         if rows.is_sound(row, table):
             return True
         self._aside.note(table, rows.bad_key(row[:key_size]))
         return False
 
     def put_events(self, events: Iterable[RecallEvent], keep: int) -> None:
-        """Keeps what Recalls answered; of more than `keep` the oldest fall out."""
+        """Keep events of Recalls; of more than `keep` the oldest are dropped."""
         last = int(
             self._connection.execute("SELECT coalesce(max(number), 0) FROM recall_event").get
         )
@@ -59,10 +64,9 @@ class Recalls:
         )
 
     def take_events(self, limit: int) -> list[RecallEvent]:
-        """The oldest events, which are taken away: each is used once; bad ones are only noted."""
+        """Remove and return the oldest events: each is used once; bad ones are only noted."""
         read = self._connection.execute(
-            "SELECT number, CAST(agent_id AS BLOB), time_us, CAST(hits AS BLOB), crc "
-            "FROM recall_event ORDER BY number LIMIT ?",
+            f"SELECT {_EVENT_COLUMNS} FROM recall_event ORDER BY number LIMIT ?",
             (limit,),
         )
         found = [rows.as_text(one, (1, 3)) for one in read]
@@ -77,14 +81,14 @@ class Recalls:
     def add_coactivations(
         self, gained: Mapping[tuple[int, int], int]
     ) -> dict[tuple[int, int], int]:
-        """Counts what two rows gained, by (lower, higher) row; returns their counts now.
+        """Add co-activations by (lower, higher) row; return their new counts.
 
-        A bad count begins anew.
+        A bad count starts at zero.
         """
         counts = {}
         for pair, count in gained.items():
             row = self._connection.execute(
-                "SELECT low, high, count, crc FROM coactivation WHERE low = ? AND high = ?", pair
+                f"SELECT {_PAIR_COLUMNS} FROM coactivation WHERE low = ? AND high = ?", pair
             ).fetchone()
             known = row is not None and self._is_sound("coactivation", row, 2)
             counts[pair] = count + (row[2] if known and row is not None else 0)

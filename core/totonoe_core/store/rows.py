@@ -1,4 +1,4 @@
-"""Records to rows and back, each row under a crc32 that is checked when it is read.
+"""Conversion of records to rows and back, each row with a crc32 that every read checks.
 
 SQLite does not notice flipped bits in a page; the crc does. It covers every column, and
 a mismatch raises `Corruption`: the row is never served.
@@ -17,9 +17,9 @@ from typing import Any
 
 import apsw
 
-from totonoe_core import plain
-from totonoe_core.errors import Corruption
-from totonoe_core.records import Dismissal, Episode, Fields, Link, LinkType, Memory, Status
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Corruption
+from totonoe_core.domain.records import Dismissal, Episode, Fields, Link, LinkType, Memory, Status
 from totonoe_core.store.aside import BadRow
 
 Row = tuple[Any, ...]
@@ -41,25 +41,27 @@ _ALLOWED: dict[str, tuple[type, ...]] = {
     "b": (bytes,),
     "f": (float,),
 }
+_REVISION_PLACE = {"memory": 12, "link": 2}  # places in the images that are lists
 _MADE_ID = re.compile("mem_[0-9a-f]{12,32}")
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What the guard quotes of a memory and compares with, without its fields and vector."""
+    """The part of a memory that the guard quotes and compares, without its fields and vector."""
 
     row: int
     id: str
     content: str
     content_hash: bytes
     created_us: int
+    revision: int
 
 
 MEMORY_COLUMNS = (
     "row, id, external_id, content, content_hash, vector, agent_id, fields, "
     "created_us, updated_us, status, superseded_by, revision, crc"
 )
-# Not OR REPLACE: that would take away whatever row holds the same unique external id.
+# Not OR REPLACE, which would delete the row with the same unique external id.
 INSERT_MEMORY = (
     f"INSERT INTO memory ({MEMORY_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
     "ON CONFLICT (row) DO UPDATE SET "
@@ -76,7 +78,7 @@ INSERT_LINK = (
 
 
 def crc(values: Row) -> int:
-    """crc32 of a row's columns; lengths keep neighbours from flowing together."""
+    """Return the crc32 of a row's columns, each with its length so that neighbours cannot mix."""
     total = 0
     for value in values:
         if isinstance(value, bytes):
@@ -88,7 +90,7 @@ def crc(values: Row) -> int:
 
 
 def seal(values: Row) -> Row:
-    """The row with its crc as the last column."""
+    """Return the row with its crc as the last column."""
     return (*values, crc(values))
 
 
@@ -104,7 +106,7 @@ _TYPES: dict[str, frozenset[tuple[type, ...]]] = {
         "access": "iii",
         "recall_event": "isis",
         "coactivation": "iii",
-        "operation": "isssssiI issssbsi",  # of a collection, and of the catalogue
+        "operation": "isssssiI issssbsi",  # of a collection, then of the catalogue
         "episode": "sssiiisiii",
         "dismissal": "iibbssi",
         "image": "isssb",
@@ -114,13 +116,13 @@ _TYPES: dict[str, frozenset[tuple[type, ...]]] = {
         "collection": "ssI",
     }.items()
 }
-"""Types of the columns of each table's sealed rows, as they were written."""
+"""Column types of each table's sealed rows."""
 
 
 def is_sound(row: Row, table: str = "") -> bool:
-    """Whether a sealed row matches its crc; with its table named also its columns' types.
+    """Return whether a sealed row matches its crc and, with `table`, its column types.
 
-    A flipped bit can make another type of the same bytes, whose crc is the same.
+    A flipped bit can turn a value into another type with the same bytes and the same crc.
     """
     allowed = _TYPES.get(table)
     if allowed is not None and tuple(map(type, row[:-1])) not in allowed:
@@ -129,7 +131,7 @@ def is_sound(row: Row, table: str = "") -> bool:
 
 
 def check(row: Row, table: str) -> Row:
-    """The row without its crc. Raises `Corruption` if it does not match."""
+    """Return the row without its crc. Raises `Corruption` if it does not match."""
     if not is_sound(row, table):
         raise Corruption(
             "CORRUPT_ROW",
@@ -140,69 +142,111 @@ def check(row: Row, table: str) -> Row:
     return row[:-1]
 
 
+def readable(columns: str) -> str:
+    """Return SELECT columns that read whatever is stored: text comes as bytes.
+
+    A flipped bit may turn any column into invalid UTF-8, and one such row would end the whole read.
+    `as_text` makes text of it again.
+    """
+    return ", ".join(
+        f"iif(typeof({one}) = 'text', CAST({one} AS BLOB), {one})" for one in columns.split(", ")
+    )
+
+
 def as_text(row: Row, places: Sequence[int]) -> Row:
-    """A row whose columns of text were read as bytes; what is no text does not match the crc."""
+    """Decode the text columns of a row that was read as bytes; invalid text fails the crc."""
     values = list(row)
     for place in places:
-        if isinstance(values[place], bytes):  # else it is absent, where it must not be
+        if isinstance(values[place], bytes):  # else it is NULL, where it must not be
             values[place] = values[place].decode(errors="replace")
     return tuple(values)
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of SQLite says that what is on disk is damaged."""
+    """Return whether an error of SQLite means that the data on disk is damaged."""
     if isinstance(error, apsw.SQLError):
-        # In a row whose crc was not looked at yet, or in the text of the tables themselves.
+        # In a row whose crc was not checked yet, or in the schema.
         return any(part in str(error) for part in _SAID_OF_DAMAGE)
-    return isinstance(error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError)
+    # A constraint: the decision read other rows than SQLite finds now.
+    return isinstance(
+        error, apsw.CorruptError | apsw.NotADBError | apsw.ConstraintError | UnicodeDecodeError
+    )
 
 
 def damaged(name: str) -> Corruption:
-    """The error for a file in which SQLite itself finds damage."""
+    """Return the error for a file in which SQLite itself finds damage."""
     return Corruption(
         "CORRUPT_ROW", f"{name} has a damaged page; `totonoe verify` says where", file=name
     )
 
 
+def raise_damage(error: BaseException, name: str) -> None:
+    """Raise an error of reading a file as `Corruption`, if it means damage or a failing disk."""
+    if is_damage(error):
+        raise damaged(name) from error
+    if isinstance(error, apsw.IOError):
+        raise Corruption("CORRUPT_ROW", f"{name} cannot be read: {error}", file=name) from error
+
+
 def bad_key(key: Sequence[object]) -> str:
-    """The key of a bad row, for counting it once."""
+    """Return the key of a bad row, for counting it once."""
     return json.dumps([str(part) for part in key])
 
 
-def bad_row(row: int, memory_id: bytes, agent_id: bytes, fields: bytes) -> BadRow:
-    """What some columns of a bad row of `memory` still say."""
+def bad_row(
+    row: int, memory_id: bytes | None, agent_id: bytes | None, fields: bytes | None
+) -> BadRow:
+    """Return the readable rest of a bad row of `memory`."""
     try:
-        private = json.loads(fields).get("private") is True
-    except (ValueError, AttributeError):
+        private = json.loads(fields or b"").get("private") is True
+    except (ValueError, AttributeError, RecursionError):
         private = False
-    said = memory_id.decode(errors="replace")
-    # It is told and logged: nothing else may stand there.
+    said = (memory_id or b"").decode(errors="replace")
+    # Shown and logged, so it must not be any other text.
     known = said if _MADE_ID.fullmatch(said) else ""
-    return BadRow(row, known, agent_id.decode(errors="replace"), private)
+    return BadRow(row, known, (agent_id or b"").decode(errors="replace"), private)
 
 
 def pack_vector(vector: bytes, model_number: int) -> bytes:
-    """A vector as a column holds it: two more bytes name its model, unless that is the first.
+    """Return a vector as stored: two more bytes number its model, unless that is the first.
 
-    So a vector says itself whose it is, wherever it lies: two models may have one length.
+    So each stored vector names its model: two models may have vectors of one length.
     """
     return vector + _NUMBER.pack(model_number) if vector and model_number else vector
 
 
 def unpack_vector(stored: bytes) -> tuple[bytes, int]:
-    """The vector of a column, and the number of its model."""
+    """Return the vector of a column, and the number of its model."""
     if len(stored) % _FLOAT_BYTES != _NUMBER.size:
         return stored, 0
     return stored[: -_NUMBER.size], int(_NUMBER.unpack(stored[-_NUMBER.size :])[0])
 
 
+def external_keys(external_id: str, agent_id: str) -> tuple[str, str]:
+    """Return the keys of an external id that an agent can see: own private, then public.
+
+    The column `external_id` holds the key, which is unique among memories that are not forgotten.
+    A public memory's key is the external id. A private one's also has the agent, behind a NUL,
+    which no external id and no name of an agent has: so no two different ones are equal.
+    """
+    return f"{external_id}\0{agent_id}", external_id
+
+
+def external_key(fields: Fields, agent_id: str) -> str:
+    """Return the key of a memory's external id; empty if it has none. `agent_id` is its own."""
+    if not fields.external_id:
+        return ""
+    private, public = external_keys(fields.external_id, agent_id)
+    return private if fields.private else public
+
+
 def memory_row(memory: Memory) -> Row:
-    """The sealed row of a memory."""
+    """Return the sealed row of a memory."""
     return seal(
         (
             memory.row,
             memory.id,
-            memory.fields.external_id or None,
+            external_key(memory.fields, memory.agent_id) or None,
             memory.content,
             memory.content_hash,
             pack_vector(memory.vector, memory.model_number),
@@ -218,12 +262,12 @@ def memory_row(memory: Memory) -> Row:
 
 
 def memory(row: Row) -> Memory:
-    """The memory of a sealed row, without access figures and links."""
+    """Return the memory of a sealed row, without access figures and links."""
     return sound_memory(check(row, "memory"))
 
 
 def sound_memory(row: Sequence[Any]) -> Memory:
-    """The memory of a row whose crc was looked at."""
+    """Return the memory of a row whose crc was checked."""
     vector, model_number = unpack_vector(row[5])
     return Memory(
         row=row[0],
@@ -243,30 +287,42 @@ def sound_memory(row: Sequence[Any]) -> Memory:
 
 
 def excerpt(row: Row) -> Excerpt:
-    """The excerpt of a sealed row."""
+    """Return the excerpt of a sealed row."""
     row = check(row, "memory")
-    return Excerpt(row[0], row[1], row[3], row[4], row[8])
+    return Excerpt(row[0], row[1], row[3], row[4], row[8], row[12])
 
 
 def memory_image(memory: Memory) -> tuple[str, bytes]:
-    """A memory as a before image: its columns as JSON, and its vector."""
+    """Return a memory as a before image: its columns as JSON, and its vector.
+
+    The external id stands there without an agent, and the past is searched by it alone.
+    """
     columns = list(memory_row(memory)[:-1])
+    columns[2] = memory.fields.external_id or None
     columns[4] = memory.content_hash.hex()
     columns[5], vector = None, columns[5]
     return json.dumps(columns, ensure_ascii=False, separators=(",", ":")), vector
 
 
 def memory_of_image(before: str, vector: bytes) -> Memory:
-    """The memory of a before image, whose own crc was checked."""
+    """Return the memory of a before image whose crc was checked."""
     columns = json.loads(before)
     columns[4] = bytes.fromhex(columns[4])
     columns[5] = vector
     return sound_memory(columns)
 
 
+def since_of_image(entity: str, before: str) -> int:
+    """Return the revision that wrote the state in a before image."""
+    columns = json.loads(before)
+    if entity in _REVISION_PLACE:
+        return int(columns[_REVISION_PLACE[entity]])
+    return int(columns.get("settings_revision" if entity == "setting" else "revision", 0))
+
+
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A vector that a memory has beside its own, of another model; `revision` is its row's then."""
+    """A vector beside a memory's own, of another model; `revision` is its row's at that time."""
 
     row: int
     revision: int
@@ -311,6 +367,12 @@ def link_of_key(key: str) -> tuple[int, int, LinkType]:
     return int(source), int(target), LinkType(type_)
 
 
+def link_of_image(before: str) -> tuple[float, str]:
+    """Confidence and note of a link's before image."""
+    confidence, note, _ = json.loads(before)
+    return confidence, note
+
+
 DISMISSAL_COLUMNS = "a, b, hash_a, hash_b, agent_id, note, revision, crc"
 
 
@@ -335,15 +397,12 @@ EPISODE_COLUMNS = (
 )
 
 
-EPISODE_AS_BYTES = (
-    "CAST(id AS BLOB), CAST(summary AS BLOB), CAST(memory_ids AS BLOB), start_us, end_us, "
-    "importance, CAST(agent_id AS BLOB), private, created_us, revision, crc"
-)
-"""For `episode_as_text`: where one that is no text must not stop the others."""
+EPISODE_READABLE = readable(EPISODE_COLUMNS)
+"""For `episode_as_text`, so that a row of invalid text does not stop the others."""
 
 
 def episode_as_text(row: Row) -> Row:
-    """The sealed row of an episode that was read as `EPISODE_AS_BYTES`."""
+    """The sealed row of an episode that was read as `EPISODE_READABLE`."""
     return as_text(row, (0, 1, 2, 6))
 
 
@@ -366,7 +425,7 @@ def episode_row(episode: Episode) -> Row:
 
 
 def episode(row: Row) -> Episode:
-    """The episode of a sealed row, with the ids it was made with."""
+    """Return the episode of a sealed row, with the ids at its creation."""
     row = check(row, "episode")
     return Episode(
         id=row[0],

@@ -1,23 +1,25 @@
-"""Tables of a collection's file and of the catalogue, and how a connection is opened.
+"""Tables of a collection's file and of the catalogue, and opening of connections.
 
 `memory` holds the current row of each memory; `link` both directions of each link;
 `operation` one line per revision, with the keys of the rows that it touched and the revision
-that it took back, if it is an Undo; `image` what such a row was before (no image: the operation
-made it). What a row was *after* a revision is its next before image, or the row itself: stored
+that it undid, if it is an Undo; `image` the earlier state of such a row (no image: the operation
+made it). The state of a row *after* a revision is its next before image, or the row itself: stored
 once, never twice. Rows and images hold the revision that wrote them, so that each version has
 its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with;
-`dismissal` the pairs (a < b) that somebody said are no duplicates, with the hashes of the texts
-that this was said of. `reply` keeps answers for replay, `access` what Recall counts (no
-operation), `recall_event` what Recall answered lately, until a Consolidate uses it up,
-`coactivation` how often two rows were recalled together, `embedding` the vectors of another model
-while a collection is being embedded anew, `setting` the collection's own row and
-the bookkeeping of tidying (no operation). Of a
-purged memory the row stays, empty: neither its id nor its number is used again.
+`dismissal` the pairs (a < b) that a caller declared to be no duplicates, with the hashes of their
+texts. `reply` keeps answers for replay, `access` the figures of Recall (no operation),
+`recall_event` recent answers of Recall, until a Consolidate uses them up,
+`coactivation` counts of common recalls of two rows, `embedding` the vectors of another model
+during a re-embedding, `setting` the collection's own row and the bookkeeping of tidying (no
+operation). A purged memory leaves its row, empty: neither its id nor its number is used again.
 
-A file says its format. One of an earlier format is brought forward (`store/migrate.py`), one of a
-later format, or older than any that is known, is refused and not touched.
+The column `external_id` of `memory` holds a key: the external id, of a private memory with its
+agent (`rows.external_keys`).
 
-What is deleted is overwritten (`secure_delete`): a purge is one of bytes.
+A file states its format. A file of an earlier format is brought forward (`store/migrate.py`); one
+of a later or unknown format is refused and not touched.
+
+Deleted bytes are overwritten (`secure_delete`): a purge is one of bytes.
 
 `reply` has rowids: answers of a kilobyte in the order of random keys would each change another
 page and leave it half empty. 57,000 of them took 256 MB and 74 us each so, and take 76 and 23.
@@ -25,19 +27,22 @@ page and leave it half empty. 57,000 of them took 256 MB and 74 us each so, and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from totonoe_core.errors import Corruption, ReadOnly, UnsupportedFormat
-from totonoe_core.store import directories
+from totonoe_core.base.errors import Corruption, ReadOnly, UnsupportedFormat
+from totonoe_core.store import directories, identity
+from totonoe_core.store.identity import Place
+from totonoe_core.store.loss import Evidence, leave_as_it_is
 from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
 
-FORMAT = 4
+FORMAT = 6
 CATALOG_FORMAT = 3
-"""Each kind of file has its own number, and changes alone."""
+"""Each kind of file has a format number of its own."""
 APPLICATION_ID = 0x746F746E  # "totn"
 BUSY_TIMEOUT_MS = 5_000
 
@@ -76,6 +81,8 @@ CREATE TABLE link (
   crc INTEGER NOT NULL,
   PRIMARY KEY (source, target, type)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX link_likely ON link (confidence, source, target)
+  WHERE type = 'likely_same' AND source < target;
 CREATE TABLE access (
   row INTEGER PRIMARY KEY,
   last_us INTEGER NOT NULL,
@@ -194,9 +201,9 @@ CREATE TABLE operation (
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file: its tables in today's format, and the steps that lead there.
+    """A kind of file: its tables in today's format, and the steps that lead to it.
 
-    `steps` are by the format that they begin from, without a gap up to `format`.
+    `steps` are keyed by the format that they start from, without a gap up to `format`.
     """
 
     format: int
@@ -205,7 +212,7 @@ class FileKind:
 
     @property
     def oldest(self) -> int:
-        """The oldest format that is brought forward."""
+        """The oldest format that can be brought forward."""
         return min(self.steps, default=self.format)
 
 
@@ -213,40 +220,71 @@ COLLECTION = FileKind(FORMAT, COLLECTION_TABLES, COLLECTION_STEPS)
 CATALOG = FileKind(CATALOG_FORMAT, CATALOG_TABLES, {})
 
 
-def open_writer(path: Path, kind: FileKind) -> apsw.Connection:
-    """The one connection that writes and checkpoints a file; made if it is not there.
+def open_writer(
+    path: Path,
+    kind: FileKind,
+    place: Place | None = None,
+    *,
+    evidence: Evidence | None = None,
+    create: bool = False,
+) -> apsw.Connection:
+    """Open the one connection that writes and checkpoints a file; make the file only if `create`.
 
     WAL with synchronous=FULL: a commit that returned is on disk. A file of an earlier format is
-    brought forward first, and a copy of it kept.
+    brought forward first, and a copy of it kept. `place` is the collection that the file must
+    belong to; `None` accepts any.
+
+    `evidence` names the commits that the file must have. If it lacks some (`evidence.loss`), the
+    connection only reads, and the disk stays as it is.
 
     Raises
     ------
     UnsupportedFormat
         The file is another program's, or of a format that is not known; it is not touched.
     Corruption
-        It is no database, or a page of it is damaged.
+        It is no database, a page of it is damaged, or its commits are another collection's,
+        or it lacks commits and is empty, or of an earlier format. It is missing (MISSING_FILE) or
+        another collection's (WRONG_FILE), and is not touched.
     ReadOnly
         It cannot be written, or (of an earlier format) not be copied. Nothing changed.
     """
+    if place is not None:
+        identity.check(place)
     connection: apsw.Connection | None = None
     try:
-        connection = apsw.Connection(str(path))
+        if create:
+            # The files beside it get its mode.
+            os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        # Until the file is known to be ours, closing must not write its log back.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         # pragma() consumes its row; execute() would stop at the first statement that returns one.
         connection.pragma("busy_timeout", BUSY_TIMEOUT_MS)
-        # Before the journal mode, which would be written into a file that is not ours.
+        # Before the journal mode, since setting it would write into a foreign file.
         found = format_of(connection, path, kind)
-        connection.pragma("journal_mode", "wal")
+        if place is not None and found is not None:
+            identity.confirm(connection, place)
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", False)
         connection.pragma("wal_autocheckpoint", 4000)
         connection.pragma("cache_size", -8192)
         connection.pragma("secure_delete", "on")
+        lost = None if evidence is None else evidence.look(connection)
+        if lost is not None:
+            if found != kind.format:
+                raise lost.beyond_reading()
+            leave_as_it_is(connection)
+            return connection
+        if found is None and not create:
+            raise _empty(path)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        connection.pragma("journal_mode", "wal")
         if found is None:
             _make_tables(connection, kind)
         elif found < kind.format:
             steps = [kind.steps[step] for step in range(found, kind.format)]
             migrate(connection, path, steps)
-        # The log is made anew where the last one was closed, and SQLite syncs only what is in it.
+        # After a clean close the log is a new file, and SQLite syncs its contents only.
         directories.sync(path.parent)
     except BaseException as error:
         if connection is not None:
@@ -256,15 +294,20 @@ def open_writer(path: Path, kind: FileKind) -> apsw.Connection:
     return connection
 
 
-def make_file(path: Path, kind: FileKind, fill: Callable[[apsw.Connection], None]) -> None:
-    """A new file with what `fill` writes, on disk when it returns.
+def _empty(path: Path) -> Corruption:
+    return Corruption("CORRUPT_ROW", f"{path.name} is empty", file=path.name)
 
-    One transaction without a journal, which costs a quarter of what an empty file and two commits
-    do: so it must be a file that counts for nothing before this returns, and is not opened after a
-    crash. Raises `ReadOnly`, and leaves a part of it.
+
+def make_file(path: Path, kind: FileKind, fill: Callable[[apsw.Connection], None]) -> None:
+    """Make a new file with the contents that `fill` writes, on disk when this returns.
+
+    One transaction without a journal, which costs a quarter of an empty file and two commits. So
+    the file must not be in use before this returns, nor be opened after a crash. Raises `ReadOnly`,
+    and may leave a part of it.
     """
     try:
-        connection = apsw.Connection(str(path))
+        path.touch(0o600, exist_ok=False)
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.pragma("journal_mode", "off")
             connection.pragma("synchronous", "full")
@@ -281,9 +324,9 @@ def make_file(path: Path, kind: FileKind, fill: Callable[[apsw.Connection], None
 
 
 def format_of(connection: apsw.Connection, path: Path, kind: FileKind) -> int | None:
-    """The format of a file that can be read; `None` if it is empty.
+    """Return the format of a readable file; `None` if it is empty.
 
-    Raises `UnsupportedFormat` if it is not ours, or of a format that is not known.
+    Raises `UnsupportedFormat` if it is not ours, or of an unknown format.
     """
     application, found = connection.pragma("application_id"), connection.pragma("user_version")
     empty = next(connection.execute("SELECT count(*) FROM sqlite_schema"))[0] == 0
@@ -309,12 +352,14 @@ def _make_tables(connection: apsw.Connection, kind: FileKind) -> None:
         connection.pragma("user_version", kind.format)
 
 
-def open_reader(path: Path, kind: FileKind = COLLECTION) -> apsw.Connection:
-    """A connection to a file that can only read; any number beside the writer's.
+def open_reader(
+    path: Path, kind: FileKind = COLLECTION, place: Place | None = None
+) -> apsw.Connection:
+    """Open a read-only connection to a file; any number beside the writer's.
 
-    A file of an earlier format can be read before it is brought forward, as far as its tables are
-    those of today: settings and operations are. Raises `UnsupportedFormat` and `Corruption` like
-    `open_writer`.
+    A file of an earlier format can be read before it is brought forward, as far as its tables equal
+    today's: settings and operations do. Raises `UnsupportedFormat` and `Corruption` like
+    `open_writer`; `place` is as there.
     """
     connection: apsw.Connection | None = None
     try:
@@ -323,21 +368,23 @@ def open_reader(path: Path, kind: FileKind = COLLECTION) -> apsw.Connection:
         connection.pragma("query_only", True)
         connection.pragma("cache_size", -4096)
         if format_of(connection, path, kind) is None:
-            raise Corruption("CORRUPT_ROW", f"{path.name} is empty", file=path.name)
+            raise _empty(path)
+        if place is not None:
+            identity.confirm(connection, place)
     except BaseException as error:
         if connection is not None:
             connection.close()
-        if isinstance(error, apsw.CantOpenError) and not path.exists():
-            raise Corruption("CORRUPT_ROW", f"{path.name} is gone", file=path.name) from error
         _raise_typed(path, error, "opened")
         raise
     return connection
 
 
 def _raise_typed(path: Path, error: BaseException, wanted: str) -> None:
-    """Raises what an opening failed with as a typed error; anything else is the caller's."""
-    # SQL that fails on a file of ours: its tables are not those of its format.
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.SQLError):
+    """Raise an error of an opening as a typed error; leave any other to the caller."""
+    if isinstance(error, apsw.CantOpenError) and identity.is_missing(path):
+        raise identity.missing(path) from error
+    # SQL fails on a file of ours: its tables are not those of its format.
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError | apsw.SQLError | UnicodeDecodeError):
         raise Corruption(
             "CORRUPT_ROW", f"{path.name} is damaged: {error}", file=path.name
         ) from error

@@ -1,15 +1,15 @@
-"""Bytes that SQLite leaves behind in the unallocated part of its pages.
+"""Removal of bytes that SQLite leaves in the unallocated part of its pages.
 
-`secure_delete` zeroes a cell where it is deleted. But when the cells of neighbouring pages are
-divided anew, those that move stay behind in the gap between cell pointers and cell contents of the
-page that they left, until something is written over them: of rows whose length changes, about one
-in a hundred. A purge has to find these copies, and nothing in SQL can.
+`secure_delete` zeroes a cell where it is deleted. But when SQLite rebalances neighbouring pages,
+moved cells stay behind in the gap between cell pointers and cell contents of the page that they
+left, until they are overwritten: about one in a hundred of rows whose length changes. A purge has
+to find these copies, and SQL cannot see them.
 
-So the gaps of all b-tree pages are zeroed in the file itself. They belong to no row and no
-checksum covers them: whoever reads beside it, and a crash in the middle, see the same database.
-Two things are the caller's: the WAL is empty (else an older gap is checkpointed over a clean one),
+So this module zeroes the gaps of all b-tree pages in the file itself. They belong to no row and no
+checksum covers them: concurrent readers, and a crash in the middle, see the same database. The
+caller ensures two things: the WAL is empty (else an older gap is checkpointed over a clean one),
 and the pages that the writing connection caches are dropped afterwards (else it writes an old gap
-again). It is the one process and the one thread that writes the file.
+again). Only one process and one thread may write the file.
 
 Layout of pages: https://www.sqlite.org/fileformat2.html, section 1.6. An overflow or freelist page
 begins with a page number, whose first byte is below 2 up to PAGES_MAX; those are zeroed whole by
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 PAGES_MAX = 2 << 24
-"""From here on (137 GB) a page number may look like the kind of a b-tree page: nothing is done."""
+"""Above this size (137 GB) a page number may look like the kind of a b-tree page: no scrub."""
 STEP_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 1024 * 1024
 _FILE_HEADER = 100
@@ -35,8 +35,8 @@ _LEAVES = (10, 13)
 class Scrub:
     """One pass over a file, in steps.
 
-    Its descriptor stays open until `close`, which has to wait for the connections of the process:
-    closing one descriptor of a file drops the locks that the process holds on it.
+    Its descriptor stays open until `close`. Close it only after the connections of the process:
+    closing one descriptor of a file drops all locks that the process holds on it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,11 +45,11 @@ class Scrub:
         self._page_size = 0
 
     def restart(self) -> None:
-        """Begins from the first page."""
+        """Start over at the first page."""
         self._at = 0
 
     def step(self, bytes_max: int = STEP_BYTES) -> bool:
-        """Zeroes the gaps of the next pages, and syncs; whether the pass is complete."""
+        """Zero the gaps of the next pages, and sync; return whether the pass is complete."""
         size = os.fstat(self._descriptor).st_size
         if self._at == 0:
             header = os.pread(self._descriptor, _FILE_HEADER, 0)
@@ -70,7 +70,7 @@ class Scrub:
         return self._at + self._page_size > size
 
     def _zero(self, pages: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> None:
-        """Zeroes the gaps of some pages that were read at the current place."""
+        """Zero the gaps of some pages that were read at the current place."""
         header = np.zeros(len(pages), np.int64)
         if self._at == 0:
             header[0] = _FILE_HEADER
@@ -85,7 +85,7 @@ class Scrub:
         begin = header + np.where(leaf, 8, 12) + 2 * number(3)
         content = number(5)
         content[content == 0] = 65_536
-        # A page that does not hold together is left to whoever reads it.
+        # An inconsistent page is left alone; reading it will report the damage.
         sound = (leaf | interior) & (begin <= content) & (content <= self._page_size)
         for page in np.flatnonzero(sound).tolist():
             gap = pages[page, begin[page] : content[page]]

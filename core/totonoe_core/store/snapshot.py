@@ -1,14 +1,14 @@
-"""A snapshot's file: copied beside the writer's work, sealed, looked through.
+"""A snapshot's file: copy beside the writer's work, seal, examination.
 
     FileCopy   the pages of a collection's file, in steps, by the connection that writes it
-    seal       what makes the copy stand alone: no log beside it, nothing purged in its gaps, and a
-               row that says what it is, with a digest of each table
-    examine    whether a file is what its seal says; needs nothing but the file
+    seal       makes the copy stand alone: no log beside it, nothing purged in its gaps, and a row
+               that describes it, with a digest of each table
+    examine    compares a file with its seal; needs nothing but the file
 
-SQLite's backup carries what its own connection writes meanwhile over to pages that are copied
-already, so that the copy is the collection as it was at the last step, whatever was written
-between the steps (https://www.sqlite.org/backup.html). A transaction that is rolled back whole
-(a disk that refuses) begins it anew; one operation's savepoint does not.
+SQLite's backup applies the writes of its own connection to pages that are copied already, so that
+the copy is the collection at the last step, whatever was written between the steps
+(https://www.sqlite.org/backup.html). A transaction that is rolled back whole (a disk that refuses)
+restarts the copy; a rollback to one operation's savepoint does not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from totonoe_core import limits, plain
-from totonoe_core.commands import CollectionInfo
-from totonoe_core.errors import Corruption, ReadOnly, Unavailable
-from totonoe_core.snapshots import Snapshot, SnapshotSeal, TableDigest
-from totonoe_core.store import rows
+from totonoe_core.base import limits, plain
+from totonoe_core.base.errors import Corruption, ReadOnly, Unavailable
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.snapshots import Snapshot, SnapshotSeal, TableDigest
+from totonoe_core.store import identity, rows
+from totonoe_core.store.identity import Place, open_untouched
+from totonoe_core.store.loss import BATCH
 from totonoe_core.store.schema import COLLECTION, format_of, open_reader
 from totonoe_core.store.scrub import Scrub
 
@@ -45,11 +47,11 @@ _SETTINGS = "collection"
 
 
 class FileCopy:
-    """A copy of a database under way. All calls on the thread of the connection that writes it."""
+    """A running copy of a database. All calls on the thread of the connection that writes it."""
 
     def __init__(self, source: apsw.Connection, target: Path) -> None:
         with disk("the snapshot"):
-            # What a crash leaves of it is deleted, so that nothing has to be synced before the end.
+            # After a crash the rest is deleted, so that nothing must be synced before the end.
             self._target = apsw.Connection(str(target))
             self._target.pragma("locking_mode", "exclusive")
             self._target.pragma("journal_mode", "off")
@@ -59,14 +61,14 @@ class FileCopy:
         self._copied = 0
 
     def step(self) -> bool:
-        """Copies for SNAPSHOT_STEP_MS; whether all of it is copied now.
+        """Copy for SNAPSHOT_STEP_MS; return whether the copy is complete.
 
         Raises
         ------
         ReadOnly
-            The disk takes no more of the copy.
+            The disk refuses the copy.
         Unavailable
-            It was begun anew so often that it will not end.
+            It restarted too often.
         """
         until = time.perf_counter() + limits.SNAPSHOT_STEP_MS / 1000
         with disk("the snapshot"):
@@ -87,20 +89,20 @@ class FileCopy:
         return False
 
     def close(self) -> None:
-        """Ends it, whole or not. Idempotent."""
+        """End the copy, whole or not. Idempotent."""
         self._backup.close(True)
         self._target.close(True)
 
 
 class Copies:
-    """The copy of one connection's file that is under way, if there is one."""
+    """Holds the running copy of one connection's file, if there is one."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._copy: FileCopy | None = None
 
     def begin(self, target: Path) -> FileCopy:
-        """A copy of the file as it will be at its last step. One at a time.
+        """Start a copy of the file as it will be at its last step. One at a time.
 
         Raises `Unavailable` while another one is under way, `ReadOnly`.
         """
@@ -114,22 +116,22 @@ class Copies:
         return self._copy
 
     def end(self) -> None:
-        """Ends the copy that is under way, whole or not. Idempotent."""
+        """End the running copy, whole or not. Idempotent."""
         copy, self._copy = self._copy, None
         if copy is not None:
             copy.close()
 
 
 def seal(path: Path, draft: Snapshot) -> Snapshot:
-    """Makes a copied or rewritten file stand alone, and syncs it; returns what it is.
+    """Make a copied or rewritten file stand alone, and sync it; return its description.
 
-    What lies in the file is read from it: the collection's name, model, counts, and the revision
-    unless it was rewritten. Raises `ReadOnly`, `Corruption`.
+    Name, model, counts and (unless it was rewritten) revision are read from the file. Raises
+    `ReadOnly`, `Corruption`.
     """
     with disk("the snapshot"):
         connection = apsw.Connection(str(path))
         try:
-            # It is in WAL mode, as its source: alone with it, no log and no index of one are made.
+            # It is in WAL mode, like its source; exclusive mode needs no log and no index of one.
             connection.pragma("locking_mode", "exclusive")
             if connection.pragma("journal_mode", "delete") != "delete":
                 raise Corruption("CORRUPT_ROW", f"{path.name} does not let go of its log")
@@ -137,7 +139,9 @@ def seal(path: Path, draft: Snapshot) -> Snapshot:
             connection.pragma("synchronous", "off")
             connection.pragma("secure_delete", "on")
             with connection:
-                connection.execute("DELETE FROM setting WHERE key IN (?, ?)", (_CLEANING, SEAL))
+                # A collection restored from it counts its own commits.
+                own = (_CLEANING, SEAL, BATCH)
+                connection.execute("DELETE FROM setting WHERE key IN (?, ?, ?)", own)
                 found = _described(connection, draft)
                 value = plain.dumps(SnapshotSeal(found, _tables(connection)))
                 connection.execute(
@@ -145,9 +149,9 @@ def seal(path: Path, draft: Snapshot) -> Snapshot:
                 )
         finally:
             connection.close()
-        # Left by the change of mode, with pages as they were before it.
+        # The change of mode leaves this file, with the pages from before.
         path.with_name(path.name + "-journal").unlink(missing_ok=True)
-        # Nothing reads it yet: the gaps of its pages may hold what was purged from the source.
+        # No reader has it open yet. Gaps of its pages may hold bytes purged from the source.
         scrub = Scrub(path)
         try:
             while not scrub.step():
@@ -184,7 +188,7 @@ def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What a file turned out to be. `faults` is empty: it is what its seal says."""
+    """Result of an examination. `faults` is empty if the file matches its seal."""
 
     snapshot: Snapshot | None
     tables: tuple[TableDigest, ...]
@@ -192,7 +196,7 @@ class Examined:
 
 
 def examine(path: Path) -> Examined:
-    """Looks through a snapshot's file: every page, every row's checksum, counts, digests.
+    """Examine a snapshot's file: every page, every row's checksum, counts, digests.
 
     Raises
     ------
@@ -207,7 +211,7 @@ def examine(path: Path) -> Examined:
     snapshot: Snapshot | None = None
     tables: tuple[TableDigest, ...] = ()
     try:
-        connection = _opened(path)
+        connection = open_untouched(path)
     except apsw.Error as error:
         return Examined(None, (), (f"it is no database: {error}",))
     try:
@@ -234,7 +238,7 @@ def examine(path: Path) -> Examined:
 def _sealed(
     connection: apsw.Connection, tables: tuple[TableDigest, ...], faults: list[str]
 ) -> Snapshot | None:
-    """The snapshot of the seal, compared with what was found."""
+    """Return the snapshot of the seal, compared with the contents."""
     row = connection.execute(
         "SELECT key, value, crc FROM setting WHERE key = ?", (SEAL,)
     ).fetchone()
@@ -267,7 +271,7 @@ def _sealed(
 def _tables(
     connection: apsw.Connection, faults: list[str] | None = None
 ) -> tuple[TableDigest, ...]:
-    """Digests of all tables; with `faults` each row is held against its checksum as well."""
+    """Return digests of all tables; with `faults` also check each row against its checksum."""
     names = [
         name
         for (name,) in connection.execute(
@@ -284,7 +288,7 @@ def _digest(connection: apsw.Connection, table: str, faults: list[str] | None) -
     columns = [row[1] for row in about]
     order = ", ".join(row[1] for row in sorted(about, key=lambda row: row[5]) if row[5])
     sealed = "crc" in columns
-    # Its checksum alone where each row has one: a seal is made in the time of reading the file.
+    # The checksum alone if each row has one, so that a seal costs no more than reading the file.
     wanted = "crc" if sealed and faults is None else ", ".join(columns)
     found = connection.execute(
         f"SELECT {wanted} FROM {quoted} "
@@ -311,21 +315,22 @@ def _digest(connection: apsw.Connection, table: str, faults: list[str] | None) -
 
 
 def holds(path: Path, memory_ids: Sequence[str]) -> list[str]:
-    """Which of some memories a snapshot holds, and not only their tombstones."""
+    """Return those of some memories that a snapshot holds with more than a tombstone."""
     with disk("the snapshot"):
-        connection = _opened(path)
+        connection = open_untouched(path)
         try:
             return _with_status(connection, "id", memory_ids, "<> 'purged'")
         finally:
             connection.close(True)
 
 
-def purged_ids(path: Path) -> list[str]:
-    """Ids of all tombstones of a collection's file, which may be open."""
-    connection = open_reader(path)
+def purged_ids(place: Place) -> list[str]:
+    """Return ids of all tombstones of a collection's file, open or not. Raises `Corruption`."""
+    identity.check(place)
+    connection = open_reader(place.path, place=place)
     with disk("the collection's file"):
         try:
-            # By the operations: a table of memories is long, and nothing else looks for these.
+            # Found over the operations: the table of memories is long and has no index for this.
             rows_: set[int] = set()
             for (touched,) in connection.execute(
                 "SELECT touched FROM operation WHERE kind = 'Purge'"
@@ -339,7 +344,7 @@ def purged_ids(path: Path) -> list[str]:
 def _with_status(
     connection: apsw.Connection, column: str, keys: Sequence[str | int], condition: str
 ) -> list[str]:
-    """Ids of those of some memories, by id or row, whose status is so."""
+    """Return ids of those of some memories, by id or row, whose status meets a condition."""
     found: list[str] = []
     for start in range(0, len(keys), _IN_MAX):
         part = keys[start : start + _IN_MAX]
@@ -353,17 +358,8 @@ def _with_status(
     return found
 
 
-def _opened(path: Path) -> apsw.Connection:
-    """A connection that makes no file beside it and trusts nothing in it."""
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(path.absolute().as_uri() + "?immutable=1", flags=flags)
-    connection.pragma("trusted_schema", False)
-    connection.pragma("query_only", True)
-    return connection
-
-
 def sha256_of(path: Path) -> str:
-    """sha256 of a file, which is synced first: what is told of it is on disk."""
+    """Return the sha256 of a file, which is synced first, so that the hash is of bytes on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     with os.fdopen(descriptor, "rb") as file:
         os.fsync(descriptor)
@@ -371,7 +367,7 @@ def sha256_of(path: Path) -> str:
 
 
 def copy_file(source: Path, target: Path) -> str:
-    """Copies a file, synced; returns the sha256 of what was copied. Raises `ReadOnly`."""
+    """Copy a file and sync it; return the sha256 of the copied bytes. Raises `ReadOnly`."""
     digest = hashlib.sha256()
     with disk("the copy"), source.open("rb") as file, target.open("xb") as copy:
         while part := file.read(_CHUNK_BYTES):
@@ -384,13 +380,13 @@ def copy_file(source: Path, target: Path) -> str:
 
 @contextlib.contextmanager
 def disk(what: str) -> Iterator[None]:
-    """Raises what SQLite and the disk raise as `ReadOnly` or `Corruption`."""
+    """Raise errors of SQLite and the disk as `ReadOnly` or `Corruption`."""
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise Corruption("CORRUPT_ROW", f"{what} is damaged: {error}") from error
     except apsw.FullError as error:
-        # Of a backup its own text says that there is no error.
+        # The message of a failed backup says "not an error".
         raise ReadOnly("READ_ONLY", f"{what} cannot be written: the disk is full") from error
     except (apsw.Error, OSError) as error:
         raise ReadOnly("READ_ONLY", f"{what} cannot be written or read: {error}") from error

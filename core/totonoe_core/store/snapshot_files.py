@@ -1,14 +1,14 @@
-"""Where snapshots lie, and what is left of those that were not finished.
+"""Places of snapshots' files, and removal of unfinished ones.
 
     <data dir>/snapshots/<uid of the collection>/<id>.snapshot     the file; <id>.N.snapshot once a
                                                                    purge was written into it
                                                 <id>.json          its manifest
                                                 *.tmp*             what is being made
 
-A snapshot is there when its manifest is, and the file that this names. It is written under a
-temporary name, synced and renamed, the file first; a rewritten one lies beside the old file until
-the manifest names it; of a deleted one the file goes first. So a crash leaves the old one, the new
-one, or nothing, and `sweep` takes away what no manifest names.
+A snapshot exists when its manifest and the file that this names exist. It is written under a
+temporary name, synced and renamed, the file first; a rewritten file lies beside the old one until
+the manifest names it; a deletion removes the file first. So a crash leaves the old one, the new
+one, or nothing, and `sweep` removes files that no manifest names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from totonoe_core import ids, plain
-from totonoe_core.snapshots import Snapshot
+from totonoe_core.base import ids, plain
+from totonoe_core.domain.snapshots import Snapshot
 from totonoe_core.store import directories
 from totonoe_core.store.snapshot import disk
 
@@ -30,7 +30,7 @@ _TEMPORARY = ".tmp"
 
 
 class SnapshotFiles:
-    """The snapshots of one data directory. Reads on any thread; changes on one at a time."""
+    """Snapshots of one data directory. Reads on any thread; changes on one at a time."""
 
     def __init__(self, data_dir: Path) -> None:
         self._root = data_dir / "snapshots"
@@ -42,7 +42,7 @@ class SnapshotFiles:
             yield from self.of(uid)
 
     def of(self, uid: str) -> Iterator[Snapshot]:
-        """The snapshots of the collection of a uid, in no order."""
+        """Yield the snapshots of a collection's uid, in no order."""
         for name in _names(self._root / uid):
             if name.endswith(".json"):
                 found = self._manifest(self._root / uid / name)
@@ -50,7 +50,7 @@ class SnapshotFiles:
                     yield found
 
     def find(self, snapshot_id: str) -> Snapshot | None:
-        """The snapshot of an id."""
+        """Return the snapshot of an id."""
         for uid in _names(self._root):
             found = self._manifest(self._root / uid / f"{snapshot_id}.json")
             if found is not None and self.path(found).exists():
@@ -62,7 +62,7 @@ class SnapshotFiles:
         return self._root / snapshot.collection_uid / _file_name(snapshot)
 
     def temporary(self, uid: str, snapshot_id: str) -> Path:
-        """Where a snapshot is made; whatever an earlier try left there is gone. `ReadOnly`."""
+        """Return the path for making a snapshot, and clear earlier attempts. Raises `ReadOnly`."""
         with disk("the snapshots' directory"):
             directory = self._root / uid
             directories.make(directory)
@@ -77,9 +77,9 @@ class SnapshotFiles:
                 path.unlink()
 
     def commit(self, temporary: Path, snapshot: Snapshot) -> None:
-        """Lists a sealed file, in the place of an earlier one of the id. Raises `ReadOnly`.
+        """List a sealed file, replacing an earlier one of the id. Raises `ReadOnly`.
 
-        The file is synced already; the manifest's rename decides.
+        The file is synced already; the rename of the manifest is the commit.
         """
         target = self.path(snapshot)
         manifest = target.with_name(snapshot.id + ".json")
@@ -95,7 +95,7 @@ class SnapshotFiles:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(target)
-            # The directory too: no manifest must be there without its file.
+            # The directory too, so that no manifest exists without its file.
             directories.sync(target.parent)
             beside.replace(manifest)
             directories.sync(target.parent)
@@ -115,14 +115,14 @@ class SnapshotFiles:
             path.with_name(snapshot.id + ".json").unlink(missing_ok=True)
             self._read.pop(path.with_name(snapshot.id + ".json"), None)
             directories.sync(path.parent)
-            # Emptied: a directory for each collection there ever was would be looked through.
+            # Removed once empty, so that old collections' directories are not scanned for ever.
             with contextlib.suppress(OSError):
                 path.parent.rmdir()
 
     def sweep(self) -> list[Path]:
-        """Takes away what is not finished; returns the files that have lost their manifest.
+        """Remove unfinished files; return the files that have lost their manifest.
 
-        Not what lies elsewhere: only files of our own names are touched.
+        Only files with names of our own form are touched.
         """
         lost = []
         for uid in _names(self._root):
@@ -147,14 +147,14 @@ class SnapshotFiles:
         return lost
 
     def _manifest(self, path: Path) -> Snapshot | None:
-        """The snapshot of a manifest; `None`: it is not there, or not to be read."""
+        """Return the snapshot of a manifest; `None` if it is missing or unreadable."""
         try:
             about = path.stat()
             stamp = (about.st_mtime_ns, about.st_size)
             known = self._read.get(path)
             if known is not None and known[0] == stamp:
                 return known[1]
-            found = _parsed(path)
+            found = parsed(path)
         except OSError:
             self._read.pop(path, None)
             return None
@@ -162,7 +162,8 @@ class SnapshotFiles:
         return found
 
 
-def _parsed(path: Path) -> Snapshot | None:
+def parsed(path: Path) -> Snapshot | None:
+    """Return the snapshot of a manifest; `None` if it is damaged or foreign. Raises `OSError`."""
     try:
         data = json.loads(path.read_bytes())
         if data["manifest"] != _MANIFEST:
@@ -175,7 +176,7 @@ def _parsed(path: Path) -> Snapshot | None:
 
 
 def is_sound(snapshot: Snapshot) -> bool:
-    """Whether ids that were read from a file can be names of files."""
+    """Return whether ids read from a file are valid as file names."""
     return bool(
         ids.SNAPSHOT_ID.match(snapshot.id) and ids.COLLECTION_UID.match(snapshot.collection_uid)
     )

@@ -1,1 +1,1 @@
-"""Text as the guard and Recall see it: normal forms and tokens. Pure functions, no I/O."""
+"""Normal forms and tokens of texts, for the guard and Recall. Pure functions, no I/O."""

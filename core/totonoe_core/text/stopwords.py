@@ -43,7 +43,7 @@ _RUSSIAN = (
 _CHINESE = "的 了 在 是 给 和 与 从 到 也 就 对 又 所 而 且 但 或"
 _JAPANESE = "は が を に へ と も の で や か ね よ だ"
 
-# What the source's categories are called: two memories are not alike for being "a decision".
+# Names of the source's categories: two memories are not alike for being "a decision".
 _CATEGORIES = (
     "preference constraint decision observation code config pattern architecture root_cause "
     "root cause tradeoff revert"
@@ -73,4 +73,4 @@ _DOCUMENT_002 = (
     "architecture root_cause tradeoff revert"
 )
 STOP_WORDS_002 = frozenset(_DOCUMENT_002.split())
-"""The list of document 002, Layer 2, unchanged: the `robotmem` preset reproduces its source."""
+"""The list of docs/sources.md, 002, Layer 2, unchanged: the `robotmem` preset reproduces it."""

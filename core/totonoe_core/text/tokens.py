@@ -1,9 +1,9 @@
-"""Tokens of a text in any script: the ground of token Jaccard and of the lexical index.
+"""Tokens of a text in any script, for the token Jaccard and the lexical index.
 
 Spaced scripts give words, with identifiers split at `_`, `=`, `-` and inner capitals; scripts
-written without spaces (and Korean, whose words carry endings) give the bigrams of each run
-(DESIGN §6). Numbers stay whole with their sign, decimals and unit letters, and so do dates,
-times and versions: in a bag of words 2026-01-10 and 2026-10-01 would be the same three numbers.
+written without spaces (and Korean, whose words carry endings) give the bigrams of each run. Numbers
+stay whole with their sign, decimals and unit letters, and so do dates, times and versions: in a bag
+of words 2026-01-10 and 2026-10-01 would be the same three numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from totonoe_core.text.normalize import HAN_KANA, fold_width
+from totonoe_core.text.reading.chinese.script import simplified_shapes
+from totonoe_core.text.reading.language import languages
+from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.values.find import find_values
 from totonoe_core.text.stopwords import STOP_WORDS, STOP_WORDS_002
 
 _HANGUL = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
@@ -28,7 +32,7 @@ _RUN = re.compile(f"([{HAN_KANA}]+|[{_HANGUL}]+|[{_THAI_LAO}]+|[{_MYANMAR_KHMER}
 
 
 def _marks() -> str:
-    """Combining marks as the inside of a character class; `\\w` leaves them out.
+    """Return combining marks as the inside of a character class; `\\w` leaves them out.
 
     Without them the vowel signs of Devanagari or Arabic would cut words in pieces.
     """
@@ -45,7 +49,7 @@ def _marks() -> str:
 
 
 def _word_pattern(inside: str) -> str:
-    """Expression for one token, over lower-case text in which `_` is a space.
+    """Return the expression for one token, over lower-case text in which `_` is a space.
 
     In order: an operator that negates or orders; a word or number, its parts joined by
     `. , : / -` only between digits or by an apostrophe between letters, with an end mark that
@@ -73,7 +77,7 @@ _POSSESSIVE = re.compile(r"'s\b")
 
 
 def _prepared(text: str) -> str:
-    """Normal width, identifiers opened, lower case. `lower`: casefold makes Maße Masse."""
+    """Normalise width, split identifiers, lower the case. `lower`: casefold makes Maße Masse."""
     if not text.isascii():
         text = fold_width(text).replace("’", "'")
     if _HAS_CAMEL.search(text):
@@ -103,7 +107,7 @@ def _all_tokens(prepared: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Tokens of a text in order, with repeats, without stop words (DESIGN §6).
+    """Return the tokens of a text in order, with repeats, without stop words.
 
     Parameters
     ----------
@@ -119,8 +123,46 @@ def tokens(text: str) -> list[str]:
     return [token for token in _all_tokens(_prepared(text)) if token not in STOP_WORDS]
 
 
+_MEASURED = frozenset(
+    (PieceType.NUMBER, PieceType.QUANTITY, PieceType.DATE, PieceType.TIME, PieceType.VERSION)
+)
+_MARKUP = re.compile(r"\*\*|`")
+_VALUED_CHARS_MAX = 4_000
+"""A longer text keeps its values as they are written: finding them takes a microsecond a letter."""
+
+
+def compared_tokens(text: str) -> set[str]:
+    """Return the token set by which the guard nominates texts to compare.
+
+    It is `tokens` after what only looks different is made equal: traditional and simplified
+    characters, markup, and the notation of values ("30s", "30 seconds", "0.5 min").
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    set of str
+        A value is one token, its type and key; everything else is as in `tokens`.
+    """
+    text = _MARKUP.sub("", text)
+    if not text.isascii():
+        text = simplified_shapes(text)
+    if len(text) > _VALUED_CHARS_MAX or not _FIGURE.search(text):
+        return set(tokens(text))
+    said, rest, at = set(), [], 0
+    for value in find_values(text, next(iter(languages(text)), "")):
+        if value.type in _MEASURED:
+            said.add(f"{value.type}:{value.key}")
+            rest.append(text[at : value.start])
+            at = value.end
+    return said.union(tokens(" ".join((*rest, text[at:]))))
+
+
 def whitespace_tokens(text: str) -> set[str]:
-    """Token set of document 002, Layer 2: lower case, split at white space, its stop words."""
+    """Return the token set of docs/sources.md, 002, Layer 2: lower case, split at white space."""
     return set(text.lower().split()) - STOP_WORDS_002
 
 
@@ -130,7 +172,7 @@ def _token_hash(token: str) -> int:
 
 
 def token_hashes(tokens: Iterable[str]) -> npt.NDArray[np.uint64]:
-    """Set of tokens as the kernels take it.
+    """Return a set of tokens for the kernels.
 
     Parameters
     ----------
@@ -146,11 +188,12 @@ def token_hashes(tokens: Iterable[str]) -> npt.NDArray[np.uint64]:
     return np.array(sorted(set(map(_token_hash, tokens))), dtype=np.uint64)
 
 
-# A name made by a machine or a maker: parts of letters and digits held together by - _ . / and
-# the like. It needs a digit beside letters, an inner capital, or the shape of a file name.
+# A name made by a machine or a maker: parts of letters and digits joined by - _ . / and the
+# like. It needs a digit beside letters, an inner capital, or the shape of a file name.
 _CHUNK = re.compile(r"[A-Za-z0-9]+(?:[-_./\\@#+]+[A-Za-z0-9]+)*")
 _SHAPE = re.compile(r"[a-z][A-Z]|[A-Za-z]_[A-Za-z]|[A-Za-z]{2}\.[A-Za-z]{1,4}\Z")
 _DIGIT = re.compile("[0-9]")
+_FIGURE = re.compile(r"\d")
 _LETTER = re.compile("[A-Za-z]")
 _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -166,7 +209,7 @@ def _identifiers(text: str) -> list[str]:
 
 
 def has_identifier(text: str) -> bool:
-    """Whether the text holds a part number, version, file name or camelCase name.
+    """Return whether the text holds a part number, version, file name or camelCase name.
 
     Examples: ASR-1603, v1.2, 12.5N, grip_force, main.py, iPhone. Plain capitalised names and
     names in Chinese or Japanese are not told apart from other words.
@@ -176,7 +219,7 @@ def has_identifier(text: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _word_terms(word: str) -> tuple[str, ...]:
-    """A word with the 4-grams of its form in ^ and $, so that endings need no stemmer."""
+    """Return a word with the 4-grams of its form in ^ and $, so that endings need no stemmer."""
     if len(word) < 3:
         return (word,)
     framed = f"^{word}$"
@@ -185,13 +228,13 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 10)
 def _identifier_terms(identifier: str) -> tuple[str, ...]:
-    """The whole without its separators, framed so that no word equals it, and its trigrams."""
+    """Return an identifier without separators, framed to equal no word, and its trigrams."""
     whole = _SEPARATORS.sub("", identifier).lower()
     return (f"#{whole}", *(f"#{whole[at : at + 3]}" for at in range(len(whole) - 2)))
 
 
 def search_terms(text: str) -> list[str]:
-    """Terms for the lexical arm of Recall (BM25), with repeats.
+    """Return terms for the lexical arm of Recall (BM25), with repeats.
 
     The tokens of `tokens`; for each word its character 4-grams with both ends marked (recall@5
     on conversational English 0.578 -> 0.637; a suffix stemmer gave 0.625); for each Chinese or
@@ -225,7 +268,7 @@ def search_terms(text: str) -> list[str]:
 
 
 def forget_cached() -> None:
-    """Empty the caches, which hold words of texts. For Purge."""
+    """Empty the caches, which hold words of texts. Called by Purge."""
     _token_hash.cache_clear()
     _word_terms.cache_clear()
     _identifier_terms.cache_clear()

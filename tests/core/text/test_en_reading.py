@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from totonoe_core.domain.records import Verdict
 from totonoe_core.guard.calibrate import HAND
 from totonoe_core.guard.verdict import compare
-from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.english.read import read
 from totonoe_core.text.reading.model import PieceType, Role

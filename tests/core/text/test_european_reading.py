@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from totonoe_core.domain.calibration import SHIPPED
+from totonoe_core.domain.records import Verdict
 from totonoe_core.guard import verdict
-from totonoe_core.guard.calibration import SHIPPED
-from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.european.read import read
 from totonoe_core.text.reading.european.words import TONGUES

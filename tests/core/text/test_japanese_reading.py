@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from totonoe_core.guard.calibration import SHIPPED
+from totonoe_core.domain.calibration import SHIPPED
+from totonoe_core.domain.records import Verdict
 from totonoe_core.guard.verdict import compare
-from totonoe_core.records import Verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.grammar import words_of
 from totonoe_core.text.reading.japanese.read import read

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from totonoe_core.guard.calibration import SHIPPED
+from totonoe_core.domain.calibration import SHIPPED
+from totonoe_core.domain.records import Verdict
 from totonoe_core.guard.verdict import compare
-from totonoe_core.records import Verdict
 from totonoe_core.text.reading.japanese.read import read
 from totonoe_core.text.reading.wrapping import inner
 

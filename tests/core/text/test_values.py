@@ -389,3 +389,45 @@ def _to_han(number: int) -> str:
         elif parts:
             gap = True
     return parts
+
+
+NAMED = [
+    ("PR 412 was merged by Ann", "en", "#412"),
+    ("pull request 412 was merged", "en", "#412"),
+    ("ticket number 88 is open", "en", "#88"),
+    ("Build no. 812 failed", "en", "#812"),
+    ("Build 812 fails on arm", "en", "#812"),
+    ("See line 40 of the file", "en", "#40"),
+    ("lines 40–45 are unused", "en", "#40-45"),
+    ("工单 4312 已关闭", "zh", "#4312"),
+    ("工单号：4312", "zh", "#4312"),
+    ("812号构建失败", "zh", "#812"),
+    ("第 40 行有错误", "zh", "#40"),
+    ("ビルド812が失敗した", "ja", "#812"),
+    ("チケット412は完了", "ja", "#412"),
+    ("40行目にエラー", "ja", "#40"),
+    ("PR 412 をマージした", "ja", "#412"),
+]
+COUNTED = [
+    ("Use port 8080 now", "en"),
+    ("Build 3 images for arm", "en"),
+    ("Please order 20 new chairs", "en"),
+    ("Progress: page 88 of 412", "en"),
+    ("Open bugs: 64", "en"),
+    ("40行のコード", "ja"),
+    ("ジョブ 3 件", "ja"),
+    ("代码有40行", "zh"),
+    ("问题3个", "zh"),
+]
+
+
+@pytest.mark.parametrize(("text", "language", "key"), NAMED)
+def test_number_behind_the_noun_that_it_names_is_an_identifier(
+    text: str, language: str, key: str
+) -> None:
+    assert (PieceType.IDENTIFIER, key) in keys(text, language)
+
+
+@pytest.mark.parametrize(("text", "language"), COUNTED)
+def test_number_that_counts_or_measures_is_no_identifier(text: str, language: str) -> None:
+    assert PieceType.IDENTIFIER not in {kind for kind, _ in keys(text, language)}

@@ -1,12 +1,12 @@
-"""Labelled pairs of short memory texts, with which a model is calibrated.
+"""Probe set: labelled pairs of short memory texts, for calibrating a model.
 
 One file a language, one JSON object a line:
 
     {"id": "en-number-007", "class": "number", "a": "...", "b": "...", "verdict": "update"}
 
-`verdict` says what b, the new text, is to a, the stored one; `also` names other verdicts that are
-right. Written for this project, without looking at word lists or readers; no text is from
-anywhere else. Seventeen classes (docs/quality.md).
+`verdict` relates b, the new text, to a, the stored one; `also` lists other right verdicts. The
+texts were written for this project, without looking at word lists or readers, and none is from
+elsewhere. Seventeen classes (docs/quality.md).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from totonoe_core.records import Verdict
+from totonoe_core.domain.records import Verdict
 
 LANGUAGES = ("en", "ja", "zh")
 REPORTED_ONLY = frozenset({"cross_language"})
-"""Classes that are told, and neither fitted to nor counted: readings are of one language."""
+"""Classes that are shown, but neither fitted to nor counted: a reading is of one language."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbePair:
-    """Two texts and the verdicts that are right, the expected one first."""
+    """Two texts and their right verdicts, the expected one first."""
 
     id: str
     name: str
@@ -36,17 +36,17 @@ class ProbePair:
 
     @property
     def same(self) -> bool:
-        """Whether b says nothing new."""
+        """True if b says nothing new."""
         return self.verdicts[0] is Verdict.DUPLICATE
 
 
 def probe_files() -> list[Traversable]:
-    """The files, by language."""
+    """Return the files, by language."""
     return [files(__name__) / f"{language}.jsonl" for language in LANGUAGES]
 
 
 def probe_pairs() -> list[ProbePair]:
-    """All pairs that ship, by language, in the order of the files."""
+    """Return all shipped pairs, by language, in the order of the files."""
     by_language = zip(LANGUAGES, probe_files(), strict=True)
     return [pair for language, file in by_language for pair in _pairs(language, file)]
 

@@ -8,6 +8,7 @@ that two texts can be read in one language.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\u31f0-\u31ff\uff66-\uff9d]")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
@@ -45,7 +46,10 @@ for _language, _words in _FUNCTION_WORDS.items():
 _LOOKED_AT = 600
 """Code points from the beginning: enough to tell, however long the text."""
 _FEW_WORDS = 3
-_VOTES_MIN = 1.5
+_WHOLE_VOTE = 60
+"""Divisible by any number of languages that share a word."""
+_VOTES_MIN = 90
+_HEADS_KEPT = 4_096
 
 
 def languages(text: str) -> tuple[str, ...]:
@@ -57,7 +61,11 @@ def languages(text: str) -> tuple[str, ...]:
         ISO 639-1 codes out of en ja zh ko de fr es pt it ru. Two only for Han characters alone
         ("ja", "zh") in either order.
     """
-    head = text[:_LOOKED_AT]
+    return _languages(text[:_LOOKED_AT])
+
+
+@lru_cache(maxsize=_HEADS_KEPT)
+def _languages(head: str) -> tuple[str, ...]:
     if not head.isascii():
         if _KANA.search(head):
             return ("ja",)
@@ -74,16 +82,25 @@ def languages(text: str) -> tuple[str, ...]:
     return (_latin(head),)
 
 
-def _latin(text: str) -> str:
-    votes = dict.fromkeys(_FUNCTION_WORDS, 0.0)
-    for word in _WORD.findall(text.lower()):
+@lru_cache(maxsize=_HEADS_KEPT)
+def _votes(head: str) -> tuple[int, ...]:
+    """Votes of a text's words for each of the languages, in their order."""
+    votes = dict.fromkeys(_FUNCTION_WORDS, 0)
+    for word in _WORD.findall(head.lower()):
         named = _VOTES.get(word, ())
         for language in named:
-            votes[language] += 1.0 / len(named)
+            votes[language] += _WHOLE_VOTE // len(named)
+    return tuple(votes.values())
+
+
+def _latin(*heads: str) -> str:
+    votes = [sum(column) for column in zip(*map(_votes, heads), strict=True)]
     # English first: without a function word ("Restart nginx") it is the likeliest here, and one
     # alone ("per page") says little.
-    best = max(votes, key=lambda language: votes[language])
-    return "en" if votes[best] < _VOTES_MIN and text.isascii() else best
+    most = max(votes)
+    if most < _VOTES_MIN and all(head.isascii() for head in heads):
+        return "en"
+    return tuple(_FUNCTION_WORDS)[votes.index(most)]
 
 
 def common_language(own: str, other: str) -> str:
@@ -95,7 +112,7 @@ def common_language(own: str, other: str) -> str:
     here, there = languages(own), languages(other)
     if here and there:
         if here[0] in _FUNCTION_WORDS and there[0] in _FUNCTION_WORDS:
-            return _latin(f"{own[:_LOOKED_AT]} {other[:_LOOKED_AT]}")
+            return _latin(own[:_LOOKED_AT], other[:_LOOKED_AT])
         for few, many, text in ((here, there, own), (there, here, other)):
             if few[0] in _FUNCTION_WORDS and len(_WORD.findall(text)) <= _FEW_WORDS:
                 return many[0]

@@ -110,6 +110,36 @@ class Piece:
     weight: float = 1.0
 
 
+class FunctionKind(StrEnum):
+    """Word class of a function word, which names a difference in it."""
+
+    CONJUNCTION = "conjunction"
+    """Joins clauses or phrases: and, or, because, until."""
+    RELATION = "relation"
+    """A preposition or particle: on, off, for, から."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionWord:
+    """A function word whose meaning no piece carries.
+
+    A reader lists every function word except those on its closed list of ignorable words, and those
+    that a piece already carries as its role, modality, tense or denial.
+
+    Attributes
+    ----------
+    start, end : int
+        Code point offsets into the text.
+    key : str
+        Canonical form. Words that say the same have one key.
+    """
+
+    start: int
+    end: int
+    key: str
+    kind: FunctionKind
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a reader made of one text.
@@ -120,6 +150,8 @@ class Reading:
         ISO 639-1 code, "" if unknown.
     pieces : tuple of Piece
         In text order. Empty: nothing was understood, which is no evidence of anything.
+    function_words : tuple of FunctionWord
+        In text order. Both texts of a duplicate have the same ones, in any order.
     asks : bool
         A question (not whether it has a question mark: whether it asks).
     orders : bool
@@ -134,3 +166,4 @@ class Reading:
     asks: bool = False
     orders: bool = False
     certain: bool = True
+    function_words: tuple[FunctionWord, ...] = ()

@@ -25,6 +25,11 @@ _EUROPEAN = frozenset({"de", "fr", "es", "pt", "it", "ru"})
 _UNREAD = Reading("", (), certain=False)
 
 
+def reads(language: str) -> bool:
+    """Whether there is a reader of a language."""
+    return language in _EUROPEAN or language in _OWN_READERS
+
+
 @lru_cache(maxsize=_READINGS_KEPT)
 def read(text: str, language: str) -> Reading:
     """The reading of a text in a language.

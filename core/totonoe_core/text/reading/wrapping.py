@@ -37,7 +37,8 @@ _OPEN, _SHUT = r"[\[(<{（【〔［「『《〈★☆■◆]", r"[\])>}）】〕
 _SYMBOL = "[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]"
 _MARK = rf"(?:\s*(?:[:：>|｜／!！。]+|\.(?=\s)|\n|——?|{_SYMBOL}+)|\s[-–—]+(?=\s))\s*"
 _BULLET = re.compile(r"\s*(?:[-*•・▪>]+\s+|\d{1,2}(?:[.)．]\s+|、))")
-_HASHTAG = re.compile(r"\s*#([\w-]{1,40})\s*\Z")
+# Where the text is searched, a run of spaces is looked at from its beginning only.
+_HASHTAG = re.compile(r"(?<!\s)\s*#([\w-]{1,40})\s*\Z")
 _WORD = re.compile(r"\w")
 
 
@@ -154,7 +155,7 @@ def _wrappers(language: str) -> _Wrappers | None:
         labels=before(labels),
         openings=re.compile(rf"\s*(?:{openings}){stop}{after}"),
         closings=re.compile(
-            rf"[\s,;、，—–-]*(?:{edge}(?:{closings})"
+            rf"(?<![\s,;、，—–-])[\s,;、，—–-]*(?:{edge}(?:{closings})"
             rf"|[(（\[【](?:{closings}|{label(labels)})[)）\]】]"
             rf"|</(?:{label(labels)})>)[\s.!。！)）]*\Z"
         ),

@@ -18,6 +18,14 @@ def simplify(text: str) -> str:
     return whole if len(whole) == len(narrow) else narrow.translate(_traditional_table())
 
 
+def simplified_shapes(text: str) -> str:
+    """Simplify each character by itself, whatever stands around it; for nomination only.
+
+    `simplify` looks at words, so that one character may come out in two ways.
+    """
+    return text.translate(_traditional_table())
+
+
 @lru_cache(maxsize=65536)
 def _narrow(character: str) -> str:
     if "\ue000" <= character <= "\uf8ff":

@@ -18,15 +18,8 @@ from totonoe_core.text.reading.english.tokens import Token
 from totonoe_core.text.reading.english.verbs import Verbs
 from totonoe_core.text.reading.model import Role
 
-_LINKS = {
-    "since": "because",
-    "as": "while",
-    "whenever": "when",
-    "once": "when",
-    "though": "although",
-    "till": "until",
-    "unless": "if",
-}
+_LINKS = {"though": "although", "till": "until", "unless": "if"}
+"""Links that say the same; "unless" is an "if" with a denial."""
 
 
 class Parse(Verbs):

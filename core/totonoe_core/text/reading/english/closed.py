@@ -46,11 +46,11 @@ CLOSED["n't"] = "-"
 PREPOSITIONS = table("""
 in: in into within inside
 on: on onto upon atop
-near: near beside alongside by_side besides
+near: near beside alongside by_side
 under: under beneath underneath below
 over: over above
 about: about regarding concerning
-through: through across throughout along
+through: through throughout
 toward: toward towards
 among: among amongst amid
 against: against versus vs

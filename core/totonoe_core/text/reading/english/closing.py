@@ -45,8 +45,10 @@ class Closing(State):
                 self.denied[at] += clause.denials
                 if clause.link == "if":
                     self.modality[at] = "if"
-            if clause.complement >= 0 and clause.link == "if":
-                self.modality[clause.complement] = "if"
+            # "is down", "may be in Osaka": no verb of its own says when, and whether it is so.
+            for at in [clause.complement] if clause.complement >= 0 else subjects:
+                self.modality[at] = clause.modality or ("if" if clause.link == "if" else "")
+                self.tense[at] = clause.tense
             return
         lemma = self.tokens[predicate].lemma
         if lemma == "have" and not self.kept[predicate]:

@@ -275,6 +275,7 @@ class Phrases(Wordings):
         noun = self._noun
         tokens = self.tokens
         if prep == "of" and noun >= 0:
+            self.carried.add(self._prep_at)
             if tokens[noun].lemma in closed.COLLECTIVES and tokens[noun].tag == "N":
                 self._bundle(noun, head, here)
             else:
@@ -283,6 +284,7 @@ class Phrases(Wordings):
         needed = prep == "for" and here.predicate >= 0 and tokens[here.predicate].lemma in _NEEDS
         if (prep == "by" or needed) and here.predicate >= 0 and here.passive:
             here.agents.append(head)
+            self.carried.add(self._prep_at)
             return
         if prep == "than" and here.be and here.complement >= 0 and len(here.subjects) == 1:
             self._compared(head, here)

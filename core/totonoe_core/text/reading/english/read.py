@@ -14,6 +14,7 @@ from collections import Counter
 
 from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.clauses import Parse
+from totonoe_core.text.reading.english.function_words import function_words
 from totonoe_core.text.reading.english.tags import tagged
 from totonoe_core.text.reading.english.tokens import Token
 from totonoe_core.text.reading.english.words import keyed
@@ -51,7 +52,7 @@ def read(text: str) -> Reading:
             pieces.append(_piece(at, token, keys, parse, shown, crowded))
     known = sum(1 for token in tokens if token.word is None or token.word.known)
     certain = bool(pieces) and known * 3 >= len(tokens)
-    return Reading("en", tuple(pieces), parse.asks, parse.orders, certain)
+    return Reading("en", tuple(pieces), parse.asks, parse.orders, certain, function_words(parse))
 
 
 def _key(token: Token) -> str:

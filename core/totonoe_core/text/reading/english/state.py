@@ -62,6 +62,8 @@ class State:
         self.tense = [""] * count
         self.kept = [False] * count
         self.light = [False] * count
+        self.carried: set[int] = set()
+        """Function words that the part of another token says: "by" before an actor."""
         self.group = list(range(count))
         self.clauses: list[Clause] = []
         self.asks = False

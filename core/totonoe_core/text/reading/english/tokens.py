@@ -214,7 +214,7 @@ def joined(tokens: list[Token]) -> list[Token]:
         if options and token.value is None:
             for rest, key, tag in options:
                 stop = at + 1 + len(rest)
-                if stop > count:
+                if stop > count or (rest and not _may_be(rest[0], tokens[at + 1])):
                     continue
                 exact = tag not in ("V", "N")
                 if tag == "V" and out and out[-1].tag in ("T", "$"):
@@ -236,6 +236,10 @@ def joined(tokens: list[Token]) -> list[Token]:
             out.append(token)
             at += 1
     return out
+
+
+def _may_be(part: str, token: Token) -> bool:
+    return part == token.form or part == token.lemma or part == _stem(token)
 
 
 def _stem(token: Token) -> str:

@@ -7,6 +7,8 @@ sees function words by their base only.
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 from functools import cache
 from typing import Any, Final
@@ -113,8 +115,16 @@ class _Local(threading.local):
 @cache
 def _dictionary() -> Any:
     from sudachipy import Dictionary
+    from sudachipy.errors import SudachiError
 
-    return Dictionary(dict="small")
+    try:
+        return Dictionary(dict="small")
+    except SudachiError as error:
+        # Its errors are texts, in which the number of the system's error stands.
+        found = re.search(r"os error (\d+)", str(error))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 @cache

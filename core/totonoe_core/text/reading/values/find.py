@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import cjk as cjk_values
 from totonoe_core.text.reading.values import spaced as spaced_values
+from totonoe_core.text.reading.values.numbered import number_named
 
 _WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _WIDTH |= {0x2212: 0x2D, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D}
@@ -46,4 +47,12 @@ def find_values(text: str, language: str) -> tuple[Value, ...]:
     """
     plain = text if text.isascii() else text.translate(_WIDTH)
     scan = cjk_values.scan if language in _CJK else spaced_values.scan
-    return tuple(Value(*found) for found in scan(plain, language))
+    return tuple(_named(plain, Value(*found)) for found in scan(plain, language))
+
+
+def _named(text: str, value: Value) -> Value:
+    """Return a number that names a thing as an identifier; any other value as it is."""
+    if value.type is not PieceType.NUMBER:
+        return value
+    key = number_named(text, value.start, value.end, value.key)
+    return value if key is None else Value(value.start, value.end, PieceType.IDENTIFIER, key)

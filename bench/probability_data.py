@@ -1,0 +1,298 @@
+"""Pairs that the probability is fitted on and measured on, each with its features.
+
+Fitted on are four fifths of the agent pairs (by topic), the probe set and the public sets whose
+licences allow it (`quality_fit.SOURCES`). To these come made pairs, in which one text of a labelled
+pair is changed: an edit that changes the meaning (`mutations`), of the same or of the reworded text
+(different), a sentence more on one side (different) or on both (as before), and texts of two pairs
+that the guard would compare as neighbours (different). Never fitted on: the fifth that is kept
+aside, the other public sets, and the streams.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.mutations import KINDS
+from totonoe_core.domain.calibration import weights_for
+from totonoe_core.domain.records import Finding, ModelIdentity, Verdict
+from totonoe_core.domain.weights import Weights
+from totonoe_core.guard.features import NAMES
+from totonoe_core.guard.probability import Slot
+from totonoe_core.guard.probe import LANGUAGES, probe_files
+from totonoe_core.guard.verdict import compare
+from totonoe_core.kernels.cosine import similarity64
+from totonoe_server.tools.quality.files import read_pairs, read_stream, rows
+from totonoe_server.tools.quality.rig import Rig
+
+Vector = NDArray[np.float32]
+AGENTS = ("agent_pairs_en", "agent_pairs_ja", "agent_pairs_zh", "agent_pairs_xling")
+NEVER = ("en_sick", "en_mrpc", "zh_lcqmc", "zh_bustm")
+"""Public sets that are only measured on, because their licences do not allow more."""
+STREAMS = ("stream_en", "stream_ja", "stream_zh", "stream_agent_issues", "stream_agent_lessons")
+_LOOKED_AT, _NEIGHBOURS = 40, 1
+_NEAR_FROM, _NEAR_TO = 0.35, 0.85
+_EDITS_MAX = 2
+_NOMINATED, _NOMINATED_FROM = 5, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled pair.
+
+    Attributes
+    ----------
+    source : str
+        The file, or the kind of change for a made pair.
+    group : str
+        Examples of one group share a topic or a text: folds never part them.
+    kind : str
+        Names the difference, where the file does.
+    """
+
+    id: str
+    source: str
+    language: str
+    group: str
+    kind: str
+    same: bool
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An example with everything that the guard says of it; `seen` is NaN for equal words."""
+
+    example: Example
+    seen: NDArray[np.float64]
+    equal: bool
+    refused: bool
+    hard: bool
+    placed: tuple[tuple[Finding, Slot], ...]
+
+
+def is_kept_aside(topic: str) -> bool:
+    """Return whether the agent pairs of a topic are kept aside."""
+    digest = hashlib.blake2b(topic.encode(), digest_size=8).hexdigest()
+    return int(digest, 16) % 5 == 0
+
+
+def agent_pairs(directory: Path, kept_aside: bool) -> list[Example]:
+    """Return the agent pairs that are kept aside, or all the others."""
+    found = []
+    for name in AGENTS:
+        for row in rows(directory / f"{name}.jsonl"):
+            topic, kind = row["meta"]["topic"], row["meta"]["kind"]
+            if is_kept_aside(topic) is kept_aside:
+                text = row["id"], name, row["lang"], f"topic {topic}", kind
+                found.append(Example(*text, row["label"] == 1, row["a"], row["b"]))
+    return found
+
+
+def probe_examples() -> list[Example]:
+    """Return the probe set; pairs that share a text are one group."""
+    found = []
+    for language, file in zip(LANGUAGES, probe_files(), strict=True):
+        found += _of_file(Path(str(file)), f"probe_{language}")
+    return found
+
+
+def public_pairs(directory: Path, names: Iterable[str]) -> list[Example]:
+    """Return the labelled pairs of public files."""
+    return [one for name in names for one in _of_file(directory / f"{name}.jsonl.gz", name)]
+
+
+def _of_file(path: Path, source: str) -> list[Example]:
+    pairs = [pair for pair in read_pairs(path) if pair.label is not None]
+    group: dict[str, str] = {}
+    found = []
+    for pair in pairs:
+        name = group.get(pair.a) or group.get(pair.b) or pair.id
+        group[pair.a] = group[pair.b] = name
+        label = pair.label == 1
+        found.append(Example(pair.id, source, pair.lang, name, pair.kind, label, pair.a, pair.b))
+    return found
+
+
+# -- Made pairs
+
+
+def edited(examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield pairs in which an edit changed the meaning of one text, reworded or not."""
+    for one in examples:
+        edits = KINDS.get(one.language, {})
+        for kind, edit in edits.items():
+            for number, changed in enumerate(islice(edit(one.b), _EDITS_MAX)):
+                made = replace(one, id=f"{one.id}/{kind}/{number}", kind=kind, same=False)
+                if changed != one.b:
+                    yield replace(made, source="made_edit", a=one.b, b=changed)
+                    if one.same:
+                        yield replace(made, source="made_edit_reworded", b=changed)
+
+
+def longer(examples: Sequence[Example]) -> Iterator[Example]:
+    """Yield pairs with a sentence of another pair on one side, and on both sides."""
+    by_language: defaultdict[str, list[Example]] = defaultdict(list)
+    for one in examples:
+        by_language[one.language].append(one)
+    for language, group in by_language.items():
+        gap = " " if language == "en" else ""
+        for number, one in enumerate(group):
+            more = group[(number * 7 + 13) % len(group)].a
+            if language not in LANGUAGES or more in (one.a, one.b):
+                continue
+            a, b = _ended(one.a, language), _ended(one.b, language)
+            made = replace(one, id=f"{one.id}/longer", source="made_longer", kind="longer")
+            if number % 3 == 0:
+                yield replace(made, a=a + gap + more, b=b + gap + more)
+            elif number % 3 == 1:
+                yield replace(made, same=False, b=b + gap + more)
+            else:
+                yield replace(made, same=False, b=a + gap + more)
+
+
+def _ended(text: str, language: str) -> str:
+    if text[-1:] in ".!?。！？":
+        return text
+    return text + ("." if language == "en" else "。")
+
+
+def neighbours(examples: Sequence[Example], vectors: Vectors) -> Iterator[Example]:
+    """Yield different pairs made of near texts of two topics, or of two groups of the probe set."""
+    owner: dict[str, Example] = {}
+    for one in examples:
+        owner.setdefault(one.a, one)
+        owner.setdefault(one.b, one)
+    texts = list(owner)
+    matrix = np.array([vectors[text] for text in texts])
+    for number, text in enumerate(texts):
+        cosines = matrix @ matrix[number]
+        one, taken = owner[text], 0
+        for at in np.argsort(-cosines, kind="stable")[:_LOOKED_AT]:
+            other = owner[texts[at]]
+            near = _NEAR_FROM <= cosines[at] <= _NEAR_TO
+            if at > number and near and other.group != one.group and taken < _NEIGHBOURS:
+                taken += 1
+                names = f"{one.id}/near/{other.id}", "made_near", one.language, one.group
+                yield Example(*names, "near", False, text, texts[at])
+
+
+# -- Vectors and features
+
+
+class Vectors:
+    """Unit vectors of texts by the bundled model, kept in a file from run to run."""
+
+    def __init__(self, rig: Rig, path: Path) -> None:
+        self._rig, self._path = rig, path
+        self._kept: dict[str, Vector] = {}
+        if path.exists():
+            with np.load(path) as stored:
+                self._kept = dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
+
+    def __getitem__(self, text: str) -> Vector:
+        return self._kept[_digest(text)]
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Embed the texts that have no vector yet."""
+        new = [text for text in dict.fromkeys(texts) if _digest(text) not in self._kept]
+        if not new:
+            return
+        for text, vector in zip(new, self._rig.vectors(new, lambda _: None), strict=True):
+            self._kept[_digest(text)] = vector
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        keys, vectors = list(self._kept), np.array(list(self._kept.values()))
+        np.savez(self._path, keys=np.array(keys), vectors=vectors)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def measured(examples: Sequence[Example], vectors: Vectors, model: ModelIdentity) -> list[Measured]:
+    """Compare each pair as the guard does."""
+    vectors.add(text for one in examples for text in (one.a, one.b))
+    weights = weights_for(None, model)
+    return [_measured(one, vectors, weights) for one in examples]
+
+
+def _measured(one: Example, vectors: Vectors, weights: Weights) -> Measured:
+    cosine = similarity64(vectors[one.a], vectors[one.b])
+    found = compare(one.b, one.a, cosine, weights, bundled=True)
+    seen = found.pair_features
+    return Measured(
+        example=one,
+        seen=np.full(len(NAMES), np.nan) if seen is None else seen,
+        equal=seen is None,
+        refused=found.judgement.verdict is Verdict.DUPLICATE,
+        hard=found.judgement.hard,
+        placed=found.placed,
+    )
+
+
+# -- Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Nominated:
+    """An item of a stream beside an earlier one, both by their place.
+
+    `worth`: same, lookalike (labelled different), unscored (overlaps), different (all others).
+    """
+
+    item: int
+    earlier: int
+    worth: str
+    measured: Measured
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the pair counts for the share of same ones: scored, and not equal."""
+        return self.worth != "unscored" and not self.measured.equal
+
+
+def nominated(path: Path, vectors: Vectors, model: ModelIdentity) -> tuple[int, list[Nominated]]:
+    """Return the number of items of a stream, and each beside its nearest earlier ones."""
+    items = read_stream(path)
+    vectors.add(item.text for item in items)
+    matrix = np.array([vectors[item.text] for item in items])
+    class_of = {item.id: item.dup_of or item.id for item in items}
+    found = []
+    weights = weights_for(None, model)
+    for number, item in enumerate(items):
+        cosines = matrix[:number] @ matrix[number]
+        nearest = np.argsort(-cosines, kind="stable")[:_NOMINATED]
+        apart = {class_of.get(other, other) for other in item.differs_from}
+        near = {class_of.get(other, other) for other in item.near}
+        for at in map(int, nearest):
+            if cosines[at] < _NOMINATED_FROM:
+                continue
+            named = class_of[items[at].id]
+            worth = "different"
+            if named == class_of[item.id]:
+                worth = "same"
+            elif named in apart:
+                worth = "lookalike"
+            elif named in near:
+                worth = "unscored"
+            name = path.name.partition(".")[0]
+            example = Example(
+                f"{item.id}/{at}",
+                name,
+                "",
+                item.id,
+                worth,
+                worth == "same",
+                items[at].text,
+                item.text,
+            )
+            found.append(Nominated(number, at, worth, _measured(example, vectors, weights)))
+    return len(items), found

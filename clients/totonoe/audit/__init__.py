@@ -1,0 +1,1 @@
+"""Dismissed pairs, why a memory does not come in a recall, audits."""

@@ -1,0 +1,1 @@
+"""Making a call: connection, tries, streams, errors of the wire."""

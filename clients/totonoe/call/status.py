@@ -1,0 +1,101 @@
+"""Failed calls and failed items of the wire, as exceptions of `totonoe.errors`."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2
+from grpc_status import rpc_status
+
+from totonoe.errors import Internal, TotonoeError, Unavailable, Unreachable, build
+from totonoe.v1 import memory_service_pb2
+
+DOMAIN = "totonoe.v1"
+RETRY_DELAY_DETAIL = "retry_delay_ms"
+
+
+def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
+    """The exception for a failed call.
+
+    Parameters
+    ----------
+    error : grpc.RpcError
+        What a call of either gRPC client raised.
+    address : str
+        Where the daemon was looked for, for the hint how to start it.
+    """
+    # Both clients raise errors that are calls as well; the base class does not say so.
+    failed = cast(grpc.Call, error)
+    code = failed.code().name
+    message = failed.details() or code
+    reason, details, retry_delay_s = _rich_details(failed)
+    if code == "UNAVAILABLE" and not reason:
+        # Our daemon always states a reason, so the connection itself failed.
+        return Unreachable(
+            f"no daemon answers at {address}; start one with `totonoe serve`, or say where it "
+            f"is with TOTONOE_ADDRESS ({message})",
+            code=code,
+            details={"address": address},
+            retry_delay_s=retry_delay_s,
+        )
+    if code == "DEADLINE_EXCEEDED" and not reason:
+        reason = "DEADLINE_PASSED"
+    return build(code, message, reason=reason, details=details, retry_delay_s=retry_delay_s)
+
+
+def from_item(item: memory_service_pb2.ItemError) -> TotonoeError:
+    """The exception for one failed item of a stream."""
+    details = dict(item.details)
+    return build(
+        _code_name(item.code),
+        item.message or item.reason,
+        reason=item.reason,
+        details=details,
+        retry_delay_s=_delay_of(details),
+    )
+
+
+def unmasked(failure: TotonoeError) -> TotonoeError:
+    """The failure, or a broken stream where grpc.aio hides which one it was (grpc#36066).
+
+    An error of the daemon always has a reason; one of gRPC's core has this text.
+    """
+    if isinstance(failure, Internal) and not failure.reason and "from Core" in failure.message:
+        return Unavailable("the stream broke while it was written to", code="UNAVAILABLE")
+    return failure
+
+
+def _rich_details(failed: grpc.Call) -> tuple[str, dict[str, str], float | None]:
+    """Reason, details and retry delay in seconds; empty where the answer carries none."""
+    try:
+        status = rpc_status.from_call(failed)
+    except (ValueError, DecodeError):
+        # Something on the way rewrote the message or the details: the code still holds.
+        status = None
+    reason, details, retry_delay_s = "", {}, None
+    info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
+    for packed in status.details if status else ():
+        try:
+            if packed.Unpack(info) and info.domain == DOMAIN:
+                reason, details = info.reason, dict(info.metadata)
+            elif packed.Unpack(retry):
+                retry_delay_s = retry.retry_delay.ToTimedelta().total_seconds()
+        except DecodeError:
+            continue
+    return reason, details, retry_delay_s if retry_delay_s is not None else _delay_of(details)
+
+
+def _delay_of(details: dict[str, str]) -> float | None:
+    try:
+        return max(0.0, float(details[RETRY_DELAY_DETAIL]) / 1000.0)
+    except (KeyError, ValueError):
+        return None
+
+
+def _code_name(number: int) -> str:
+    for code in grpc.StatusCode:
+        if code.value[0] == number:
+            return code.name
+    return "UNKNOWN"

@@ -1,0 +1,1 @@
+"""Clean-up by rule: ends of sessions, exact duplicates, decay."""

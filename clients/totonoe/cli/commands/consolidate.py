@@ -1,0 +1,222 @@
+"""The command that finds pairs that may say the same, and asks what to do with each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from totonoe.cli import options, printing
+from totonoe.cli.extensions import Panel, add
+from totonoe.cli.plain import plain
+from totonoe.cli.session import Session, exit_code_of, print_json, tell_error
+from totonoe.cli.show import consolidate as show
+from totonoe.cli.show import graph as show_graph
+from totonoe.cli.show import memories as show_memories
+from totonoe.consolidate.models import Consolidated, ConsolidateEvent, MergeCandidate
+from totonoe.errors import TotonoeError
+
+if TYPE_CHECKING:
+    from totonoe.client import Client
+
+REASON = "consolidate"
+KEYS = "m merge, d dismiss, f forget one, s skip, q quit"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds these commands to `app`."""
+    add(app, Panel.TIDY_UP, consolidate)
+
+
+def consolidate(
+    session: Session,
+    window_hours: Annotated[
+        float | None,
+        typer.Option(
+            help="Pairs with a memory created within these hours. 0: any time. Default: 24."
+        ),
+    ] = None,
+    distance: Annotated[
+        float | None, typer.Option(help="Cosine distance of a pair, 0 to 0.5. Default: 0.10.")
+    ] = None,
+    jaccard: Annotated[
+        float | None,
+        typer.Option(help="Also pairs with a Jaccard similarity above this, 0.2 to 0.99."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Number of pairs, the nearest. 0: 1,000. Default: 5."),
+    ] = None,
+    since: Annotated[
+        int,
+        typer.Option(
+            metavar="REVISION", help="Only pairs with a memory that changed after this revision."
+        ),
+    ] = 0,
+    replay: Annotated[
+        int | None,
+        typer.Option(help="Number of recalls to use for links, 0 to 1,000. Default: 100."),
+    ] = None,
+    review: Annotated[
+        bool, typer.Option("--review/--list", help="Ask about each pair, at a terminal.")
+    ] = True,
+    resume: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Continue a stopped run, with the same options.")
+    ] = "",
+    operation_id: options.OperationId = "",
+) -> None:
+    """Find pairs of memories that may say the same, and link what was recalled together.
+
+    At a terminal it asks about each: merge, dismiss, forget one, skip. With --json a line is an
+    event.
+    """
+    with session.client() as client:
+        events = client.consolidate(
+            window_hours=window_hours,
+            distance_below=distance,
+            jaccard_above=jaccard,
+            max_merge_candidates=limit,
+            since_revision=since,
+            max_replay_events=replay,
+            resume_token=resume,
+            operation_id=operation_id,
+        )
+        token = resume
+        done: Consolidated | None = None
+        try:
+            with events, _shower(session) as tell:
+                for event in events:
+                    tell(event)
+                    token, done = event.resume_token, event.done
+        except KeyboardInterrupt:
+            if token and not session.as_json:
+                printing.line(
+                    f"Stopped. Go on within 5 minutes: totonoe consolidate --resume {token}"
+                )
+            raise typer.Exit(130) from None
+        if done is None or session.as_json:
+            return
+        show.figures(done)
+        if not (review and options.at_terminal() and _at_screen()):
+            show.pairs(done)
+        elif done.merge_candidates:
+            _review(client, done)
+
+
+def _at_screen() -> bool:
+    """Return true if standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+@contextmanager
+def _shower(session: Session) -> Iterator[Callable[[ConsolidateEvent], None]]:
+    """Give a function that shows each event: as JSON, on a bar, or not at all."""
+    if session.as_json:
+        yield _show_json
+    elif _at_screen():
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=printing.console(),
+            transient=True,
+        )
+        with bar:
+            task = bar.add_task("comparing", total=None)
+
+            def tell(event: ConsolidateEvent) -> None:
+                if event.progress is not None:
+                    seen, total = event.progress.scanned_count, event.progress.total_count
+                    bar.update(task, completed=seen, total=max(1, total))
+                if event.candidate is not None:
+                    bar.console.print(show.found(event.candidate))
+
+            yield tell
+    else:
+        yield lambda _: None
+
+
+def _show_json(event: ConsolidateEvent) -> None:
+    print_json({name: value for name, value in plain(event).items() if value is not None})
+    sys.stdout.flush()
+
+
+def _review(client: Client, done: Consolidated) -> None:
+    """Ask about each pair, except pairs that lost a memory meanwhile."""
+    gone: set[str] = set()
+    revisions: dict[str, int] = {}
+    count = len(done.merge_candidates)
+    for number, one in enumerate(done.merge_candidates, 1):
+        if gone & {one.memory_a_id, one.memory_b_id}:
+            continue
+        printing.line()
+        printing.line(f"Pair {number} of {count}")
+        show.pair(one)
+        expected = {
+            memory_id: revisions.get(memory_id, revision)
+            for memory_id, revision in (
+                (one.memory_a_id, one.revision_a),
+                (one.memory_b_id, one.revision_b),
+            )
+        }
+        try:
+            if not _act(client, one, expected, gone, revisions):
+                return
+        except TotonoeError as error:
+            # The next pair may be as it was.
+            tell_error(error)
+            if exit_code_of(error) != 1:
+                raise typer.Exit(exit_code_of(error)) from None
+
+
+def _act(
+    client: Client,
+    one: MergeCandidate,
+    expected: dict[str, int],
+    gone: set[str],
+    revisions: dict[str, int],
+) -> bool:
+    """Do what a key stands for; return false to stop."""
+    match _key(f"[{KEYS}] ", "mdfsq"):
+        case "m":
+            answer = client.merge(
+                one.keep_id, one.remove_id, reason=REASON, expected_revisions=expected
+            )
+            show_graph.merged(answer)
+            if answer.merged:
+                gone.add(one.remove_id)
+                revisions[one.keep_id] = answer.memory.revision
+        case "d":
+            client.dismiss(one.memory_a_id, one.memory_b_id, reason=REASON)
+            printing.line("Dismissed: they never come again until a text changes.")
+        case "f":
+            which = _key("[a or b, s neither] ", "abs")
+            if which != "s":
+                memory_id = one.memory_a_id if which == "a" else one.memory_b_id
+                revision = {memory_id: expected[memory_id]}
+                show_memories.forgotten(
+                    client.forget(memory_id, reason=REASON, expected_revisions=revision)
+                )
+                gone.add(memory_id)
+        case "q":
+            return False
+    return True
+
+
+def _key(question: str, allowed: str) -> str:
+    """Read one of the allowed keys; the end of input counts as the last of them."""
+    while True:
+        typer.echo(question, nl=False)
+        try:
+            key = typer.getchar().lower()
+        except (EOFError, KeyboardInterrupt):
+            key = allowed[-1]
+        if key in allowed and key:
+            typer.echo(key)
+            return key
+        typer.echo()

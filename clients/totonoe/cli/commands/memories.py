@@ -1,0 +1,384 @@
+"""Commands that write, find and remove memories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from totonoe.cli import options
+from totonoe.cli.extensions import Panel, add
+from totonoe.cli.options import filtered, given, json_object, moment, text_of
+from totonoe.cli.plain import checked_json, plain, recalled_json, remembered_json
+from totonoe.cli.session import ExitCode, Session
+from totonoe.cli.show import memories as show
+from totonoe.memories.drafts import EditableFields, FilterFields
+
+
+def register(app: typer.Typer) -> None:
+    """Adds these commands to `app`."""
+    add(
+        app,
+        Panel.EVERYDAY,
+        remember,
+        check,
+        filtered(recall),
+        get,
+        filtered(list_),
+        update,
+        filtered(forget),
+    )
+    add(app, Panel.ADMINISTRATION, purge)
+
+
+def remember(
+    session: Session,
+    text: options.Text,
+    kind: options.Kind = None,
+    state_kind: options.StateKind = None,
+    category: options.Category = None,
+    tags: options.Tags = None,
+    importance: options.Importance = None,
+    confidence: options.Confidence = None,
+    emotion: options.Emotion = None,
+    session_id: options.SessionId = None,
+    thread_id: options.ThreadId = None,
+    entities: options.Entities = None,
+    private: options.Private = None,
+    force: options.Force = False,
+    attributes: options.Attributes = None,
+    payload: options.Payload = None,
+    external_id: options.ExternalId = None,
+    created: options.Created = None,
+    key: options.KeyText = None,
+    on_update: options.OnUpdate = None,
+    on_contradiction: options.OnContradiction = None,
+    on_refinement: options.OnRefinement = None,
+    supersede: options.Supersede = None,
+    distinct_from: options.DistinctFrom = None,
+    cosine_distance_below: options.CosineDistanceBelow = None,
+    link_distance_below: options.LinkDistanceBelow = None,
+    links_max: options.LinksMax = None,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Save a memory, unless a live memory already says the same.
+
+    Exit code 3 if it is refused.
+    """
+    fields = given(
+        kind=kind,
+        state_kind=state_kind,
+        category=category,
+        tags=tags,
+        importance=importance,
+        confidence=confidence,
+        emotion=emotion,
+        session_id=session_id,
+        thread_id=thread_id,
+        entities=entities,
+        private=private,
+        attributes=json_object(attributes, "--attributes"),
+        payload=json_object(payload, "--payload"),
+        external_id=external_id,
+        created_time=moment(created, "--created"),
+        key=options.key_of(key),
+        on_update=on_update,
+        on_contradiction=on_contradiction,
+        on_refinement=on_refinement,
+        supersede_ids=supersede,
+        distinct_from=distinct_from,
+        cosine_distance_below=cosine_distance_below,
+        link_distance_below=link_distance_below,
+        links_max=links_max,
+    )
+    content = text_of(text)
+    with session.client() as client:
+        answer = client.remember(content, force=force, operation_id=operation_id, **fields)
+    session.show(remembered_json(answer), lambda: show.remembered(answer))
+    if not answer.saved:
+        raise typer.Exit(ExitCode.REPEATED)
+
+
+def check(
+    session: Session,
+    text: options.Text,
+    kind: options.Kind = None,
+    state_kind: options.StateKind = None,
+    session_id: options.SessionId = None,
+    payload: options.Payload = None,
+    on_update: options.OnUpdate = None,
+    on_contradiction: options.OnContradiction = None,
+    on_refinement: options.OnRefinement = None,
+    supersede: options.Supersede = None,
+    distinct_from: options.DistinctFrom = None,
+    cosine_distance_below: options.CosineDistanceBelow = None,
+) -> None:
+    """Show what remember would answer, without saving anything.
+
+    Exit code 3 if it would refuse.
+    """
+    fields = given(
+        kind=kind,
+        state_kind=state_kind,
+        session_id=session_id,
+        payload=json_object(payload, "--payload"),
+        on_update=on_update,
+        on_contradiction=on_contradiction,
+        on_refinement=on_refinement,
+        supersede_ids=supersede,
+        distinct_from=distinct_from,
+        cosine_distance_below=cosine_distance_below,
+    )
+    content = text_of(text)
+    with session.client() as client:
+        answer = client.check(content, **fields)
+    session.show(checked_json(answer), lambda: show.checked(answer))
+    if not answer.would_save:
+        raise typer.Exit(ExitCode.REPEATED)
+
+
+def recall(
+    session: Session,
+    text: options.Text,
+    conditions: FilterFields,
+    k: Annotated[int, typer.Option("-k", "--k", help="Number of hits, 1 to 1,000.")] = 10,
+    mode: Annotated[
+        str | None, typer.Option(help="hybrid, vector or lexical. Default: hybrid.")
+    ] = None,
+    no_diversity: Annotated[
+        bool, typer.Option("--no-diversity", help="Order by relevance alone.")
+    ] = False,
+    min_relevance: options.MinRelevance = 0.0,
+    no_touch: Annotated[
+        bool, typer.Option("--no-touch", help="Do not count this as an access.")
+    ] = False,
+    vectors: options.Vectors = False,
+    as_of: options.AsOf = None,
+) -> None:
+    """Find memories by meaning and by words."""
+    from totonoe.collections.models import DiversityPolicy
+
+    query = text_of(text)
+    with session.client() as client:
+        answer = client.recall(
+            query,
+            k=k,
+            mode=options.word(mode),
+            diversity=DiversityPolicy(enabled=False) if no_diversity else None,
+            min_relevance=min_relevance,
+            include_vectors=vectors,
+            no_touch=no_touch,
+            as_of=options.as_of(as_of),
+            **conditions,
+        )
+    session.show(recalled_json(answer), lambda: show.recalled(answer))
+
+
+def get(
+    session: Session,
+    ids: options.Ids,
+    vectors: options.Vectors = False,
+    as_of: options.AsOf = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show the successor in place of a superseded memory.")
+    ] = False,
+) -> None:
+    """Show memories by id.
+
+    Exit code 1 if a memory is missing.
+    """
+    with session.client() as client:
+        answer = client.get_many(
+            ids, include_vectors=vectors, as_of=options.as_of(as_of), follow_superseded=follow
+        )
+    session.show(plain(answer), lambda: show.got(answer))
+    if answer.missing_ids:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def list_(
+    session: Session,
+    conditions: FilterFields,
+    limit: options.Limit = 100,
+    page_token: options.PageToken = "",
+    vectors: options.Vectors = False,
+    as_of: options.AsOf = None,
+) -> None:
+    """Show one page of memories, oldest first."""
+    with session.client() as client:
+        page = client.list(
+            page_size=limit,
+            page_token=page_token,
+            include_vectors=vectors,
+            as_of=options.as_of(as_of),
+            **conditions,
+        )
+    session.show(plain(page), lambda: show.listed(page))
+
+
+def update(
+    session: Session,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="Memory to change.")],
+    content: Annotated[
+        str | None, typer.Option(help="New text; passes the guard. `-` reads standard input.")
+    ] = None,
+    state_kind: options.StateKind = None,
+    category: options.Category = None,
+    tags: options.Tags = None,
+    importance: options.Importance = None,
+    confidence: options.Confidence = None,
+    emotion: options.Emotion = None,
+    session_id: options.SessionId = None,
+    thread_id: options.ThreadId = None,
+    entities: options.Entities = None,
+    private: options.Private = None,
+    attributes: options.Attributes = None,
+    payload: options.Payload = None,
+    external_id: options.ExternalId = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option(help="Field to set back to its default, for instance tags; may be repeated."),
+    ] = None,
+    expected_revision: options.ExpectedRevision = 0,
+    reason: options.Reason = "",
+    force: options.Force = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Change fields of a memory.
+
+    Exit code 3 if the new text repeats another memory.
+    """
+    fields = given(
+        content=None if content is None else text_of(content),
+        state_kind=state_kind,
+        category=category,
+        tags=tags,
+        importance=importance,
+        confidence=confidence,
+        emotion=emotion,
+        session_id=session_id,
+        thread_id=thread_id,
+        entities=entities,
+        private=private,
+        attributes=json_object(attributes, "--attributes"),
+        payload=json_object(payload, "--payload"),
+        external_id=external_id,
+    )
+    for name in clear or ():
+        if name in fields or name not in EditableFields.__annotations__:
+            allowed = ", ".join(sorted(EditableFields.__annotations__))
+            raise ValueError(f"--clear: got {name!r}, allowed: one not set beside it, of {allowed}")
+        fields[name] = None
+    if not fields:
+        raise ValueError("nothing to change: name at least one field")
+    with session.client() as client:
+        answer = client.update(
+            memory_id,
+            expected_revision=expected_revision,
+            reason=reason,
+            force=force,
+            operation_id=operation_id,
+            **fields,
+        )
+    session.show(plain(answer), lambda: show.updated(answer))
+    if not answer.updated:
+        raise typer.Exit(ExitCode.REPEATED)
+
+
+def forget(
+    session: Session,
+    conditions: FilterFields,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids, or `ext:` and an external id.")
+    ] = None,
+    reason: options.Reason = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be forgotten.")
+    ] = False,
+    yes: options.Yes = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Hide memories and remove their links; undo brings them back.
+
+    With conditions in place of ids it shows the memories that match, asks, and forgets exactly
+    those. Exit code 1 if a memory is missing.
+    """
+    if bool(ids) == bool(conditions):
+        raise ValueError("name either ids or conditions (--tag, --until ...)")
+    if ids:
+        with session.client() as client:
+            answer = client.forget(ids, reason=reason, dry_run=dry_run, operation_id=operation_id)
+    else:
+        if not dry_run:
+            options.can_ask(yes)
+        with session.client() as client:
+            answer = client.forget(reason=reason, dry_run=True, **conditions)
+            if answer.forgotten and not dry_run:
+                count, matching = len(answer.forgotten), answer.matching_count
+                if not yes:
+                    show.at_stake(answer.forgotten)
+                    options.ask(f"Forget these {count} (of {matching} that match)?")
+                # Nothing but what was shown, as it was shown.
+                shown = {memory.id: memory.revision for memory in answer.forgotten}
+                answer = client.forget(
+                    shown, reason=reason, expected_revisions=shown, operation_id=operation_id
+                )
+                answer = replace(answer, matching_count=matching)
+    session.show(plain(answer), lambda: show.forgotten(answer))
+    if answer.missing_ids:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def purge(
+    session: Session,
+    ids: options.Ids,
+    reason: Annotated[
+        str, typer.Option(help="Reason, for the history; must not contain purged text.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be purged.")
+    ] = False,
+    snapshots: Annotated[
+        str,
+        typer.Option(help="Snapshots that contain them: list, rewrite (purge there) or delete."),
+    ] = "list",
+    yes: options.Yes = False,
+    operation_id: options.OperationId = "",
+) -> None:
+    """Delete memories for good, from every file.
+
+    Exit code 1 if a memory is missing.
+    """
+    if not dry_run:
+        options.can_ask(yes)
+    with session.client() as client:
+        if not (dry_run or yes):
+            preview = client.purge(ids, dry_run=True)
+            options.ask(
+                f"Purge {', '.join(preview.purged_ids) or 'nothing'} with "
+                f"{preview.version_count} earlier versions"
+                f"{_and_snapshots(len(preview.snapshots), snapshots)}? No undo brings them back."
+            )
+        answer = client.purge(
+            ids,
+            reason=reason,
+            dry_run=dry_run,
+            snapshots=options.word(snapshots),
+            operation_id=operation_id,
+        )
+
+    def both() -> None:
+        show.purged(answer)
+        show.holding(answer)
+
+    session.show(plain(answer), both)
+    if answer.missing_ids:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _and_snapshots(count: int, use: str) -> str:
+    """Describe the snapshots that a purge would change."""
+    if not count or use == "list":
+        return ""
+    return f", and {use} {count} snapshots"

@@ -1,0 +1,63 @@
+"""Commands about pairs that probably say the same: questions, resolve."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from totonoe.cli import options
+from totonoe.cli.extensions import Panel, add
+from totonoe.cli.plain import plain
+from totonoe.cli.session import ExitCode, Session
+from totonoe.cli.show import questions as show
+from totonoe.enums import Answer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds these commands to `app`."""
+    add(app, Panel.TIDY_UP, questions, resolve)
+
+
+def questions(
+    session: Session,
+    about: Annotated[
+        str, typer.Option("--about", metavar="ID", help="Only questions about this memory.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="At most so many.")] = 20,
+    page: Annotated[str, typer.Option(metavar="TOKEN", help="Continue after this page.")] = "",
+) -> None:
+    """List pairs of memories that probably say the same, the most probable first."""
+    with session.client() as client:
+        answer = client.list_questions(memory_id=about, page_size=limit, page_token=page)
+    session.show(plain(answer), lambda: show.questions(answer))
+
+
+def resolve(
+    session: Session,
+    memory_id: Annotated[str, typer.Argument(metavar="ID", help="One memory.")],
+    other_id: Annotated[str, typer.Argument(metavar="OTHER_ID", help="The other memory.")],
+    answer: Annotated[
+        Answer,
+        typer.Argument(
+            help="same: make them one. different: never ask again. replaces: ID takes the place "
+            "of OTHER_ID. replaced_by: the other way round."
+        ),
+    ],
+    content: Annotated[
+        str, typer.Option(help="With same: the text of the memory that stays.")
+    ] = "",
+    reason: options.Reason = "",
+    operation_id: options.OperationId = "",
+) -> None:
+    """Answer whether two memories say the same. `totonoe undo` opens the question again.
+
+    Exit code 3 if the content repeats another memory.
+    """
+    with session.client() as client:
+        done = client.resolve(
+            memory_id, other_id, answer, content=content, reason=reason, operation_id=operation_id
+        )
+    session.show(plain(done), lambda: show.resolved(done, answer))
+    if not done.resolved:
+        raise typer.Exit(ExitCode.REPEATED)

@@ -1,0 +1,129 @@
+"""Answers about links, neighbours, merges and episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from totonoe.cli.printing import line, table
+from totonoe.cli.show.parts import counted, more, not_read, repeated, replay, shown_link
+from totonoe.cli.text import age, snippet
+from totonoe.graph.models import (
+    Episode,
+    EpisodeDeleted,
+    EpisodeMade,
+    EpisodePage,
+    EpisodeRead,
+    LostDetail,
+    Merged,
+    Neighborhood,
+)
+from totonoe.memories.models import Linked, Unlinked
+
+
+def neighbors(answer: Neighborhood) -> None:
+    """Print neighbours, highest activation first."""
+    rows = [
+        (
+            f"{one.activation:.2f}",
+            str(one.depth),
+            f"{one.via.type} of {one.via_id}",
+            one.memory.id,
+            one.memory.content,
+        )
+        for one in answer.neighbors
+    ]
+    if rows:
+        table(("activation", "depth", "as", "id", "memory"), rows, wide="memory")
+    else:
+        line("No neighbours.")
+    if answer.truncated:
+        line("There are more links than one call follows: these are the nearest.")
+
+
+def merged(answer: Merged) -> None:
+    """Print the merged memory, the details that its text lost, and how to undo it."""
+    if not answer.merged:
+        line("Not merged — very similar memory already exists.")
+        if answer.duplicate is not None:
+            repeated(answer.duplicate)
+        return
+    kept = answer.memory
+    line(f"Merged {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}:")
+    line(kept.content)
+    moved, dropped = answer.moved_link_count, answer.dropped_link_count
+    if moved or dropped:
+        line(f"Links moved: {moved}, dropped: {dropped}")
+    _lost(answer.lost)
+    not_read(answer.layers)
+    line(f"Take it back with: totonoe undo {kept.revision}")
+    replay(answer.replayed)
+
+
+def _lost(details: Sequence[LostDetail]) -> None:
+    if details:
+        line("Warning: the text no longer has")
+    for one in details:
+        line(f"- {one.finding} {one.text!r} of {one.memory_id}")
+
+
+# -- episodes
+
+
+def _span(episode: Episode) -> str:
+    """Return begin and end, to the minute in UTC."""
+    ends = (episode.start_time, episode.end_time)
+    return " to ".join(f"{end:%Y-%m-%d %H:%M}" if end else "?" for end in ends)
+
+
+def episodes(page: EpisodePage) -> None:
+    """Print a page of episodes, and how to get the next one."""
+    rows = [
+        (one.id, _span(one), str(len(one.memory_ids)), str(one.importance), one.summary)
+        for one in page.episodes
+    ]
+    if rows:
+        table(("id", "from, to", "memories", "importance", "summary"), rows, wide="summary")
+    else:
+        line("No episodes.")
+    more(page.next_page_token)
+
+
+def episode_made(answer: EpisodeMade) -> None:
+    """Print the new episode."""
+    held = counted(len(answer.episode.memory_ids), "memory", "memories")
+    line(f"Saved (id: {answer.episode.id}) with {held}, {_span(answer.episode)}.")
+
+
+def episode(answer: EpisodeRead) -> None:
+    """Print an episode with its memories, or their ids."""
+    one = answer.episode
+    private = ", private" if one.private else ""
+    line(f"{one.id} ({_span(one)}, importance {one.importance}{private})")
+    line(one.summary)
+    if answer.memories:
+        for memory in answer.memories:
+            line(f"- [{age(memory.created_time)}] {snippet(memory.content)} (id: {memory.id})")
+    else:
+        for memory_id in one.memory_ids:
+            line(f"- {memory_id}")
+    if answer.note:
+        line(f"Note: {answer.note}")
+
+
+def episode_deleted(answer: EpisodeDeleted) -> None:
+    """Print the deleted episode, and how to restore it."""
+    line(f"Deleted {answer.episode.id}: {snippet(answer.episode.summary)}")
+    line(f"Take it back with: totonoe undo {answer.operation_id}")
+
+
+def linked(answer: Linked) -> None:
+    """Print the link in both directions."""
+    line("Linked." if answer.created else "Link changed.")
+    line(f"- {shown_link(answer.link)}")
+    line(f"- {shown_link(answer.inverse)}")
+
+
+def unlinked(answer: Unlinked) -> None:
+    """Print the removed links."""
+    for link in answer.removed:
+        line(f"Unlinked: {shown_link(link)}")

@@ -1,0 +1,246 @@
+"""Answers about memories: saved, refused, found, forgotten, purged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from totonoe.cli.plain import plain
+from totonoe.cli.printing import line, table
+from totonoe.cli.show.parts import (
+    as_of,
+    judgement,
+    more,
+    not_found,
+    not_read,
+    repeated,
+    replay,
+    shown_link,
+    shown_value,
+)
+from totonoe.cli.text import age, clean, forgot_this, shown_similarity, snippet
+from totonoe.enums import LinkType, Verdict
+from totonoe.history.models import Purged
+from totonoe.memories.models import (
+    Checked,
+    Forgotten,
+    ForgottenMatch,
+    Found,
+    LayerReport,
+    Memory,
+    Page,
+    Recalled,
+    Remembered,
+    Similar,
+    Updated,
+)
+
+PRESERVE_HINT = "Was there anything worth preserving in a new form?"
+MERGE_HINT = "If this was part of a merge, save the consolidated version with remember."
+
+
+# -- what the guard says
+
+
+def _forgotten_match(match: ForgottenMatch | None, saved_revision: int = 0) -> None:
+    """Print that the text was forgotten before, and how to restore it.
+
+    Where the same is saved by now, at `saved_revision`, it would stand in the way.
+    """
+    if match is None:
+        return
+    line(forgot_this(match))
+    instead = f"instead with: totonoe undo {saved_revision}, then" if saved_revision else "with:"
+    line(f"Bring it back {instead} totonoe undo {match.revision}")
+
+
+def _most_related(similar: Sequence[Similar], layers: Sequence[LayerReport]) -> None:
+    not_read(layers)
+    if similar:
+        line("Most related:")
+    for item in similar:
+        shown = shown_similarity(max(item.cosine_similarity, item.jaccard_similarity))
+        line(f"- [{item.age}] {item.snippet} (id: {item.memory_id}, similarity: {shown})")
+        if item.judgement is not None and item.judgement.verdict is not Verdict.RELATED:
+            judgement(item.judgement, indent="  ")
+
+
+def _question(asked: Similar | None, saved_id: str = "") -> None:
+    """Print the question that ends an answer, and how to answer it."""
+    if asked is None or asked.judgement is None:
+        return
+    share = shown_similarity(asked.judgement.same_probability)
+    line(f"Probably the same as {asked.memory_id} ({share}): {asked.snippet}")
+    line("Same, different, or does it replace it?")
+    if saved_id:
+        line(f"Answer: totonoe resolve {saved_id} {asked.memory_id} same|different|replaces")
+
+
+def remembered(answer: Remembered) -> None:
+    """Print that the memory is saved, or the memory that already says the same."""
+    if answer.duplicate is not None:
+        line("Not saved — very similar memory already exists.")
+        repeated(answer.duplicate)
+        for superseded_id in answer.superseded_ids:
+            line(f"{answer.memory_id} takes the place of {superseded_id}.")
+        replay(answer.replayed)
+        return
+    if not answer.saved:
+        line("Not saved — it was forgotten, and this collection refuses what was forgotten.")
+        _forgotten_match(answer.forgotten)
+        line("Save it all the same with --force.")
+        replay(answer.replayed)
+        return
+    count = sum(link.type is not LinkType.LIKELY_SAME for link in answer.links)
+    linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
+    if answer.grown_id:
+        line(f"Saved as the next version of {answer.grown_id}, which this scope had.")
+    else:
+        line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
+    for superseded_id in answer.superseded_ids:
+        line(f"It takes the place of {superseded_id}.")
+    _forgotten_match(answer.forgotten, answer.revision)
+    replay(answer.replayed)
+    _most_related(answer.similar, answer.layers)
+    _question(answer.question, answer.memory_id)
+
+
+def checked(answer: Checked) -> None:
+    """Print the answer that remember would give."""
+    if answer.duplicate is not None:
+        line("Would not be saved — very similar memory already exists.")
+        repeated(answer.duplicate)
+        for superseded_id in answer.superseded_ids:
+            line(f"{answer.duplicate.memory_id} would take the place of {superseded_id}.")
+        return
+    refused = "Would not be saved — it was forgotten, which this collection refuses."
+    saved = f" as the next version of {answer.grown_id}" if answer.grown_id else ""
+    line(f"Would be saved{saved}." if answer.would_save else refused)
+    for superseded_id in answer.superseded_ids:
+        line(f"It would take the place of {superseded_id}.")
+    _forgotten_match(answer.forgotten)
+    _most_related(answer.similar, answer.layers)
+    _question(answer.question)
+
+
+def updated(answer: Updated) -> None:
+    """Print the change, or why there was none."""
+    if answer.duplicate is not None and not answer.updated:
+        line("Not changed — very similar memory already exists.")
+        repeated(answer.duplicate)
+        return
+    line(f"Updated (id: {answer.memory.id}, revision {answer.memory.revision}).")
+    not_read(answer.layers)
+    _question(answer.question, answer.memory.id)
+
+
+# -- memories
+
+
+def recalled(answer: Recalled) -> None:
+    """Print hits, best first."""
+    if answer.degraded_because:
+        line(f"Note: {answer.degraded_because}")
+    as_of(answer.as_of_revision)
+    if not answer.hits:
+        line("Nothing found.")
+        return
+    rows = []
+    for place, hit in enumerate(answer.hits, start=1):
+        memory, relevance = hit.memory, shown_similarity(hit.relevance)
+        rows.append((str(place), relevance, age(memory.created_time), memory.id, memory.content))
+    table(("#", "relevance", "age", "id", "memory"), rows, wide="memory")
+
+
+def listed(page: Page) -> None:
+    """Print a page of memories, and how to get the next one."""
+    as_of(page.as_of_revision)
+    rows = [
+        (memory.id, _kind(memory), str(memory.status), age(memory.created_time), memory.content)
+        for memory in page.memories
+    ]
+    if rows:
+        table(("id", "kind", "status", "age", "memory"), rows, wide="memory")
+    else:
+        line("No memories.")
+    more(page.next_page_token)
+
+
+def got(answer: Found) -> None:
+    """Print whole memories, without empty fields."""
+    as_of(answer.as_of_revision)
+    for asked, read in answer.redirects.items():
+        line(f"{asked} was superseded; in its place: {read}")
+    for number, memory in enumerate(answer.memories):
+        if number:
+            line()
+        line(f"{memory.id} ({_kind(memory)}, {memory.status}, {age(memory.created_time)})")
+        line(memory.content)
+        for name, value in plain(memory).items():
+            if name in _SHOWN_ABOVE or value in ("", None, [], {}, False):
+                continue
+            if name == "links":
+                for link in memory.links:
+                    line(f"  link: {shown_link(link)}")
+            else:
+                line(f"  {name}: {shown_value(value)}")
+    not_found(answer.missing_ids)
+
+
+_SHOWN_ABOVE = ("memory_id", "content", "content_hash", "kind", "state_kind", "status", "vector")
+
+
+def _kind(memory: Memory) -> str:
+    return f"{memory.kind}/{memory.state_kind}" if memory.state_kind else str(memory.kind)
+
+
+def forgotten(answer: Forgotten) -> None:
+    """Print the forgotten memories, or those that would be forgotten."""
+    verb = "Would forget" if answer.dry_run else "Forgot"
+    if not answer.forgotten and not answer.missing_ids:
+        line("Nothing to forget.")
+    for memory in answer.forgotten:
+        line(f"{verb} {_brief(memory)}")
+        emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""
+        line(f"{emotion}Importance: {memory.importance}")
+    if answer.unlinked_count:
+        line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
+    if answer.matching_count > len(answer.forgotten):
+        line(f"These are the oldest of {answer.matching_count} that match.")
+    if answer.forgotten and not answer.dry_run:
+        one = len(answer.forgotten) == 1
+        line(f"{'This memory is' if one else 'These memories are'} gone. {PRESERVE_HINT}")
+        line(MERGE_HINT)
+        line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
+    not_found(answer.missing_ids)
+
+
+def _brief(memory: Memory) -> str:
+    return f"(id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}"
+
+
+def purged(answer: Purged) -> None:
+    """Print the purged memories, or those that would be purged."""
+    verb = "Would purge" if answer.dry_run else "Purged"
+    for memory_id in answer.purged_ids:
+        line(f"{verb} {memory_id}")
+    line(
+        f"Earlier versions: {answer.version_count}, kept answers: {answer.reply_count}, "
+        f"episodes: {answer.episode_count}"
+    )
+    not_found(answer.missing_ids)
+
+
+def at_stake(memories: Sequence[Memory]) -> None:
+    """Print the memories of a question on standard error."""
+    for memory in memories:
+        sys.stderr.write(clean(_brief(memory)) + "\n")
+
+
+def holding(answer: Purged) -> None:
+    """Print the snapshots that contain purged memories."""
+    for one in answer.snapshots:
+        what = "deleted" if one.deleted else "rewritten" if one.rewritten else "still holds them"
+        line(f"Snapshot {one.snapshot.id}, {one.memory_count} of these: {what}")
+    if any(not (one.deleted or one.rewritten) for one in answer.snapshots):
+        line("The same command with --snapshots rewrite or delete sees to them.")

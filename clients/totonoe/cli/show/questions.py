@@ -1,0 +1,45 @@
+"""Answers about pairs that probably say the same."""
+
+from __future__ import annotations
+
+from totonoe.cli.printing import line
+from totonoe.cli.show.parts import judgement, repeated, replay
+from totonoe.cli.text import age, shown_similarity
+from totonoe.enums import Answer
+from totonoe.questions.models import Question, QuestionPage, Resolved
+
+
+def questions(answer: QuestionPage) -> None:
+    """Print a page of questions, and how to answer them."""
+    if not answer.questions:
+        line("No open questions.")
+        return
+    for one in answer.questions:
+        question(one)
+    line("Answer: totonoe resolve ID OTHER_ID same|different|replaces|replaced_by")
+    if answer.next_page_token:
+        line(f"More: totonoe questions --page {answer.next_page_token}")
+
+
+def question(one: Question) -> None:
+    """Print both texts, then the probability and the evidence."""
+    line(f"- Probably the same ({shown_similarity(one.same_probability)}):")
+    for memory in (one.a, one.b):
+        line(f"  [{age(memory.created_time)}] {memory.content} (id: {memory.id})")
+    judgement(one.judgement, indent="  ")
+
+
+def resolved(answer: Resolved, said: Answer) -> None:
+    """Print the result of an answer, and how to undo it."""
+    if answer.duplicate is not None and not answer.resolved:
+        line("Not resolved — very similar memory already exists.")
+        repeated(answer.duplicate)
+        return
+    if said is Answer.DIFFERENT:
+        line("Different: nobody is asked again, until one of the two texts changes.")
+    elif said is Answer.SAME:
+        line(f"Same: {answer.closed_id} is superseded by {answer.memory.id}.")
+    else:
+        line(f"{answer.memory.id} takes the place of {answer.closed_id}.")
+    replay(answer.replayed)
+    line(f"Take it back with: totonoe undo {answer.revision}")

@@ -1,0 +1,29 @@
+"""Answers about new vectors for a collection."""
+
+from __future__ import annotations
+
+from totonoe.cli.printing import line
+from totonoe.collections.models import EmbeddingModel
+from totonoe.reembed.models import Reembedded
+
+
+def reembedded(done: Reembedded | None) -> None:
+    """Print the new model, or for `None` that the work continues."""
+    if done is None:
+        line("Under way. Watch it with: totonoe reembed")
+        return
+    line(
+        f"{done.memory_count} memories have vectors of {_model(done.after)} "
+        f"in place of {_model(done.before)}; {done.embedded_count} texts embedded. "
+        f"Revision {done.revision}."
+    )
+    if done.thresholds_reset:
+        line("The guard's cosine thresholds are others now: totonoe collections show")
+    if not done.calibrated:
+        line("Fit the verdict to the model with: totonoe calibrate")
+
+
+def _model(model: EmbeddingModel) -> str:
+    """Return name, version and dimension, if known."""
+    dimension = f"({model.dimension})" if model.dimension else ""
+    return " ".join(filter(None, (model.name, model.version, dimension)))

@@ -1,0 +1,1 @@
+"""Collections, their policies and figures, and the daemon's own."""

@@ -1,0 +1,1 @@
+"""Consolidation: links of co-recalled memories, and pairs to merge."""

@@ -1,0 +1,1 @@
+"""Several memories together: neighbours, merges, episodes."""

@@ -1,0 +1,223 @@
+"""Calls about several memories together: neighbours, merges, episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from totonoe.call.base import Calls
+from totonoe.enums import LinkTypeWord
+from totonoe.graph import models
+from totonoe.memories.drafts import Vector
+from totonoe.memories.models import TimeRange
+from totonoe.v1 import graph_pb2
+from totonoe.wire.mapping import encode
+from totonoe.wire.scalars import encode_ids
+
+
+class GraphCalls(Calls):
+    """Calls about several memories together."""
+
+    def neighbors(
+        self,
+        ids: str | Iterable[str],
+        *,
+        depth: int = 1,
+        limit: int = 50,
+        types: Iterable[LinkTypeWord] = (),
+        min_confidence: float = 0.0,
+        hop_decay: float | None = None,
+        include_vectors: bool = False,
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.Neighborhood:
+        """Follows links from some memories by spreading activation; highest first.
+
+        Parameters
+        ----------
+        ids : str or iterable of str
+            Memories to start from, 1 to 100.
+        depth : int
+            How many links away at most, 1 to 5.
+        limit : int
+            How many neighbours at most, 1 to 1,000.
+        types : iterable of LinkType or str
+            Follow only links of these types, as the nearer memory holds them; none: all.
+        min_confidence : float
+            Follow only links of at least this confidence, 0 to 1.
+        hop_decay : float or None
+            Factor on the activation for each link, above 0 to 1; `None`: 0.5.
+        """
+        request = self._request(
+            graph_pb2.NeighborsRequest,
+            ids=encode_ids(ids, "ids"),
+            depth=depth,
+            limit=limit,
+            types=types,
+            min_confidence=min_confidence,
+            hop_decay=hop_decay,
+            include_vectors=include_vectors,
+            collection=collection,
+        )
+        return self._run(request, models.Neighborhood, timeout_s)
+
+    def merge(
+        self,
+        keep_id: str,
+        remove_ids: str | Iterable[str],
+        *,
+        content: str = "",
+        vector: Vector = None,
+        reason: str = "",
+        expected_revisions: Mapping[str, int] | None = None,
+        force: bool = False,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.Merged:
+        """Merges several memories into one, which supersedes the others.
+
+        Links, tags, evidence and figures are joined. A changed text passes the guard; if it
+        repeats another memory, the answer says so (`merged` is false). `lost` in the answer
+        warns of numbers, names and dates that the text no longer has.
+
+        Parameters
+        ----------
+        keep_id : str
+            Live memory that stays.
+        remove_ids : str or iterable of str
+            Live memories that it takes the place of, 1 to 64.
+        content : str
+            Text of the merged memory; empty: that of the one that stays.
+        vector : bytes, sequence of float or buffer
+            Vector of the new text; `None`: it is embedded.
+        expected_revisions : mapping of str to int or None
+            Raise `StaleRevision` unless these memories are at these revisions.
+        force : bool
+            Merge even if the text then repeats another live memory.
+        """
+        request = self._request(
+            graph_pb2.MergeRequest,
+            keep_id=keep_id,
+            remove_ids=encode_ids(remove_ids, "remove_ids"),
+            content=content,
+            vector=vector,
+            reason=reason,
+            expected_revisions=expected_revisions,
+            force=force,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return self._run(request, models.Merged, timeout_s)
+
+    def create_episode(
+        self,
+        summary: str,
+        memory_ids: Iterable[str],
+        *,
+        start_time: datetime | None = None,
+        end_time: datetime | None = None,
+        importance: int | None = None,
+        private: bool = False,
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.EpisodeMade:
+        """Creates an episode: memories that belong together as something that happened.
+
+        Parameters
+        ----------
+        summary : str
+            Text of at most 32 KiB.
+        memory_ids : iterable of str
+            Its memories in their order, 1 to 1,000, each there and not forgotten.
+        start_time, end_time : datetime or None
+            `None`: when its first, and its last memory was created.
+        importance : int or None
+            1 to 5; `None`: 3.
+        private : bool
+            Only this agent may see it.
+        """
+        episode = encode(
+            graph_pb2.EpisodeDraft,
+            {
+                "summary": summary,
+                "memory_ids": memory_ids,
+                "start_time": start_time,
+                "end_time": end_time,
+                "importance": importance,
+                "private": private,
+            },
+        )
+        request = self._request(
+            graph_pb2.CreateEpisodeRequest,
+            episode=episode,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return self._run(request, models.EpisodeMade, timeout_s)
+
+    def get_episode(
+        self,
+        episode_id: str,
+        *,
+        include_memories: bool = False,
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.EpisodeRead:
+        """Returns an episode, on request with its memories. Raises `NotFound`."""
+        request = self._request(
+            graph_pb2.GetEpisodeRequest,
+            id=episode_id,
+            include_memories=include_memories,
+            collection=collection,
+        )
+        return self._run(request, models.EpisodeRead, timeout_s)
+
+    def list_episodes(
+        self,
+        *,
+        time: TimeRange | None = None,
+        memory_id: str = "",
+        page_size: int = 100,
+        page_token: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.EpisodePage:
+        """Returns a page of episodes by start, then id; `page_size` 1 to 1,000.
+
+        Parameters
+        ----------
+        time : TimeRange or None
+            Only those that overlap it.
+        memory_id : str
+            Only those that hold this memory, or one that it took the place of.
+        """
+        request = self._request(
+            graph_pb2.ListEpisodesRequest,
+            time=time,
+            memory_id=memory_id,
+            page_size=page_size,
+            page_token=page_token,
+            collection=collection,
+        )
+        return self._run(request, models.EpisodePage, timeout_s)
+
+    def delete_episode(
+        self,
+        episode_id: str,
+        *,
+        reason: str = "",
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.EpisodeDeleted:
+        """Deletes an episode; its memories stay."""
+        request = self._request(
+            graph_pb2.DeleteEpisodeRequest,
+            id=episode_id,
+            reason=reason,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return self._run(request, models.EpisodeDeleted, timeout_s)

@@ -1,0 +1,1 @@
+"""The past of a collection: versions, operations, undo, purge."""

@@ -1,0 +1,1 @@
+"""Memories: saving, finding, reading, changing, linking and forgetting them."""

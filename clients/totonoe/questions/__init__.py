@@ -1,0 +1,1 @@
+"""Questions whether two memories say the same, and their answers."""

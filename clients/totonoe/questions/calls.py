@@ -1,0 +1,80 @@
+"""Calls about pairs that probably say the same."""
+
+from __future__ import annotations
+
+from totonoe.call.base import Calls
+from totonoe.enums import AnswerWord
+from totonoe.memories.drafts import Vector
+from totonoe.questions import models
+from totonoe.v1 import questions_pb2
+
+
+class QuestionCalls(Calls):
+    """Calls about questions."""
+
+    def resolve(
+        self,
+        memory_id: str,
+        other_id: str,
+        answer: AnswerWord,
+        *,
+        content: str = "",
+        vector: Vector = None,
+        expected_revision: int = 0,
+        other_expected_revision: int = 0,
+        reason: str = "",
+        operation_id: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.Resolved:
+        """Answers whether two live memories say the same, in one operation.
+
+        Parameters
+        ----------
+        answer : Answer or str
+            `same`: they become one. `different`: the pair is dismissed. `replaces`: the first takes
+            the place of the other. `replaced_by`: the other takes its place.
+        content : str
+            With `same`: the text of the memory that stays; empty: its text stays.
+        expected_revision, other_expected_revision : int
+            `revision` of each memory as it was read; 0: any. StaleRevision if it is another one.
+        """
+        request = self._request(
+            questions_pb2.ResolveRequest,
+            memory_id=memory_id,
+            other_id=other_id,
+            answer=answer,
+            content=content,
+            vector=vector,
+            expected_revision=expected_revision,
+            other_expected_revision=other_expected_revision,
+            reason=reason,
+            operation_id=operation_id,
+            collection=collection,
+        )
+        return self._run(request, models.Resolved, timeout_s)
+
+    def list_questions(
+        self,
+        *,
+        memory_id: str = "",
+        page_size: int = 20,
+        page_token: str = "",
+        collection: str | None = None,
+        timeout_s: float | None = None,
+    ) -> models.QuestionPage:
+        """Returns a page of pairs that probably say the same; `page_size` 1 to 100.
+
+        Parameters
+        ----------
+        memory_id : str
+            Only questions about this memory.
+        """
+        request = self._request(
+            questions_pb2.ListQuestionsRequest,
+            memory_id=memory_id,
+            page_size=page_size,
+            page_token=page_token,
+            collection=collection,
+        )
+        return self._run(request, models.QuestionPage, timeout_s)

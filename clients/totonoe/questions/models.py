@@ -1,0 +1,54 @@
+"""Answers of the calls about questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from totonoe.memories.models import Duplicate, Judgement, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Answer of `resolve`.
+
+    Attributes
+    ----------
+    resolved : bool
+        False: `content` repeats the memory in `duplicate`, and nothing was changed.
+    memory : Memory
+        The one that stays; with the answer `different` the one named first.
+    closed_id : str
+        The one that was superseded; empty: none.
+    """
+
+    resolved: bool
+    memory: Memory
+    closed_id: str
+    duplicate: Duplicate | None
+    revision: int
+    replayed: bool
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two live memories that probably say the same; `a` is the older one.
+
+    `same_probability` (0 to 1) and `version` of the fit are those of the time when they were
+    compared; `judgement` relates `b` to `a`, as it is read now.
+    """
+
+    a: Memory
+    b: Memory
+    same_probability: float
+    version: str
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    """A page of `list_questions`, the most probable first; an empty token is the end."""
+
+    questions: tuple[Question, ...]
+    next_page_token: str
+    revision: int

@@ -1,0 +1,1 @@
+"""Giving a collection the vectors of another model."""

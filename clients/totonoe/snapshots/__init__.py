@@ -1,0 +1,1 @@
+"""Snapshots: creating, listing, deleting and restoring them."""

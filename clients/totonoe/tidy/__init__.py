@@ -1,0 +1,1 @@
+"""Tidying: turns, runs and plans."""

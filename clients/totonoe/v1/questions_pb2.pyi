@@ -1,0 +1,104 @@
+from totonoe.v1 import types_pb2 as _types_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Answer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ANSWER_UNSPECIFIED: _ClassVar[Answer]
+    ANSWER_SAME: _ClassVar[Answer]
+    ANSWER_DIFFERENT: _ClassVar[Answer]
+    ANSWER_REPLACES: _ClassVar[Answer]
+    ANSWER_REPLACED_BY: _ClassVar[Answer]
+ANSWER_UNSPECIFIED: Answer
+ANSWER_SAME: Answer
+ANSWER_DIFFERENT: Answer
+ANSWER_REPLACES: Answer
+ANSWER_REPLACED_BY: Answer
+
+class ResolveRequest(_message.Message):
+    __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "other_id", "answer", "content", "vector", "expected_revision", "other_expected_revision", "reason")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    OTHER_ID_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
+    OTHER_EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    operation_id: str
+    agent_id: str
+    memory_id: str
+    other_id: str
+    answer: Answer
+    content: str
+    vector: bytes
+    expected_revision: int
+    other_expected_revision: int
+    reason: str
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., other_id: _Optional[str] = ..., answer: _Optional[_Union[Answer, str]] = ..., content: _Optional[str] = ..., vector: _Optional[bytes] = ..., expected_revision: _Optional[int] = ..., other_expected_revision: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ResolveResponse(_message.Message):
+    __slots__ = ("revision", "resolved", "memory", "closed_id", "duplicate", "replayed", "operation_id")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    RESOLVED_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_ID_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATE_FIELD_NUMBER: _ClassVar[int]
+    REPLAYED_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    resolved: bool
+    memory: _types_pb2.Memory
+    closed_id: str
+    duplicate: _types_pb2.Duplicate
+    replayed: bool
+    operation_id: str
+    def __init__(self, revision: _Optional[int] = ..., resolved: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., closed_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+
+class ListQuestionsRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    memory_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class Question(_message.Message):
+    __slots__ = ("a", "b", "same_probability", "version", "judgement")
+    A_FIELD_NUMBER: _ClassVar[int]
+    B_FIELD_NUMBER: _ClassVar[int]
+    SAME_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    a: _types_pb2.Memory
+    b: _types_pb2.Memory
+    same_probability: float
+    version: str
+    judgement: _types_pb2.Judgement
+    def __init__(self, a: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., b: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., same_probability: _Optional[float] = ..., version: _Optional[str] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ...) -> None: ...
+
+class ListQuestionsResponse(_message.Message):
+    __slots__ = ("revision", "questions", "next_page_token")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    QUESTIONS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    questions: _containers.RepeatedCompositeFieldContainer[Question]
+    next_page_token: str
+    def __init__(self, revision: _Optional[int] = ..., questions: _Optional[_Iterable[_Union[Question, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...

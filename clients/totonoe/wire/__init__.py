@@ -1,0 +1,1 @@
+"""Translation between messages of the wire and dataclasses."""

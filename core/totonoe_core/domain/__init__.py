@@ -1,0 +1,1 @@
+"""Plain data and policies: memories, commands, queries and their answers. Imports `base` alone."""

@@ -1,0 +1,85 @@
+"""A collection's settings, and the writes that change them, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from totonoe_core.domain.asking import Previewable
+from totonoe_core.domain.calibration import Calibration, Fitted
+from totonoe_core.domain.policy import (
+    NO_RETENTION,
+    STANDARD_BLAST,
+    STANDARD_TIDY,
+    BlastPolicy,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    RetentionPolicy,
+    TidyPolicy,
+)
+from totonoe_core.domain.records import ModelIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """Settings of one collection. `model_since` is the revision that set its model."""
+
+    name: str
+    description: str
+    guard: GuardPolicy
+    diversity: DiversityPolicy
+    decay: DecayPolicy
+    model: ModelIdentity
+    created_us: int
+    revision: int
+    settings_revision: int
+    calibration: Calibration | None = None
+    retention: RetentionPolicy = NO_RETENTION
+    blast: BlastPolicy = STANDARD_BLAST
+    tidy: TidyPolicy = STANDARD_TIDY
+    model_number: int = 0
+    model_since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSettings:
+    """Change description or policies of the collection itself.
+
+    `changes` holds pairs of path and value, applied in order. Paths are `description`
+    and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD`,
+    `tidy.FIELD` with the field names of the policy classes. `None` switches a guard threshold off
+    and takes any other field back to its default (for guard fields: that of the preset).
+    `guard.preset` sets every guard field.
+    """
+
+    agent_id: str
+    changes: tuple[tuple[str, str | float | bool | None], ...]
+    expected_revision: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """Answer to `ChangeSettings`."""
+
+    collection: CollectionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate(Previewable["Calibrated"]):
+    """Fit the verdict to the collection's model.
+
+    The engine fills in `fitted`, away from the writer's thread, before the command is decided.
+    Callers leave it empty, and it does not count when requests are compared.
+    """
+
+    agent_id: str
+    false_merge_budget: float
+    fitted: Fitted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Answer to `Calibrate`."""
+
+    fitted: Fitted

@@ -1,0 +1,92 @@
+"""Questions about pairs that are probably the same, and their answers, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from totonoe_core.domain.asking import Query
+from totonoe_core.domain.records import GuardReport, Judgement, Memory
+
+
+class Answer(StrEnum):
+    """How a memory relates to another one, as somebody who can tell says."""
+
+    SAME = "same"
+    """Both say the same: they become one."""
+    DIFFERENT = "different"
+    """Both are needed: the pair is dismissed."""
+    REPLACES = "replaces"
+    """It is true in place of the other: the other is superseded."""
+    REPLACED_BY = "replaced_by"
+    """The other is true in its place: it is superseded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """Answer whether two live memories say the same; one operation.
+
+    With SAME, the one that Consolidate would keep stays, with `content` as its text unless it is
+    empty. An expected revision of 0 accepts any.
+    """
+
+    agent_id: str
+    memory_id: str
+    other_id: str
+    answer: Answer
+    content: str = ""
+    vector: bytes = b""
+    expected_revision: int = 0
+    other_expected_revision: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Answer to `Resolve`. If it is not resolved, `guard.duplicate` says the same as `content`.
+
+    `memory` is the one that stays (with DIFFERENT the one named first), `closed_id` the one that
+    was superseded, empty for none.
+    """
+
+    resolved: bool
+    memory: Memory
+    closed_id: str = ""
+    guard: GuardReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two live memories that probably say the same; `a` is the older one.
+
+    `same_probability` and `version` of the fit are those of the link; `judgement` relates `b` to
+    `a`, as it is read now.
+    """
+
+    a: Memory
+    b: Memory
+    same_probability: float
+    version: str
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    """Answer to `QuestionsQuery`; an empty token is the end."""
+
+    revision: int
+    questions: tuple[Question, ...]
+    next_page_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsQuery(Query["QuestionPage"]):
+    """Selects open questions that the caller may read both sides of, the most probable first.
+
+    A `memory_id` selects those about one memory.
+    """
+
+    agent_id: str
+    memory_id: str = ""
+    page_size: int = 20
+    page_token: str = ""

@@ -1,0 +1,60 @@
+"""Weights of the logistic regression that decides how far a wording may differ.
+
+The verdict uses it only if no difference has a name (`verdict`): only loose synonyms, light words,
+parts that agree roughly, another order, and the cosine are left then.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Coefficients of the logistic regression (`calibrate` fits them).
+
+    p(duplicate) = 1 / (1 + exp(-(bias + cosine * c + near * n + light * l + soft * s + moved * m)))
+    with the shares of `Features`. `at_least` is the least p that refuses.
+    """
+
+    # No defaults: rows leave defaults out, and fitted values must not change with a release.
+    bias: float
+    cosine: float
+    near: float
+    light: float
+    soft: float
+    moved: float
+    at_least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Differences in wording of two texts without a named difference.
+
+    Attributes
+    ----------
+    cosine : float
+        Similarity of the vectors, -1..1.
+    near, light, soft, moved : float
+        Shares, 0..1, of the weight of all pieces: loose synonyms; light pieces without a partner;
+        pairs whose parts agree only roughly; pairs in another order.
+    """
+
+    cosine: float
+    near: float = 0.0
+    light: float = 0.0
+    soft: float = 0.0
+    moved: float = 0.0
+
+    def probability(self, weights: Weights) -> float:
+        """Return p(duplicate)."""
+        sum_ = (
+            weights.bias
+            + weights.cosine * self.cosine
+            + weights.near * self.near
+            + weights.light * self.light
+            + weights.soft * self.soft
+            + weights.moved * self.moved
+        )
+        return 1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, sum_))))

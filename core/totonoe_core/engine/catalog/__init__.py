@@ -1,0 +1,1 @@
+"""The set of collections: names, open ones, snapshots and restorations."""

@@ -1,0 +1,200 @@
+"""Restoring of a snapshot as a collection: examined, copied, purged again, named in one commit.
+
+    prepare   collections/<new uid>.tmp/memory.db: a copy whose sha256, pages, rows, counts and
+              revision are those of the snapshot; of an earlier format it is brought forward
+    purge     purges from the copy what any collection of the family has purged since
+    commit    the catalogue gets its row, the directory its name. A collection that had the name is
+              kept like a deleted one, and an Undo brings it back
+
+A family is the set of collections that a memory's id may be in: those restored from one another's
+snapshots. No purge of theirs can fall between the last check and the commit: their writers wait for
+it, some milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+from totonoe_core.base import limits, plain
+from totonoe_core.base.clock import Clock
+from totonoe_core.base.errors import Corruption, NotConfirmed, NotFound, Unavailable
+from totonoe_core.base.ids import new_operation_id
+from totonoe_core.domain.snapshots import Restored, Snapshot
+from totonoe_core.engine.catalog.collections import DEFAULT, Collections
+from totonoe_core.engine.catalog.file_purging import purge_file
+from totonoe_core.engine.collection.collection import Collection
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store.identity import Place
+from totonoe_core.store.snapshot import SEAL, Examined, copy_file, examine, purged_ids
+from totonoe_core.store.snapshot_files import SnapshotFiles
+
+T = TypeVar("T")
+_LOOKS_MAX = 8
+
+
+class Restoring:
+    """Restores snapshots. On the snapshots' thread."""
+
+    def __init__(self, collections: Collections, files: SnapshotFiles, clock: Clock) -> None:
+        self._collections = collections
+        self._files = files
+        self._clock = clock
+
+    def restore(
+        self,
+        snapshot: Snapshot,
+        name: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        confirmation_token: str,
+        digest: bytes,
+    ) -> Restored:
+        """Restore into a name; see `Engine.restore_snapshot`."""
+        if name == DEFAULT:
+            self._collections.make_default()
+        before = Restored(snapshot, restored=False)
+        if not self._collections.names.free(name):
+            info, active_count = self._collections.figures(name)
+            before = replace(
+                before,
+                replaced_uid=self._collections.names.uid(name),
+                replaced_revision=info.revision,
+                replaced_active_count=active_count,
+            )
+            token = _token(before)
+            if not confirmation_token:
+                return replace(before, confirmation_token=token, replaced_uid="")
+            if token != confirmation_token:
+                raise NotConfirmed(name=name)
+        elif confirmation_token:
+            # The state that the token was given for is gone.
+            raise NotConfirmed(name=name)
+        uid, path = self._collections.names.catalog.prepare()
+        try:
+            verified_copy(self._files, snapshot, path)
+            CollectionState.rename(Place(path, uid, name), SEAL)
+            asked = replace(
+                before, restored=True, uid=uid, operation_id=operation_id or new_operation_id()
+            )
+            with self._collections.closed(name if before.replaced_uid else "") as info_now:
+                if info_now is not None and info_now.revision != before.replaced_revision:
+                    raise NotConfirmed(name=name)
+                return self._named(asked, path, name, agent_id, digest)
+        except BaseException:
+            self._collections.names.abandon(uid)
+            raise
+
+    def _named(
+        self, asked: Restored, path: Path, name: str, agent_id: str, digest: bytes
+    ) -> Restored:
+        """Purge again what was purged since, and give the collection its name."""
+        gone: set[str] = set()
+        again_count = 0
+        for _ in range(_LOOKS_MAX):
+            gone |= self._gone(asked.snapshot)
+            again_count += purge_file(
+                path, sorted(gone), "purged before it was restored", self._clock()
+            )
+            answer = replace(
+                asked,
+                collection=CollectionState.read_info(Place(path, asked.uid, name)),
+                purged_again_count=again_count,
+            )
+
+            def commit(answer: Restored = answer, gone: set[str] = gone) -> bool:
+                """While every writer of the family waits."""
+                if not self._gone(asked.snapshot) <= gone:
+                    return False
+                self._collections.names.take_name(answer, name, agent_id=agent_id, digest=digest)
+                return True
+
+            with contextlib.ExitStack() as used:
+                others = [
+                    used.enter_context(self._collections.using(other))
+                    for other in self._others(asked.snapshot, name)
+                ]
+                if _waiting(others, commit):
+                    return answer
+        raise Unavailable(
+            "OVERLOADED",
+            "the collections of this snapshot are being purged all the time",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
+
+    def _others(self, snapshot: Snapshot, name: str) -> list[str]:
+        """Return the existing collections of the family, without the one that is replaced."""
+        family = self.family(snapshot.collection_uid)
+        uids = sorted(self._collections.names.uids().items())
+        return [other for other, uid in uids if uid in family and other != name]
+
+    def _gone(self, snapshot: Snapshot) -> set[str]:
+        """Return the ids purged in any collection of the family, deleted ones too."""
+        place = self._collections.names.catalog.place
+        places = [place(uid, "") for uid in self.family(snapshot.collection_uid)]
+        there = [place for place in places if place.path.exists()]
+        return {one for place in there for one in purged_ids(place)}
+
+    def family(self, uid: str) -> set[str]:
+        """Return the uids of the collections that were restored from one another's snapshots."""
+        family, found = {uid}, True
+        pairs = self._collections.names.restorations()
+        while found:
+            more = {one for pair in pairs if not family.isdisjoint(pair) for one in pair}
+            found = not more <= family
+            family |= more
+        return family
+
+
+def _waiting(collections: Sequence[Collection], work: Callable[[], T]) -> T:
+    """Run work while the writers of some collections wait for it."""
+    if not collections:
+        return work()
+    first, rest = collections[0], collections[1:]
+    return first.copying.pause(lambda: _waiting(rest, work)).result()
+
+
+def _token(asked: Restored) -> str:
+    """Return the token that confirms replacing this state of a collection by this snapshot."""
+    snapshot = asked.snapshot
+    bound = (asked.replaced_uid, asked.replaced_revision, snapshot.id, snapshot.sha256)
+    return blake2b(plain.dumps(bound).encode(), digest_size=16).hexdigest()
+
+
+def found(files: SnapshotFiles, snapshot_id: str) -> Snapshot:
+    """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
+    snapshot = files.find(snapshot_id)
+    if snapshot is None:
+        raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
+    return snapshot
+
+
+def verified_copy(files: SnapshotFiles, snapshot: Snapshot, target: Path) -> None:
+    """Copy a snapshot's file and examine the copy. Raises `Corruption`."""
+    path = files.path(snapshot)
+    if copy_file(path, target) != snapshot.sha256:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"snapshot {snapshot.id} is not the file that was listed: its sha256 differs",
+            file=path.name,
+        )
+    sealed = sound(examine(target), path)
+    if replace(sealed, file_bytes=snapshot.file_bytes, sha256=snapshot.sha256) != snapshot:
+        raise Corruption(
+            "CORRUPT_ROW",
+            f"snapshot {snapshot.id} and its manifest do not say the same",
+            file=path.name,
+        )
+
+
+def sound(examined: Examined, path: Path) -> Snapshot:
+    """Return the snapshot of an examined file. Raises `Corruption` if it has faults."""
+    if examined.faults or examined.snapshot is None:
+        shown = "; ".join(examined.faults[:3])
+        raise Corruption("CORRUPT_ROW", f"{path.name} is damaged: {shown}", file=path.name)
+    return examined.snapshot

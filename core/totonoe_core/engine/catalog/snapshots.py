@@ -1,0 +1,434 @@
+"""Snapshots: creating, listing, deleting, restoring, and their part in a purge.
+
+    create    copied on the writer's thread, a step of some milliseconds between two batches; sealed
+              and listed by the snapshots' own thread
+    restore   examined, copied into a directory of its own, purged again of memories that were
+              purged since, and only then named in the catalogue, in one commit
+    purge     looks into every snapshot of the family: of the collection, of those it was restored
+              from, and of those restored from its own
+
+All changes run one after the other on one thread: a purge that arrives while a snapshot is taken
+finds it when it is complete.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TypeVar
+
+from totonoe_core.base import limits, plain
+from totonoe_core.base.clock import Clock
+from totonoe_core.base.errors import AlreadyExists, Corruption, Quota, TotonoeError, Unavailable
+from totonoe_core.base.ids import new_operation_id, new_snapshot_id
+from totonoe_core.domain.records import ModelIdentity
+from totonoe_core.domain.snapshots import (
+    ListedSnapshot,
+    Restored,
+    Snapshot,
+    SnapshotCreated,
+    SnapshotDeleted,
+    SnapshotHolding,
+    SnapshotSchedule,
+    SnapshotStats,
+    SnapshotUse,
+)
+from totonoe_core.engine.catalog import restoring
+from totonoe_core.engine.catalog.collections import Collections
+from totonoe_core.engine.catalog.file_purging import purge_file
+from totonoe_core.engine.catalog.restoring import Restoring
+from totonoe_core.engine.state.futures import shutting_down, submit
+from totonoe_core.store.identity import Place
+from totonoe_core.store.snapshot import copy_file, examine, holds, seal, sha256_of
+from totonoe_core.store.snapshot_files import SnapshotFiles, is_sound
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+_HOUR_US = 3_600_000_000
+_LOOK_S = 30.0
+_NO_MODEL = ModelIdentity("", "", "", 0)
+
+
+class Snapshots:
+    """Snapshots of the collections of one data directory. Safe from any thread.
+
+    With a schedule, a thread checks every half minute what is due (`run_due`).
+    """
+
+    def __init__(
+        self, data_dir: Path, collections: Collections, clock: Clock, schedule: SnapshotSchedule
+    ) -> None:
+        self.files = SnapshotFiles(data_dir)
+        self._collections = collections
+        self._clock = clock
+        self._schedule = schedule
+        self._worker = ThreadPoolExecutor(1, "snapshots")
+        self._stop = threading.Event()
+        self._room = threading.BoundedSemaphore(limits.SNAPSHOT_JOBS_MAX)
+        self._looked_us: dict[str, int] = {}
+        self._scheduled_count = self._failed_count = 0
+        self._restoring = Restoring(collections, self.files, clock)
+        self._timer: threading.Thread | None = None
+        submit(self._worker, self._sweep)
+        if schedule.every_h:
+            self._timer = threading.Thread(target=self._watch, name="schedule", daemon=True)
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Refuse further calls; a running copy is given up. Idempotent."""
+        self._stop.set()
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def close(self) -> None:
+        """Wait for the running call. After `stop`."""
+        self._worker.shutdown(wait=True, cancel_futures=True)
+        if self._timer is not None:
+            self._timer.join()
+
+    def _submit(self, work: Callable[[], T]) -> Future[T]:
+        """Queue a call. Raises `Unavailable` if SNAPSHOT_JOBS_MAX wait."""
+        if not self._room.acquire(blocking=False):
+            raise Unavailable(
+                "OVERLOADED",
+                f"{limits.SNAPSHOT_JOBS_MAX} calls about snapshots wait, the most",
+                retry_delay_ms=limits.RETRY_DELAY_MS,
+            )
+        try:
+            future = submit(self._worker, work)
+        except BaseException:
+            self._room.release()
+            raise
+        future.add_done_callback(lambda _: self._room.release())
+        return future
+
+    # -- Create
+
+    def create(
+        self, collection: str, operation_id: str, *, agent_id: str, name: str, comment: str
+    ) -> Future[SnapshotCreated]:
+        """See `Engine.create_snapshot`."""
+        digest = _digest("create snapshot", (collection, name, comment))
+
+        def work() -> SnapshotCreated:
+            kept = self._collections.names.replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                snapshot = plain.loads(Snapshot, kept)
+                return SnapshotCreated(snapshot, operation_id, replayed=True)
+            # Before the look-up: the default collection is made when it is first used.
+            self._collections.figures(collection)
+            uid = self._collections.names.uid(collection)
+            # By the operation id: a retry finds what was listed before its answer was kept.
+            snapshot_id = new_snapshot_id()
+            if operation_id:
+                asked = (uid, agent_id, operation_id)
+                snapshot_id = "snap_" + _digest("id", asked)[:8].hex()
+            known = self.files.find(snapshot_id)
+            if known is not None and known.asked != digest.hex():
+                raise AlreadyExists(
+                    "OPERATION_ID_REUSED",
+                    kind="operation id",
+                    name=operation_id,
+                    hint="it was used with another payload",
+                )
+            if known is None:
+                draft = self._draft(snapshot_id, uid, collection, name, comment)
+                known = self._take(collection, replace(draft, asked=digest.hex()))
+            chosen = operation_id or new_operation_id()
+            self._collections.names.keep(
+                chosen, agent_id, "CreateSnapshot", uid, digest, plain.dumps(known)
+            )
+            return SnapshotCreated(known, chosen)
+
+        return self._submit(work)
+
+    def _draft(
+        self, snapshot_id: str, uid: str, collection: str, name: str, comment: str
+    ) -> Snapshot:
+        """Describe a new snapshot.
+
+        Raises `Quota` without room, `AlreadyExists` for a name that is taken.
+        """
+        beside = list(self.files.of(uid))
+        if len(beside) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
+            raise Quota(
+                "QUOTA_EXCEEDED",
+                f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
+            )
+        if name and any(one.name == name for one in beside):
+            raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=name)
+        return Snapshot(
+            snapshot_id, uid, collection, name, comment, self._clock(), 0, 0, 0, _NO_MODEL, 0
+        )
+
+    def _take(self, name: str, draft: Snapshot) -> Snapshot:
+        """Copy a collection as it is when the copy ends, seal and list it."""
+        temporary = self.files.temporary(draft.collection_uid, draft.id)
+        try:
+            with self._collections.using(name) as found:
+                found.copying.copy_to(temporary, self._stop)
+            snapshot = seal(temporary, draft)
+            self.files.commit(temporary, snapshot)
+        except BaseException:
+            self.files.discard(temporary)
+            raise
+        return snapshot
+
+    # -- List and delete
+
+    def list(self, collection: str) -> list[ListedSnapshot]:
+        """Return snapshots of the collection of a name, or (empty) all, newest first."""
+        names = {uid: name for name, uid in self._collections.names.uids().items()}
+        if collection:
+            uid = self._collections.names.uid(collection)
+            chosen = list(self.files.of(uid))
+        else:
+            chosen = list(self.files.all())
+        chosen.sort(key=lambda one: (-one.created_us, one.id))
+        return [ListedSnapshot(one, names.get(one.collection_uid, "")) for one in chosen]
+
+    def delete(
+        self, snapshot_id: str, operation_id: str, *, agent_id: str
+    ) -> Future[SnapshotDeleted]:
+        """See `Engine.delete_snapshot`."""
+        digest = _digest("delete snapshot", (snapshot_id,))
+
+        def work() -> SnapshotDeleted:
+            kept = self._collections.names.replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                snapshot = plain.loads(Snapshot, kept)
+                return SnapshotDeleted(snapshot, operation_id, replayed=True)
+            snapshot = self.found(snapshot_id)
+            chosen = operation_id or new_operation_id()
+            self.files.delete(snapshot)
+            self._collections.names.keep(
+                chosen,
+                agent_id,
+                "DeleteSnapshot",
+                snapshot.collection_uid,
+                digest,
+                plain.dumps(snapshot),
+            )
+            return SnapshotDeleted(snapshot, chosen)
+
+        return self._submit(work)
+
+    def found(self, snapshot_id: str) -> Snapshot:
+        """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
+        return restoring.found(self.files, snapshot_id)
+
+    # -- Restore
+
+    def restore(
+        self,
+        snapshot_id: str,
+        collection: str,
+        operation_id: str,
+        *,
+        agent_id: str,
+        confirmation_token: str,
+    ) -> Future[Restored]:
+        """See `Engine.restore_snapshot`."""
+        # Without the token: a repeated call with a token is the same request.
+        digest = _digest("restore snapshot", (snapshot_id, collection))
+
+        def work() -> Restored:
+            kept = self._collections.names.replayed(agent_id, operation_id, digest)
+            if kept is not None:
+                return replace(plain.loads(Restored, kept), replayed=True)
+            return self._restoring.restore(
+                self.found(snapshot_id),
+                collection,
+                operation_id,
+                agent_id=agent_id,
+                confirmation_token=confirmation_token,
+                digest=digest,
+            )
+
+        return self._submit(work)
+
+    # -- Purge
+
+    def about_purge(
+        self,
+        collection: str,
+        agent_id: str,
+        ids: Sequence[str],
+        use: SnapshotUse,
+        *,
+        dry_run: bool,
+    ) -> Future[tuple[SnapshotHolding, ...]]:
+        """See `Engine.purge_snapshots`."""
+
+        def work() -> tuple[SnapshotHolding, ...]:
+            out: list[SnapshotHolding] = []
+            with self._collections.using(collection) as found:
+                chosen = found.reads.seen_by(agent_id, ids, purged=not dry_run)
+            if not chosen:
+                return ()
+            uid = self._collections.names.uid(collection)
+            if not dry_run:
+                self._purge_replaced(uid, chosen)
+            for snapshot in self._of_family(uid):
+                held = holds(self.files.path(snapshot), chosen)
+                if held:
+                    out.append(self._purged(snapshot, held, SnapshotUse.LIST if dry_run else use))
+            return tuple(out)
+
+        return self._submit(work)
+
+    def _purge_replaced(self, uid: str, ids: Sequence[str]) -> None:
+        """Purge collections that are kept aside: an Undo of a restore must not bring it back."""
+        for one in sorted(self._restoring.family(uid)):
+            with self._collections.kept_aside(one) as path:
+                if path is not None and path.exists():
+                    why, place = "purged in what took its place", Place(path, one, "")
+                    purge_file(path, ids, why, self._clock(), place)
+
+    def _of_family(self, uid: str) -> Iterable[Snapshot]:
+        for one in sorted(self._restoring.family(uid)):
+            yield from sorted(self.files.of(one), key=lambda found: (found.created_us, found.id))
+
+    def _purged(self, snapshot: Snapshot, held: Sequence[str], use: SnapshotUse) -> SnapshotHolding:
+        if use is SnapshotUse.DELETE:
+            self.files.delete(snapshot)
+            return SnapshotHolding(snapshot, len(held), deleted=True)
+        if use is SnapshotUse.LIST:
+            return SnapshotHolding(snapshot, len(held))
+        temporary = self.files.temporary(snapshot.collection_uid, snapshot.id)
+        try:
+            restoring.verified_copy(self.files, snapshot, temporary)
+            count = purge_file(temporary, held, "snapshot rewritten", self._clock())
+            after = replace(
+                snapshot,
+                rewrite_count=snapshot.rewrite_count + 1,
+                purged_count=snapshot.purged_count + count,
+            )
+            after = seal(temporary, after)
+            self.files.commit(temporary, after)
+        except BaseException:
+            self.files.discard(temporary)
+            raise
+        self.files.discard(temporary)
+        return SnapshotHolding(after, count, rewritten=True)
+
+    # -- By the schedule
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_LOOK_S):
+            try:
+                self._submit(self.run_due).result()
+            except Exception as error:
+                if not self._stop.is_set():
+                    _log.warning("snapshots were not looked after: %s", type(error).__name__)
+
+    def run_due(self) -> int:
+        """Take due snapshots and delete those no longer kept; return how many were taken.
+
+        A collection is due if its newest snapshot, also one by hand, is `every_h` old and of an
+        earlier revision. A failure is logged, counted, and tried again after `every_h`.
+        """
+        every_us, now_us, taken = int(self._schedule.every_h * _HOUR_US), self._clock(), 0
+        if not every_us:
+            return 0
+        there = self._collections.names.uids()
+        self._looked_us = {
+            uid: time for uid, time in self._looked_us.items() if uid in there.values()
+        }
+        for name, uid in sorted(there.items()):
+            if self._stop.is_set():
+                break
+            beside = sorted(self.files.of(uid), key=lambda one: one.created_us)
+            newest = beside[-1] if beside else None
+            times = [one.created_us for one in beside[-1:]]
+            if uid in self._looked_us:
+                times.append(self._looked_us[uid])
+            # A clock that was set back also makes it due.
+            if any(abs(now_us - one) < every_us for one in times):
+                continue
+            self._looked_us[uid] = now_us
+            try:
+                if self._take_due(name, uid, newest):
+                    taken += 1
+            except TotonoeError as error:
+                self._failed_count += 1
+                _log.warning("no snapshot of collection %s was taken: %s", name, error.reason)
+        self._scheduled_count += taken
+        return taken
+
+    def _take_due(self, name: str, uid: str, newest: Snapshot | None) -> bool:
+        revision = self._collections.info(name).revision
+        # A purge that was written into the snapshot too accounts for one revision since.
+        if newest is not None and newest.revision == revision:
+            return False
+        if newest is None and revision == 0:
+            return False
+        draft = self._draft(new_snapshot_id(), uid, name, "", "")
+        snapshot = self._take(name, replace(draft, scheduled=True))
+        _log.info("snapshot %s of collection %s at %s", snapshot.id, name, snapshot.revision)
+        mine = sorted(
+            (one for one in self.files.of(uid) if one.scheduled), key=lambda one: one.created_us
+        )
+        for old in mine[: -self._schedule.keep]:
+            self.files.delete(old)
+        return True
+
+    def stats(self) -> SnapshotStats:
+        """Figures of all snapshots."""
+        every = list(self.files.all())
+        return SnapshotStats(
+            len(every),
+            sum(one.file_bytes for one in every),
+            max((one.created_us for one in every), default=0),
+            self._scheduled_count,
+            self._failed_count,
+        )
+
+    def _sweep(self) -> None:
+        """Remove what an earlier process left unfinished, and restore lost manifests."""
+        for path in self.files.sweep():
+            try:
+                adopt(self.files, path)
+            except (TotonoeError, OSError) as error:
+                reason = error.reason if isinstance(error, TotonoeError) else "OSError"
+                _log.warning("%s has no manifest and is not listed: %s", path.name, reason)
+
+
+def adopt(files: SnapshotFiles, path: Path) -> Snapshot:
+    """List a snapshot's file that has no manifest, if it matches its seal.
+
+    Raises `Corruption` if it does not, `UnsupportedFormat`, `OSError`, `AlreadyExists` if the id is
+    listed already with other bytes.
+    """
+    snapshot = restoring.sound(examine(path), path)
+    if not is_sound(snapshot):
+        raise Corruption("CORRUPT_ROW", f"{path.name} has no ids of ours", file=path.name)
+    sha256 = sha256_of(path)
+    listed = files.find(snapshot.id)
+    if listed is not None:
+        if listed.sha256 == sha256:
+            return listed
+        raise AlreadyExists("SNAPSHOT_EXISTS", kind="snapshot", name=snapshot.id)
+    if len(list(files.of(snapshot.collection_uid))) >= limits.SNAPSHOTS_PER_COLLECTION_MAX:
+        raise Quota(
+            "QUOTA_EXCEEDED",
+            f"the collection has {limits.SNAPSHOTS_PER_COLLECTION_MAX} snapshots, the most",
+        )
+    snapshot = replace(snapshot, file_bytes=path.stat().st_size, sha256=sha256)
+    temporary = files.temporary(snapshot.collection_uid, snapshot.id)
+    try:
+        if copy_file(path, temporary) != sha256:
+            raise shutting_down()
+        files.commit(temporary, snapshot)
+    except BaseException:
+        files.discard(temporary)
+        raise
+    return snapshot
+
+
+def _digest(kind: str, asked: tuple[object, ...]) -> bytes:
+    return blake2b((kind + plain.dumps(asked)).encode(), digest_size=16).digest()

@@ -1,0 +1,1 @@
+"""One open collection: its calls, its vectors and the work between calls."""

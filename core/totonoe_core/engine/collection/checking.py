@@ -1,0 +1,156 @@
+"""Check: returns the answer that a Remember would give, by the same steps; changes nothing.
+
+writer   equal text, tombstones      then the embedder, if no vector was given
+writer   all layers of the guard     then a judge, if pairs are borderline, and once more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base.clock import Clock
+from totonoe_core.domain.asking import Previewed
+from totonoe_core.domain.memories import Checked, Remember
+from totonoe_core.domain.records import GuardReport, Verdict
+from totonoe_core.engine.collection.vectors import Embedded
+from totonoe_core.engine.commands import superseding
+from totonoe_core.engine.commands.remember import Wanted, wanted
+from totonoe_core.engine.guarding import tombstones
+from totonoe_core.engine.guarding.guarding import Guarding, NeedsOpinion, Neighbours
+from totonoe_core.engine.state.futures import ready, settled, then
+from totonoe_core.engine.state.ledger import Ledger
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index.collection_index import Features
+from totonoe_core.judging import JudgingService
+
+Vector = NDArray[np.float32]
+Found = tuple[Vector, int] | Embedded
+"""A given vector, with the number of its model; or an embedded one."""
+T = TypeVar("T")
+
+
+class OnWriter(Protocol):
+    """Runs work on the writer's thread."""
+
+    def __call__(self, work: Callable[[], T]) -> Future[T]:
+        """Return the future of the work's result."""
+        ...
+
+
+class Checking:
+    """Checks on one collection. Safe from any thread.
+
+    `embedded(texts)` returns vectors of the running model, or raises if the collection has another.
+    """
+
+    def __init__(
+        self,
+        state: CollectionState,
+        judging: JudgingService | None,
+        clock: Clock,
+        embedded: Callable[[Sequence[str]], Future[Embedded]],
+        on_writer: OnWriter,
+    ) -> None:
+        self._state = state
+        self._judging = judging
+        self._clock = clock
+        self._embedded = embedded
+        self._on_writer = on_writer
+
+    def check(
+        self, command: Remember, vector: Vector | None, model_number: int
+    ) -> Future[Previewed[Checked]]:
+        """Return the answer that Remember would give now.
+
+        `vector` is the one given with it, of the model with that number.
+        """
+        given = None if vector is None else (vector, model_number)
+
+        def embedded(refused: Previewed[Checked] | None) -> Future[Previewed[Checked]]:
+            if refused is not None:
+                return ready(refused)
+            if given is not None or self._state.words_only:
+                return self._decided(command, given)
+            return then(
+                self._embedded([command.content]), lambda found: self._decided(command, found)
+            )
+
+        return then(self._on_writer(lambda: self._by_text(command)), embedded)
+
+    def _decided(self, command: Remember, vector: Found | None) -> Future[Previewed[Checked]]:
+        judging = self._judging
+        if judging is None:
+            return self._on_writer(lambda: self._by_all(command, vector, False))
+
+        def again(first: Future[Previewed[Checked]]) -> Future[Previewed[Checked]]:
+            error = first.exception()
+            if not isinstance(error, NeedsOpinion):
+                return first
+            return then(
+                judging.submit(error.pairs),
+                lambda _: self._on_writer(lambda: self._by_all(command, vector, False)),
+            )
+
+        return then(settled(self._on_writer(lambda: self._by_all(command, vector, True))), again)
+
+    # -- On the writer's thread
+
+    def _by_text(self, command: Remember) -> Previewed[Checked] | None:
+        now_us = self._clock()
+        found = wanted(Ledger(self._state), command, now_us)
+        report = Guarding(self._state).by_text(found.text, now_us)
+        if report is None:
+            report = tombstones.refusal(self._state, found.text, now_us)
+            return (
+                None if report is None else Previewed(self._state.revision, Checked(False, report))
+            )
+        return self._refused(found, report, None, now_us)
+
+    def _refused(
+        self, found: Wanted, report: GuardReport, neighbours: Neighbours | None, now_us: int
+    ) -> Previewed[Checked]:
+        taken, state = None, self._state
+        if found.grown is None:
+            taken = superseding.by_duplicate(
+                Ledger(state), Guarding(state), found.text, report, neighbours, now_us
+            )
+        gone = () if taken is None else tuple(memory.id for memory in taken[1])
+        return Previewed(state.revision, Checked(False, report, superseded_ids=gone))
+
+    def _by_all(self, command: Remember, made: Found | None, may_ask: bool) -> Previewed[Checked]:
+        state, now_us = self._state, self._clock()
+        found = wanted(Ledger(state), command, now_us)
+        text, vector = found.text, np.zeros(state.info.model.dimension, np.float32)
+        if isinstance(made, Embedded):
+            (own,) = made.vectors.values()
+            if made.key == state.info.model.key:
+                vector = own
+            else:
+                text = replace(text, ahead=own)
+        elif made is not None and made[1] == state.info.model_number:
+            vector = made[0]
+        state.check_dimension(len(vector))
+        features = Features.of(command.content, vector, state.index.tokenizer)
+        guarding = Guarding(state, self._judging)
+        report, neighbours = guarding.by_all(text, features, now_us, may_ask)
+        if report.duplicate is not None:
+            return self._refused(replace(found, text=text), report, neighbours, now_us)
+        report = replace(
+            report, forgotten=tombstones.match(state, text, features.canonical, now_us)
+        )
+        if found.grown is not None:
+            report = replace(report, verdict=Verdict.UPDATE)
+            return Previewed(state.revision, Checked(True, report, grown_id=found.grown.id))
+        holders = guarding.holders(text)
+        slots = superseding.by_saved(guarding, text, holders, neighbours)
+        ledger = Ledger(state)
+        gone = tuple(ledger.by_slot(slot).id for slot in slots if guarding.gives_way(text, slot))
+        if holders:
+            report = replace(report, verdict=Verdict.UPDATE)
+        return Previewed(state.revision, Checked(True, report, superseded_ids=gone))

@@ -1,0 +1,125 @@
+"""Dry runs: what a command would be answered now. Nothing changes.
+
+What a rule plans is read beside the writer; everything else is decided on the writer's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from totonoe_core.base.clock import Clock
+from totonoe_core.domain.asking import Previewable, Previewed
+from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession
+from totonoe_core.domain.collections import Calibrate, Calibrated
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.memories import (
+    Checked,
+    Forget,
+    ForgetMatching,
+    Forgotten,
+    Purge,
+    Purged,
+    Remember,
+)
+from totonoe_core.domain.tidy import Tidied, Tidy
+from totonoe_core.domain.undo import Undo, Undone
+from totonoe_core.engine.collection.vectors import Embedded, Vectors
+from totonoe_core.engine.queries.reads import Reads
+from totonoe_core.engine.state.futures import ready, settled, then
+from totonoe_core.engine.state.ledger import NeedsVector, Operation
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.engine.writer.decide import Decider
+from totonoe_core.rules import validate
+from totonoe_core.store.collection_file import Touched
+
+T = TypeVar("T")
+
+
+class Previewing:
+    """The dry runs of one collection. Safe from any thread.
+
+    `on_writer` runs work on the writer's thread; `vectors` embeds texts and works out a
+    calibration off it; `check` answers for a Remember.
+    """
+
+    def __init__(
+        self,
+        state: CollectionState,
+        clock: Clock,
+        on_writer: Callable[[Callable[[], Any]], Future[Any]],
+        vectors: Vectors,
+        check: Callable[[Remember], Future[Previewed[Checked]]],
+        reads: Reads,
+    ) -> None:
+        self._state = state
+        self._clock = clock
+        self._on_writer = on_writer
+        self._vectors = vectors
+        self._by_command: dict[type, Callable[[Any], Future[Any]]] = {
+            Remember: check,
+            Forget: self._forget,
+            Undo: self._undo,
+            Purge: self._purge,
+            Tidy: self._tidy,
+            Calibrate: self._calibrate,
+            ForgetMatching: reads.forget_matching,
+            EndSession: reads.end_session,
+            CleanUpDuplicates: reads.clean_up_duplicates,
+            Decay: reads.decay,
+        }
+
+    def preview(self, command: Previewable[T]) -> Future[Previewed[T]]:
+        """Shows what a command would be answered now."""
+        return self._by_command[type(command)](command)
+
+    def _forget(self, command: Forget) -> Future[Previewed[Forgotten]]:
+        return self._previewed(command, lambda decider: decider.forgetting.preview(command))
+
+    def _undo(self, command: Undo) -> Future[Previewed[Undone]]:
+
+        def preview(found: Embedded) -> Future[Previewed[Undone]]:
+            return self._previewed(
+                command, lambda decider: decider.undoing.preview(command, self._looking(found))
+            )
+
+        def again(first: Future[Previewed[Undone]]) -> Future[Previewed[Undone]]:
+            error = first.exception()
+            if not isinstance(error, NeedsVector):
+                return first
+            return then(self._vectors.embedded(error.texts), preview)
+
+        return then(settled(preview(Embedded({}, ""))), again)
+
+    def _looking(self, found: Embedded) -> Operation:
+        """Make an operation for a dry run. On the writer's thread."""
+        state = self._state
+        own = found.key == state.info.model.key
+        return Operation(
+            state.revision + 1,
+            state.last_time_us,
+            Touched(),
+            embedded=found.vectors if own else {},
+            ahead={} if own else found.vectors,
+            words_only=state.words_only,
+        )
+
+    def _purge(self, command: Purge) -> Future[Previewed[Purged]]:
+        return self._previewed(command, lambda decider: decider.purging.preview(command))
+
+    def _tidy(self, command: Tidy) -> Future[Previewed[Tidied]]:
+        return self._previewed(
+            command, lambda decider: decider.tidying.preview(command, self._clock())
+        )
+
+    def _calibrate(self, command: Calibrate) -> Future[Previewed[Calibrated]]:
+        validate.command(command, self._clock())
+        return then(
+            self._vectors.fitted(command),
+            lambda found: ready(Previewed(self._state.published.revision, Calibrated(found))),
+        )
+
+    def _previewed(self, command: Command, work: Callable[[Decider], T]) -> Future[Previewed[T]]:
+        validate.command(command, self._clock())
+        return self._on_writer(lambda: Previewed(self._state.revision, work(Decider(self._state))))

@@ -1,0 +1,1 @@
+"""One module for each command: its work on the writer's thread."""

@@ -1,0 +1,236 @@
+"""Merge: joins several memories into one, in one operation.
+
+The one that stays gets its new version first, then the others are superseded: readers see it before
+the others disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.memories import Merge, Merged
+from totonoe_core.domain.records import GuardReport, Link, LinkType, Memory, Status
+from totonoe_core.engine.guarding import likely
+from totonoe_core.engine.guarding.guarding import GuardedText, Guarding
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.engine.state.sight import may_see
+from totonoe_core.index.collection_index import Features, same_key
+from totonoe_core.rules import merge
+from totonoe_core.text.normalize import refusing_hash
+
+_PairKey = tuple[int, int, LinkType]
+
+
+class Merging:
+    """Carries out Merge on one collection."""
+
+    def __init__(self, ledger: Ledger, guarding: Guarding) -> None:
+        self._ledger = ledger
+        self._guarding = guarding
+
+    def merge(
+        self, operation: Operation, command: Merge, vector: NDArray[np.float32] | None
+    ) -> Merged:
+        """Merge several memories into one.
+
+        Raises
+        ------
+        NotFound
+            A memory does not exist, or is private to another agent.
+        StaleRevision
+            A memory is not at the revision that the caller expects.
+        Precondition
+            NOT_ACTIVE, or APPEND_ONLY for a log.
+        InvalidArgument
+            BAD_MERGE: one is named twice, or they are of different state kinds, or private
+            and not.
+        NeedsVector
+            The text is new and has no vector yet.
+        """
+        agent_id = command.agent_id
+        keep, *removed = self._named(command)
+        sources = tuple(self._ledger.shown(one, agent_id) for one in removed)
+        after = merge.joined(keep, removed, same_key)
+        report = None
+        if command.content and (command.content != keep.content or command.vector):
+            after, report = self._with_text(operation, command, vector, after, removed)
+            if report.duplicate is not None:
+                kept = self._ledger.shown(keep, agent_id)
+                return Merged(merged=False, memory=kept, sources=sources, guard=report)
+        after = self._ledger.replace(operation, keep, after, self._ledger.features_of(after))
+        self._ledger.join_access(after, removed)
+        for one in removed:
+            self._ledger.supersede(operation, one, after.id)
+        rows = [one.row for one in (keep, *removed)]
+        asked = {row for held in likely.partners(self._ledger, rows).values() for row, _ in held}
+        self._shorten_chains(operation, after, removed, agent_id)
+        moved_count, dropped_count = self._move_links(operation, after, removed, agent_id)
+        self._score_again(operation, after, agent_id, asked.difference(rows))
+        return Merged(
+            merged=True,
+            memory=self._ledger.shown(after, agent_id),
+            sources=sources,
+            guard=report,
+            lost=merge.lost_details(
+                [(one.id, one.content) for one in (keep, *removed)], after.content
+            ),
+            moved_link_count=moved_count,
+            dropped_link_count=dropped_count,
+        )
+
+    def _score_again(
+        self, operation: Operation, after: Memory, agent_id: str, others: set[int]
+    ) -> None:
+        """Score the merged text beside the memories that any of the merged was linked to."""
+        text = GuardedText(
+            policy=self._ledger.state.info.guard,
+            agent_id=agent_id,
+            content=after.content,
+            content_hash=after.content_hash,
+            fields=after.fields,
+            force=False,
+            replaced=(self._ledger.slot_of(after),),
+        )
+        features = self._ledger.features_of(after)
+        likely.score_again(
+            self._ledger, self._guarding, operation, after, text, features, others=others
+        )
+
+    def _named(self, command: Merge) -> tuple[Memory, ...]:
+        """Return the memories of a merge, the one that stays first, if they may be merged."""
+        named = (command.keep_id, *command.remove_ids)
+        found = tuple(self._ledger.visible(one, command.agent_id) for one in named)
+        # Before their status: a caller that read them before another merge must read again.
+        for memory_id, revision in command.expected_revisions:
+            memory = self._ledger.visible(memory_id, command.agent_id)
+            self._ledger.check_expected(memory, revision)
+        for one in found:
+            check_live(one)
+            check_state(one)
+        rows: set[int] = set()
+        for one in found:
+            if one.row in rows:
+                raise _bad_merge(f"{one.id} twice", "each memory once")
+            rows.add(one.row)
+        keep = found[0].fields
+        for one in found[1:]:
+            if one.fields.private is not keep.private:
+                raise _bad_merge("private memories beside others", "all private, or none")
+            if one.fields.state_kind is not keep.state_kind:
+                got = f"{one.fields.state_kind.value} beside {keep.state_kind.value}"
+                raise _bad_merge(got, "one state kind")
+        return found
+
+    def _with_text(
+        self,
+        operation: Operation,
+        command: Merge,
+        vector: NDArray[np.float32] | None,
+        after: Memory,
+        removed: Sequence[Memory],
+    ) -> tuple[Memory, GuardReport]:
+        """Return the merged memory with its new text, and the guard's report on it."""
+        if vector is None:
+            # The text of one of them has its vector already.
+            same = (one.vector for one in removed if one.content == command.content)
+            vector = next((np.frombuffer(one, np.float32) for one in same if one), None)
+        text = GuardedText(
+            policy=self._ledger.state.info.guard,
+            agent_id=command.agent_id,
+            content=command.content,
+            content_hash=refusing_hash(command.content),
+            fields=after.fields,
+            force=command.force,
+            replaced=tuple(self._ledger.slot_of(one) for one in (after, *removed)),
+            ahead=operation.ahead.get(command.content),
+        )
+        report = self._guarding.by_text(text, operation.now_us)
+        if report is None:
+            vector = operation.vector_for(
+                command.content, vector, self._ledger.state.info.model.dimension
+            )
+            self._ledger.state.check_dimension(len(vector))
+            features = Features.of(command.content, vector, self._ledger.index.tokenizer)
+            report, _ = self._guarding.by_all(
+                text, features, operation.now_us, operation.may_ask, reading=operation.reading
+            )
+            after = replace(
+                after,
+                content=command.content,
+                content_hash=text.content_hash,
+                vector=features.stored,
+            )
+        return after, report
+
+    def _shorten_chains(
+        self, operation: Operation, keep: Memory, removed: Sequence[Memory], agent_id: str
+    ) -> None:
+        """Point memories that a removed one had superseded to the one that stays.
+
+        At most MERGE_CHAIN_MAX; for others, and for those that the agent may not see, reading
+        follows the chain.
+        """
+        left = limits.MERGE_CHAIN_MAX
+        for one in removed:
+            if not left:
+                return
+            earlier = self._ledger.rows.superseded_by(one.id, left)
+            left -= len(earlier)
+            for memory in earlier:
+                if memory.status is Status.SUPERSEDED and may_see(memory, agent_id):
+                    self._ledger.supersede(operation, memory, keep.id)
+
+    def _move_links(
+        self, operation: Operation, keep: Memory, removed: Sequence[Memory], agent_id: str
+    ) -> tuple[int, int]:
+        """Move the links of the removed; return how many moved, and how many were dropped.
+
+        Links to memories that the agent may not see move as well, uncounted.
+        """
+        ledger = self._ledger
+        links = ledger.rows.links([one.row for one in (keep, *removed)])
+        own = {(target, link.type): link for target, link in links[keep.row]}
+        # A question is about one text: it does not move to another.
+        brought = [
+            (target, link)
+            for one in removed
+            for target, link in links[one.row]
+            if link.type is not LinkType.LIKELY_SAME
+        ]
+        after = merge.links_after(links[keep.row], brought, set(links))
+        others = ledger.rows.memories([target for row in links for target, _ in links[row]])
+
+        def counted(row: int) -> bool:
+            return may_see(others[row], agent_id)
+
+        gone: dict[_PairKey, tuple[Memory, int, Link]] = {}
+        for one in (keep, *removed):
+            for target, link in links[one.row]:
+                stays = one is keep and (target, link.type) in after
+                # Both ends of a pair among the merged hold its link.
+                if not stays and (target, one.row, link.type.inverse) not in gone:
+                    gone[one.row, target, link.type] = one, target, link
+        for memory, target, link in gone.values():
+            ledger.delete_link_pair(operation, memory, target, link)
+        moved = [
+            (target, link)
+            for (target, type_), link in after.items()
+            if own.get((target, type_)) != link
+        ]
+        for target, link in moved:
+            ledger.put_link_pair(operation, keep, others[target], link)
+        moved_count = sum(counted(target) for target, _ in moved)
+        # A stronger double replaced the own link.
+        doubled_count = sum(counted(target) for target, link in moved if (target, link.type) in own)
+        gone_count = sum(counted(target) for _, target, _ in gone.values())
+        return moved_count, gone_count - moved_count + doubled_count
+
+
+def _bad_merge(got: str, allowed: str) -> InvalidArgument:
+    return InvalidArgument("BAD_MERGE", field="remove_ids", got=got, allowed=allowed)

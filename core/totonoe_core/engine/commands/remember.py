@@ -1,0 +1,324 @@
+"""Remember and Update: new texts, and the memories that they grow or supersede."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument, NotOwner, Quota
+from totonoe_core.domain.memories import Remember, Remembered, Update, Updated
+from totonoe_core.domain.records import (
+    Fields,
+    GuardReport,
+    Kind,
+    Memory,
+    StateKind,
+    Status,
+    Verdict,
+)
+from totonoe_core.engine.commands import superseding
+from totonoe_core.engine.commands.dismiss import put_dismissal
+from totonoe_core.engine.guarding import growing, likely, tombstones
+from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.guarding.linking import link_updated, put_links
+from totonoe_core.engine.state.ledger import Ledger, Operation
+from totonoe_core.index.collection_index import Features, payload_hash, vector_of
+from totonoe_core.text.normalize import refusing_hash
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The text of a Remember for the guard, and the memory that it would grow."""
+
+    text: GuardedText
+    grown: Memory | None
+
+
+def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
+    """Prepare the text of a Remember, with its replaced memories. Raises as `superseding.named`."""
+    policy = command.policy(ledger.state.info.guard)
+    replaced = superseding.named(ledger, command)
+    distinct = frozenset(ledger.slot_of(one) for one in _distinct(ledger, command))
+    text = GuardedText.of(command, policy, replaced, distinct)
+    grown = growing.grown_by(ledger, command, now_us)
+    if grown is not None:
+        fields = growing.fields_after(grown.fields, command.fields)
+        text = replace(text, fields=fields)
+        same_text = text.content_hash == grown.content_hash
+        if not same_text or payload_hash(fields) != payload_hash(grown.fields):
+            # Memories that already say the same may still refuse it.
+            text = replace(text, replaced=(ledger.slot_of(grown),))
+    return Wanted(text, grown)
+
+
+def _distinct(ledger: Ledger, command: Remember) -> list[Memory]:
+    """Return the live memories that a Remember declares to say something else."""
+    named = dict.fromkeys(command.distinct_from)
+    return [ledger.live(memory_id, command.agent_id) for memory_id in named]
+
+
+class Remembering:
+    """Carries out Remember and Update on one collection."""
+
+    def __init__(self, ledger: Ledger, guarding: Guarding) -> None:
+        self._ledger = ledger
+        self._state = ledger.state
+        self._guarding = guarding
+
+    def remember(
+        self, operation: Operation, command: Remember, vector: Vector | None
+    ) -> Remembered:
+        fields = command.fields
+        if vector is not None:
+            self._state.check_dimension(len(vector))
+        found = wanted(self._ledger, command, operation.now_us)
+        text = replace(found.text, ahead=operation.ahead.get(command.content))
+        if found.grown is None:
+            self._check_room()
+        neighbours: Neighbours | None = None
+        report = self._guarding.by_text(text, operation.now_us)
+        if report is None:
+            report = tombstones.refusal(self._state, text, operation.now_us)
+            if report is not None and report.forgotten is not None:
+                return Remembered(saved=False, memory_id=report.forgotten.memory_id, guard=report)
+            vector = operation.vector_for(command.content, vector, self._state.info.model.dimension)
+            features = Features.of(command.content, vector, self._ledger.index.tokenizer)
+            report, neighbours = self._guarding.by_all(
+                text, features, operation.now_us, operation.may_ask, reading=operation.reading
+            )
+        if neighbours is None or report.duplicate is not None:
+            return self._refused(operation, found.grown, text, report, neighbours)
+        forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
+        report = replace(report, forgotten=forgotten)
+        if found.grown is not None:
+            return self._grow(operation, command, found.grown, text, features, report, neighbours)
+        holders = self._guarding.holders(text)
+        if holders:
+            report = replace(report, verdict=Verdict.UPDATE)
+        slots = superseding.by_saved(self._guarding, text, holders, neighbours)
+        self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
+        created_us = operation.now_us if fields.created_us is None else fields.created_us
+        memory = Memory(
+            row=self._state.take_row(),
+            id=self._ledger.new_id(),
+            content=command.content,
+            content_hash=text.content_hash,
+            vector=features.stored,
+            agent_id=command.agent_id,
+            fields=fields if fields.created_us is None else replace(fields, created_us=None),
+            created_us=created_us,
+            updated_us=operation.now_us,
+            status=Status.ACTIVE,
+            superseded_by="",
+            revision=operation.revision,
+        )
+        self._ledger.add(operation, memory, features)
+        links = put_links(
+            self._state,
+            memory,
+            neighbours,
+            slots,
+            operation.touched,
+            distance_below=text.policy.link_distance_below,
+            count_max=(
+                limits.AUTO_LINKS_PER_REMEMBER if command.links_max is None else command.links_max
+            ),
+        )
+        before = [
+            self._ledger.by_slot(slot) for slot in slots if self._guarding.gives_way(text, slot)
+        ]
+        for one in before:
+            self._ledger.supersede(operation, one, memory.id)
+        self._declare_distinct(operation, command, memory)
+        return Remembered(
+            saved=True,
+            memory_id=memory.id,
+            guard=report,
+            links=links,
+            superseded_ids=tuple(one.id for one in before),
+        )
+
+    def _refused(
+        self,
+        operation: Operation,
+        grown: Memory | None,
+        text: GuardedText,
+        report: GuardReport,
+        neighbours: Neighbours | None,
+    ) -> Remembered:
+        """Answer a refused text.
+
+        The duplicate supersedes the memories that the text would have superseded.
+        """
+        assert report.duplicate is not None
+        answer = Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
+        if grown is not None:
+            # A text that grows a memory supersedes nothing.
+            return answer
+        ledger = self._ledger
+        taken = superseding.by_duplicate(
+            ledger, self._guarding, text, report, neighbours, operation.now_us
+        )
+        if taken is None:
+            return answer
+        kept, gone = taken
+        links = link_updated(ledger, operation, kept, gone)
+        for memory in gone:
+            ledger.supersede(operation, memory, kept.id)
+        superseded_ids = tuple(memory.id for memory in gone)
+        return replace(answer, links=links, superseded_ids=superseded_ids)
+
+    def _check_room(self) -> None:
+        if len(self._ledger.index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
+            raise Quota(
+                "QUOTA_EXCEEDED",
+                f"the collection holds {limits.MEMORIES_PER_COLLECTION_MAX} memories, the most",
+            )
+
+    def _declare_distinct(self, operation: Operation, command: Remember, memory: Memory) -> None:
+        """Dismiss the pairs of a saved memory that its caller declared to be different."""
+        for other in _distinct(self._ledger, command):
+            put_dismissal(
+                self._ledger,
+                operation,
+                memory,
+                other,
+                command.agent_id,
+                "distinct_from",
+                fields=("distinct_from", "distinct_from"),
+            )
+
+    def _grow(
+        self,
+        operation: Operation,
+        command: Remember,
+        before: Memory,
+        text: GuardedText,
+        features: Features,
+        report: GuardReport,
+        neighbours: Neighbours,
+    ) -> Remembered:
+        """Write the next version of a memory; its links stay, as with an Update."""
+        memory = replace(
+            before,
+            content=text.content,
+            content_hash=text.content_hash,
+            vector=features.stored,
+            fields=text.fields,
+        )
+        memory = self._ledger.replace(operation, before, memory, features)
+        self._score_again(operation, memory, text, features, neighbours)
+        self._declare_distinct(operation, command, memory)
+        report = replace(report, verdict=Verdict.UPDATE)
+        return Remembered(saved=True, memory_id=memory.id, guard=report, grown_id=memory.id)
+
+    def _score_again(
+        self,
+        operation: Operation,
+        memory: Memory,
+        text: GuardedText,
+        features: Features,
+        neighbours: Neighbours | None,
+    ) -> None:
+        likely.score_again(
+            self._ledger,
+            self._guarding,
+            operation,
+            memory,
+            replace(text, replaced=(self._ledger.slot_of(memory),)),
+            features,
+            () if neighbours is None else neighbours.likely,
+        )
+
+    def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
+        before = self._ledger.live(command.memory_id, command.agent_id)
+        self._ledger.check_expected(before, command.expected_revision)
+        named = {name: getattr(command.fields, name) for name in command.mask if name in _FIELDS}
+        fields = replace(before.fields, **named)
+        turned = fields.private is not before.fields.private
+        if turned and before.agent_id != command.agent_id:
+            raise NotOwner(memory_id=before.id, field="private")
+        self._check_merged(fields)
+        if turned or fields.external_id != before.fields.external_id:
+            self._ledger.check_external_id(fields.external_id, command.agent_id, row=before.row)
+        if vector is not None:
+            self._state.check_dimension(len(vector))
+        content = command.content if "content" in command.mask else before.content
+        if content == before.content and "vector" not in command.mask:
+            vector = vector_of(before, self._state.info.model.dimension)
+        text = GuardedText(
+            policy=self._state.info.guard,
+            # The caller's sight: text that only the owner may read is not quoted to others.
+            agent_id=command.agent_id,
+            content=content,
+            content_hash=refusing_hash(content),
+            fields=fields,
+            force=command.force,
+            replaced=(self._ledger.slot_of(before),),
+            ahead=operation.ahead.get(content),
+        )
+        report, neighbours = None, None
+        new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
+        if new_text:
+            report = self._guarding.by_text(text, operation.now_us)
+        if report is None:
+            vector = operation.vector_for(content, vector, self._state.info.model.dimension)
+        if vector is not None:
+            features = Features.of(content, vector, self._ledger.index.tokenizer)
+        if new_text and report is None:
+            report, neighbours = self._guarding.by_all(
+                text, features, operation.now_us, operation.may_ask, reading=operation.reading
+            )
+        if report is not None and report.duplicate is not None:
+            return Updated(
+                updated=False, memory=self._ledger.shown(before, command.agent_id), guard=report
+            )
+        memory = replace(
+            before,
+            content=content,
+            content_hash=text.content_hash,
+            vector=features.stored,
+            fields=fields,
+        )
+        # After a change of privacy, others may hold the same key.
+        holders = self._guarding.holders(text) if turned else ()
+        gone = [
+            self._ledger.by_slot(slot) for slot in holders if self._guarding.gives_way(text, slot)
+        ]
+        memory = self._ledger.replace(operation, before, memory, features)
+        if new_text:
+            self._score_again(operation, memory, text, features, neighbours)
+        for one in gone:
+            self._ledger.supersede(operation, one, memory.id)
+        return Updated(
+            updated=True, memory=self._ledger.shown(memory, command.agent_id), guard=report
+        )
+
+    def _check_merged(self, fields: Fields) -> None:
+        """Check the combination of old and new values, which `validate.fields` could not see."""
+        if (fields.kind is Kind.STATE) is (fields.state_kind is StateKind.NONE):
+            raise InvalidArgument(
+                "UNKNOWN_ENUM",
+                field="memory.state_kind",
+                got=fields.state_kind.value or "none",
+                allowed="a state kind" if fields.kind is Kind.STATE else "none, for a log",
+            )
+        if (
+            fields.valid_from_us is not None
+            and fields.valid_to_us is not None
+            and fields.valid_to_us <= fields.valid_from_us
+        ):
+            raise InvalidArgument(
+                "BAD_TIME",
+                field="memory.valid_to_time",
+                got="an end not after its beginning",
+                allowed="from < to",
+            )
+
+
+_FIELDS = frozenset(Fields.__dataclass_fields__)

@@ -1,0 +1,132 @@
+"""Resolve: answers whether two memories say the same, and closes the question about them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base.errors import InvalidArgument, StaleRevision
+from totonoe_core.domain.memories import Merge
+from totonoe_core.domain.questions import Answer, Resolve, Resolved
+from totonoe_core.domain.records import Memory, Verdict
+from totonoe_core.engine.commands.dismiss import put_dismissal
+from totonoe_core.engine.commands.merge import Merging
+from totonoe_core.engine.guarding.linking import link_updated
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.rules.consolidate import keeper
+
+_REASON = "resolve: "
+
+
+class Resolving:
+    """Carries out Resolve on one collection."""
+
+    def __init__(self, ledger: Ledger, merging: Merging) -> None:
+        self._ledger = ledger
+        self._merging = merging
+
+    def resolve(
+        self, operation: Operation, command: Resolve, vector: NDArray[np.float32] | None
+    ) -> Resolved:
+        """Merge, dismiss or supersede, as the answer says.
+
+        Raises
+        ------
+        NotFound
+            A memory does not exist, or is private to another agent.
+        StaleRevision
+            A memory is not at the revision that the caller expects; it names the operation.
+        Precondition
+            NOT_ACTIVE, or APPEND_ONLY for a log.
+        InvalidArgument
+            SELF_LINK: it names one memory twice. BAD_MERGE: a private memory would replace a public
+            one, or they cannot become one.
+        NeedsVector
+            The text is new and has no vector yet.
+        """
+        memory, other = self._named(command)
+        match command.answer:
+            case Answer.SAME:
+                return self._same(operation, command, vector, memory, other)
+            case Answer.DIFFERENT:
+                put_dismissal(
+                    self._ledger,
+                    operation,
+                    memory,
+                    other,
+                    command.agent_id,
+                    command.reason or _REASON + command.answer.value,
+                    fields=("memory_id", "other_id"),
+                )
+                return Resolved(True, self._ledger.shown(memory, command.agent_id))
+            case Answer.REPLACES:
+                return self._replaced(operation, command, memory, other)
+            case Answer.REPLACED_BY:
+                return self._replaced(operation, command, other, memory)
+
+    def _named(self, command: Resolve) -> tuple[Memory, Memory]:
+        ledger, agent_id = self._ledger, command.agent_id
+        memory = ledger.visible(command.memory_id, agent_id)
+        other = ledger.visible(command.other_id, agent_id)
+        if memory.row == other.row:
+            raise InvalidArgument(
+                "SELF_LINK", field="other_id", got=other.id, allowed="another memory"
+            )
+        # Before their status: the loser of a race must hear who won it.
+        for one, expected in (
+            (memory, command.expected_revision),
+            (other, command.other_expected_revision),
+        ):
+            if expected and one.revision != expected:
+                raise StaleRevision(
+                    name=one.id,
+                    expected=expected,
+                    actual=one.revision,
+                    operation_id=self._operation_of(one.revision),
+                )
+        for one in (memory, other):
+            check_live(one)
+            check_state(one)
+        return memory, other
+
+    def _operation_of(self, revision: int) -> str:
+        """Return the id of the operation that made a revision; empty if its history expired."""
+        found = self._ledger.rows.history.operation(revision)
+        return "" if found is None else found.operation_id
+
+    def _same(
+        self,
+        operation: Operation,
+        command: Resolve,
+        vector: NDArray[np.float32] | None,
+        memory: Memory,
+        other: Memory,
+    ) -> Resolved:
+        a, b = sorted((memory, other), key=lambda one: (one.created_us, one.id))
+        kept, _ = keeper(a, b, Verdict.DUPLICATE)
+        gone = b if kept is a else a
+        merge = Merge(
+            agent_id=command.agent_id,
+            keep_id=kept.id,
+            remove_ids=(gone.id,),
+            content=command.content,
+            vector=command.vector,
+        )
+        done = self._merging.merge(operation, merge, vector)
+        closed = gone.id if done.merged else ""
+        return Resolved(done.merged, done.memory, closed, done.guard)
+
+    def _replaced(
+        self, operation: Operation, command: Resolve, by: Memory, gone: Memory
+    ) -> Resolved:
+        if by.fields.private and not gone.fields.private:
+            raise InvalidArgument(
+                "BAD_MERGE",
+                field="answer",
+                got=f"{by.id}, which is private, in place of {gone.id}, which is public",
+                allowed="private memories: nobody else would see what takes its place",
+            )
+        link_updated(self._ledger, operation, by, [gone])
+        self._ledger.supersede(operation, gone, by.id)
+        by = self._ledger.by_row(by.row)
+        return Resolved(True, self._ledger.shown(by, command.agent_id), gone.id)

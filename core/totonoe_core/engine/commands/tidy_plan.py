@@ -1,0 +1,172 @@
+"""ApplyTidyPlan on a collection: checks, closes, then upserts, each a command of one operation.
+
+Closing comes first, so that the texts that replace closed states do not repeat them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base.errors import InvalidArgument, Precondition
+from totonoe_core.domain import blast, tidy
+from totonoe_core.domain.keeping import protected
+from totonoe_core.domain.memories import Remember, Remembered, Update, Updated
+from totonoe_core.domain.records import Fields, Memory, StateKind
+from totonoe_core.domain.tidy import ApplyTidyPlan, PlanApplied, TidyOp, TidyUpdate, TidyUpsert
+from totonoe_core.engine.commands import planning
+from totonoe_core.engine.commands.remember import Remembering
+from totonoe_core.engine.guarding.growing import joined_evidence
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.index.collection_index import payload_hash
+
+
+class TidyPlans:
+    """Carries out plans on one collection."""
+
+    def __init__(self, ledger: Ledger, remembering: Remembering) -> None:
+        self._ledger = ledger
+        self._remembering = remembering
+
+    def apply(self, operation: Operation, command: ApplyTidyPlan) -> PlanApplied:
+        """Check all updates of a plan against the collection, and close the states that they close.
+
+        Raises
+        ------
+        NotFound
+            A state or a memory of the evidence is not there, or private to another agent.
+        StaleRevision
+            A state is not at the revision that the plan expects.
+        Precondition
+            NOT_ACTIVE; APPEND_ONLY for a log; PROTECTED for what no plan may close.
+        InvalidArgument
+            BAD_PLAN, BAD_TIME, LIMIT_EXCEEDED.
+        Quota
+            BLAST_RADIUS: it closes more than the collection allows.
+        """
+        found: dict[int, Memory] = {}
+        for at, one in command.updates:
+            memory = self._checked(command, at, one, operation.now_us)
+            if memory is not None:
+                if memory in found.values():
+                    # By its id, and by its external id.
+                    raise _bad(at, "state_id", f"{memory.id} again", "each state once")
+                found[at] = memory
+        ends = [(at, one) for at, one in command.updates if one.op is not TidyOp.UPSERT]
+        state, rows = self._ledger.state, self._ledger.rows
+        found_blast = planning.blast_of(state, rows, len(ends), operation.now_us)
+        blast.refuse_over(found_blast, state.info.name)
+        closed: list[tuple[int, str]] = []
+        done: list[tuple[int, str]] = []
+        for at, one in ends:
+            self._close(operation, found[at], one)
+            (closed if one.op is TidyOp.CLOSE else done).append((at, found[at].id))
+        upserts = tuple(at for at, one in command.updates if one.op is TidyOp.UPSERT)
+        return PlanApplied(tuple(closed), tuple(done), upserts)
+
+    def _checked(
+        self, command: ApplyTidyPlan, at: int, one: TidyUpdate, now_us: int
+    ) -> Memory | None:
+        """Return the state that an update names, if it may be carried out; `None` for a new one."""
+        for evidence_id in one.evidence_ids:
+            self._ledger.visible(evidence_id, command.agent_id)
+        if not one.state_id:
+            return None
+        memory = self._ledger.visible(one.state_id, command.agent_id)
+        # Before its status: a caller that read it before it was closed must read again.
+        self._ledger.check_expected(memory, one.expected_revision)
+        check_live(memory)
+        check_state(memory)
+        fields = memory.fields
+        if one.kind not in (StateKind.NONE, fields.state_kind):
+            raise _bad(at, "kind", one.kind.value, f"{fields.state_kind.value}, its own")
+        if one.op is TidyOp.UPSERT:
+            begin_us = fields.valid_from_us if one.valid_from_us is None else one.valid_from_us
+            end_us = fields.valid_to_us if one.valid_to_us is None else one.valid_to_us
+        else:
+            begin_us, end_us = fields.valid_from_us, _end(memory, one, now_us)
+        if begin_us is not None and end_us is not None and end_us <= begin_us:
+            raise InvalidArgument(
+                "BAD_TIME",
+                field=f"state_updates[{at}].valid_to_ts",
+                got="an end not after the state's beginning",
+                allowed="from < to",
+            )
+        if one.op is TidyOp.MARK_DONE and fields.state_kind is not StateKind.TASK:
+            raise _bad(at, "op", f"mark_done of a {fields.state_kind.value}", "of a task only")
+        if one.op is TidyOp.CLOSE and protected(fields):
+            raise Precondition(
+                "PROTECTED", f"memory {memory.id} is protected from tidying", memory_id=memory.id
+            )
+        return memory
+
+    def _close(self, operation: Operation, memory: Memory, one: TidyUpdate) -> None:
+        now_us = operation.now_us
+        payload = tidy.noted(memory.fields.payload, plan=str(operation.revision), reason=one.reason)
+        fields = replace(memory.fields, valid_to_us=_end(memory, one, now_us), payload=payload)
+        if one.op is TidyOp.MARK_DONE:
+            fields = replace(fields, done_us=now_us)
+        self._ledger.close(operation, memory, fields)
+
+    def upsert(
+        self, operation: Operation, command: TidyUpsert, vector: NDArray[np.float32] | None
+    ) -> Remembered | Updated:
+        """Change a state, or remember one past the guard, which may refuse it.
+
+        A remembered summary or long mood grows the one of its scope, like any other.
+        """
+        one = command.update
+        names = ("confidence", "salience", "valid_from_us", "valid_to_us", "last_confirmed_us")
+        values: dict[str, Any] = {
+            name: value for name in names if (value := getattr(one, name)) is not None
+        }
+        notes = {"plan": str(operation.revision), "reason": one.reason}
+        if not one.state_id:
+            values |= {
+                "payload": tidy.noted(one.payload, **notes),
+                "evidence_ids": one.evidence_ids,
+            }
+            fields = Fields(state_kind=one.kind, **values)
+            new = Remember(command.agent_id, one.body_text, fields, one.vector)
+            return self._remembering.remember(operation, new, vector)
+        before = self._ledger.live(one.state_id, command.agent_id)
+        own = before.fields
+        values["payload"] = tidy.noted(one.payload or own.payload, **notes)
+        if one.evidence_ids:
+            values["evidence_ids"] = joined_evidence(own, one.evidence_ids)
+        same_text = one.body_text in ("", before.content)
+        same_vector = not one.vector or (vector is not None and vector.tobytes() == before.vector)
+        same_payload = payload_hash(replace(own, payload=values["payload"])) == payload_hash(own)
+        mask = [*values]
+        mask += ["content"] if one.body_text else []
+        mask += ["vector"] if one.vector else []
+        change = Update(
+            command.agent_id,
+            before.id,
+            tuple(mask),
+            replace(own, **values),
+            one.body_text,
+            one.vector,
+            # An unchanged text is not new, so that the guard must not refuse it.
+            force=same_text and same_vector and same_payload,
+        )
+        return self._remembering.update(operation, change, vector)
+
+
+def _end(memory: Memory, one: TidyUpdate, now_us: int) -> int:
+    """Return the end of validity of a closed state."""
+    if one.valid_to_us is not None:
+        return one.valid_to_us
+    fields = memory.fields
+    end_us = now_us if fields.valid_to_us is None else min(fields.valid_to_us, now_us)
+    # Its validity has not begun: a range must not end before it begins.
+    return end_us if fields.valid_from_us is None else max(end_us, fields.valid_from_us + 1)
+
+
+def _bad(at: int, name: str, got: str, allowed: str) -> InvalidArgument:
+    return InvalidArgument(
+        "BAD_PLAN", field=f"state_updates[{at}].{name}", got=got, allowed=allowed
+    )

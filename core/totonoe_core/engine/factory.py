@@ -1,0 +1,149 @@
+"""Everything that a server needs of core beside the seam: a data directory, and an engine on it.
+
+Nothing here imports numba before it is asked to: `prepare_kernels` has to be called first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from totonoe_core.base.clock import system_clock
+from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
+from totonoe_core.kernels.cache import prepare_cache
+from totonoe_core.store import directories
+from totonoe_core.store.accepting import accept_catalogue_loss, accept_loss
+from totonoe_core.store.copies_inspection import inspect_copies
+from totonoe_core.store.inspection import Inspected, inspect
+from totonoe_core.store.lockfile import DataDirLock
+from totonoe_core.store.snapshot import Examined, examine, sha256_of
+
+__all__ = [
+    "DataDir",
+    "EngineSettings",
+    "Inspected",
+    "compile_kernels",
+    "examine_snapshot",
+    "prepare_kernels",
+    "private_files",
+]
+
+if TYPE_CHECKING:
+    from totonoe_core.domain.snapshots import Snapshot
+    from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.engine.embedded import EmbeddedEngine
+    from totonoe_core.judging import JudgingService
+
+
+def prepare_kernels() -> None:
+    """Settle where compiled kernels are kept. Call it before the first import of numba."""
+    prepare_cache(None)
+
+
+def compile_kernels() -> float:
+    """Compile the kernels that are not in the cache; returns the seconds it took."""
+    from totonoe_core.kernels.warmup import warm_up
+
+    return warm_up()
+
+
+private_files = directories.private
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How an engine keeps its collections; see `EmbeddedEngine`.
+
+    Attributes
+    ----------
+    verify_interval_h, verify_share : float
+        Hours between two verifications (0: never), and the share of a core that one takes.
+    """
+
+    collection_idle_s: float = 0.0
+    memory_budget_bytes: int = 0
+    purge_deleted_days: float = 0.0
+    verify_interval_h: float = 0.0
+    verify_share: float = 0.05
+    snapshot_schedule: SnapshotSchedule = NO_SCHEDULE
+
+
+class DataDir:
+    """A data directory. Everything but `exists` and `adopt` needs the lock, which `lock` takes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = DataDirLock(path)
+
+    def exists(self) -> bool:
+        """Return whether a daemon has made it."""
+        return (self.path / "catalog.db").exists()
+
+    def tighten(self) -> int:
+        """Close files to other users; returns how many were open. Raises `PermissionError`."""
+        return directories.tighten(self.path)
+
+    def lock(self, holder: str) -> None:
+        """Take the lock, made with the directory if it is missing.
+
+        Raises `DataDirBusy`, a `Quota` error, naming the process that has it; `OSError`.
+        """
+        self._lock.acquire(holder)
+
+    def release(self) -> None:
+        """Give the lock back. Idempotent."""
+        self._lock.release()
+
+    def inspect(self) -> list[Inspected]:
+        """Look at every file: databases, logs, checkpoints and snapshots. Changes nothing."""
+        return [*inspect(self.path), *inspect_copies(self.path)]
+
+    def accept_loss(self, collection: str, revisions: str) -> int:
+        """Give up what a collection, or (empty) the catalogue, lacks; returns the next revision.
+
+        Raises `NotFound` for an unknown collection, `InvalidArgument` if other revisions are lost.
+        """
+        if collection:
+            return accept_loss(self.path, collection, revisions, system_clock)
+        return accept_catalogue_loss(self.path, revisions, system_clock)
+
+    def adopt(self, file: Path) -> Snapshot:
+        """List a snapshot's file among the snapshots here; the daemon may run.
+
+        Raises `OSError`, `UnsupportedFormat`, `Corruption`, `AlreadyExists`.
+        """
+        from totonoe_core.engine.catalog.snapshots import adopt
+        from totonoe_core.store.snapshot_files import SnapshotFiles
+
+        with directories.private():
+            return adopt(SnapshotFiles(self.path), file)
+
+    def open(
+        self,
+        embedding: EmbeddingService | None,
+        judging: JudgingService | None = None,
+        settings: EngineSettings = EngineSettings(),
+    ) -> EmbeddedEngine:
+        """Open an engine on it. `close` of the engine ends both services."""
+        from totonoe_core.engine.embedded import EmbeddedEngine
+        from totonoe_core.engine.jobs.verify import Pace
+
+        return EmbeddedEngine(
+            self.path,
+            embedding=embedding,
+            judging=judging,
+            collection_idle_s=settings.collection_idle_s,
+            memory_budget_bytes=settings.memory_budget_bytes,
+            purge_deleted_days=settings.purge_deleted_days,
+            verify=Pace(settings.verify_interval_h, settings.verify_share),
+            snapshot_schedule=settings.snapshot_schedule,
+        )
+
+
+def examine_snapshot(file: Path) -> tuple[Examined, str]:
+    """Look through a snapshot's file; returns what was found and the file's sha256.
+
+    Raises `OSError`, `UnsupportedFormat`.
+    """
+    return examine(file), sha256_of(file)

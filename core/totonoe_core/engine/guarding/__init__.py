@@ -1,0 +1,1 @@
+"""The guard on a collection: its comparisons, and the consequences of its report."""

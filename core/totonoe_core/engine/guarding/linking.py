@@ -1,0 +1,166 @@
+"""Links: those of a new memory, made in the operation that saves it, and Link and Unlink."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument, NotFound
+from totonoe_core.domain.graph import Linked, LinkMemories, Unlinked, UnlinkMemories
+from totonoe_core.domain.records import Finding, Judgement, Link, LinkType, Memory, Verdict
+from totonoe_core.engine.guarding.guarding import Neighbours
+from totonoe_core.engine.guarding.likely import link_to
+from totonoe_core.engine.state.ledger import Ledger, Operation
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store.collection_file import Touched
+
+_LINK_TYPES = {
+    Verdict.UPDATE: LinkType.UPDATES,
+    Verdict.CONTRADICTION: LinkType.CONTRADICTS,
+    Verdict.REFINEMENT: LinkType.REFINES,
+}
+
+
+def put_links(
+    state: CollectionState,
+    memory: Memory,
+    neighbours: Neighbours,
+    superseded: Sequence[int],
+    touched: Touched,
+    *,
+    distance_below: float,
+    count_max: int,
+) -> tuple[Link, ...]:
+    """Link to the nearest in both directions (docs/sources.md, 000, `save_with_auto_link`).
+
+    Hubs get no more links. Superseded memories and those named by a verdict come first, at any
+    distance. Links to memories that probably say the same are made beside these, and not counted.
+
+    Parameters
+    ----------
+    memory : Memory
+        The new one, written already.
+    superseded : sequence of int
+        The slots that it supersedes, or would if it were not private; all of them are linked.
+    distance_below : float
+        Cosine distance below which a memory is near, 0 to 2; 0: only `superseded` are linked.
+    count_max : int
+        Further links in all.
+    """
+    view = state.index.arrays.writer_view()
+    texts, held = neighbours.texts, state.file.rows.link_count
+    chosen: dict[int, tuple[int, LinkType, float]] = {}
+    for slot in superseded:
+        row = int(view.value("row", slot))
+        if held(row) < limits.LINKS_PER_MEMORY_MAX:
+            chosen[row] = slot, LinkType.UPDATES, 1.0
+    for slot, type_, confidence in _linkable(state, memory, neighbours, distance_below):
+        if len(chosen) >= count_max:
+            break
+        row = int(view.value("row", slot))
+        if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
+            chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
+    likely = [one for one in neighbours.likely if one.slot not in superseded]
+    texts.read([*(slot for slot, _, _ in chosen.values()), *(one.slot for one in likely)])
+    links = {
+        (row, type_): Link(texts.of(slot).id, type_, confidence)
+        for row, (slot, type_, confidence) in chosen.items()
+    }
+    for one in likely:
+        found = texts.of(one.slot)
+        if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
+            links[found.row, LinkType.LIKELY_SAME] = link_to(found.id, one)
+    made, written = [], []
+    for (row, type_), link in links.items():
+        back = replace(link, target_id=memory.id, type=type_.inverse)
+        written += [(memory.row, row, link), (row, memory.row, back)]
+        touched.links.append((memory.row, row, type_.value))
+        made.append(link)
+    if written:
+        state.file.put_new_links(written, memory.revision)
+    return tuple(made)
+
+
+def link_updated(
+    ledger: Ledger, operation: Operation, memory: Memory, others: Sequence[Memory]
+) -> tuple[Link, ...]:
+    """Link a live memory to those it supersedes; without room there is no link."""
+    made = []
+    for other in others:
+        link = Link(other.id, LinkType.UPDATES, 1.0)
+        counts = (ledger.rows.link_count(one.row) for one in (memory, other))
+        held = ledger.file.link_between(memory.row, other.row, link.type)
+        if held is None and max(counts) < limits.LINKS_PER_MEMORY_MAX:
+            ledger.put_link_pair(operation, memory, other, link)
+            made.append(link)
+    return tuple(made)
+
+
+def _linkable(
+    state: CollectionState, memory: Memory, neighbours: Neighbours, distance_below: float
+) -> Iterator[tuple[int, LinkType, float]]:
+    """Yield slots to link to with type and confidence, the most important first."""
+    if distance_below == 0.0:
+        return
+    nearness = {one.slot: max(one.cosine, one.jaccard) for one in neighbours.near}
+    for one in neighbours.judged:
+        type_ = _link_type(one.judgement)
+        if type_ is not None:
+            yield one.slot, type_, nearness.get(one.slot, one.similarity)
+    if not memory.vector:
+        return
+    slots = np.array([near.slot for near in neighbours.near], np.int64)
+    has_vector = state.index.arrays.writer_view().has_vector(slots).tolist()
+    for near in itertools.compress(neighbours.near, has_vector):
+        if 1.0 - near.cosine < distance_below:
+            yield near.slot, LinkType.RELATED, near.cosine
+
+
+def _link_type(judgement: Judgement) -> LinkType | None:
+    """Return a verdict's type of link; `None` if only nearness links them."""
+    type_ = _LINK_TYPES.get(judgement.verdict)
+    if type_ is not LinkType.REFINES:
+        return type_
+    found = {one.finding for one in judgement.evidence}
+    adds, lacks = Finding.ADDED in found, Finding.MISSING in found
+    if adds is lacks:
+        # A judge's verdict, which does not say which of the two has more.
+        return None
+    return LinkType.REFINES if adds else LinkType.REFINED_BY
+
+
+def link(ledger: Ledger, operation: Operation, command: LinkMemories) -> Linked:
+    """Link two live memories in both directions, or change the link that is there."""
+    source = ledger.live(command.source_id, command.agent_id)
+    target = ledger.live(command.target_id, command.agent_id)
+    if source.row == target.row:
+        raise InvalidArgument(
+            "SELF_LINK", field="target_id", got=target.id, allowed="another memory"
+        )
+    type_ = command.type
+    made = Link(target.id, type_, command.confidence, command.note)
+    inverse = Link(source.id, type_.inverse, command.confidence, command.note)
+    if ledger.file.link_between(source.row, target.row, type_) is None:
+        ledger.check_link_room("source_id", source)
+        ledger.check_link_room("target_id", target)
+    return Linked(made, inverse, ledger.put_link_pair(operation, source, target, made))
+
+
+def unlink(ledger: Ledger, operation: Operation, command: UnlinkMemories) -> Unlinked:
+    """Remove the link of one type, or every link between two memories."""
+    source = ledger.visible(command.source_id, command.agent_id)
+    target = ledger.visible(command.target_id, command.agent_id)
+    removed = []
+    for target_row, link in ledger.rows.links([source.row])[source.row]:
+        if target_row == target.row and command.type in (None, link.type):
+            ledger.delete_link_pair(operation, source, target_row, link)
+            removed.append(link)
+    if not removed:
+        raise NotFound(
+            "LINK_NOT_FOUND", kind="link", name=f"{command.source_id} - {command.target_id}"
+        )
+    return Unlinked(tuple(removed))

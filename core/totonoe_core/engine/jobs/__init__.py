@@ -1,0 +1,1 @@
+"""Long work beside a collection: consolidate, export, import, re-embed, verify."""

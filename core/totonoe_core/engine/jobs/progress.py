@@ -1,0 +1,127 @@
+"""Progress streams of one piece of work: the newest message, and its end."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+from totonoe_core.base.errors import Quota
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.reembed import Reembedded, ReembedTold
+from totonoe_core.engine.state.futures import fail
+
+_END: tuple[ReembedTold, ...] = ()
+
+
+class Watch:
+    """One reader's stream. Newer progress replaces unread progress."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ready: ReembedTold | None = None
+        self._last: ReembedTold | None = None
+        self._over = False
+        self._failure: BaseException | None = None
+        self._waiting: Future[tuple[ReembedTold, ...]] | None = None
+
+    @property
+    def over(self) -> bool:
+        """True if no message follows."""
+        return self._over
+
+    def read(self) -> Future[tuple[ReembedTold, ...]]:
+        """Return the next messages, at least one; none at the end. One read at a time."""
+        future: Future[tuple[ReembedTold, ...]] = Future()
+        with self._lock:
+            self._waiting = future
+            self._settle()
+        return future
+
+    def leave(self) -> None:
+        """End the reader; the work goes on. Idempotent."""
+        with self._lock:
+            self._over, self._ready, self._last = True, None, None
+            self._settle()
+
+    def tell(self, message: ReembedTold) -> None:
+        """Send progress."""
+        with self._lock:
+            if not self._over:
+                self._ready = message
+                self._settle()
+
+    def end(self, message: ReembedTold) -> None:
+        """Send the last message."""
+        with self._lock:
+            if not self._over:
+                self._last, self._over = message, True
+                self._settle()
+
+    def fail(self, error: BaseException) -> None:
+        """End it with an error."""
+        with self._lock:
+            if not self._over:
+                self._failure, self._over = error, True
+                self._settle()
+
+    def _settle(self) -> None:
+        """Answer the waiting read, if there is an answer. Under the lock."""
+        messages = tuple(one for one in (self._ready, self._last) if one is not None)
+        if self._waiting is None or not (messages or self._over):
+            return
+        waiting, self._waiting = self._waiting, None
+        if self._failure is not None and not messages:
+            fail(waiting, self._failure)
+        elif waiting.set_running_or_notify_cancel():
+            self._ready = self._last = None
+            waiting.set_result(messages or _END)
+
+
+class Watches:
+    """All readers of one piece of work, at most `most`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._held: list[Watch] = []
+
+    def add(self) -> Watch:
+        """Add a reader. Raises `Quota`."""
+        made = Watch()
+        with self._lock:
+            self._held = [one for one in self._held if not one.over]
+            if len(self._held) >= self._most:
+                raise Quota("QUOTA_EXCEEDED", f"{self._most} streams watch it, the most")
+            self._held.append(made)
+        return made
+
+    def tell(self, message: ReembedTold) -> None:
+        """Send progress to all."""
+        for one in self._all():
+            one.tell(message)
+
+    def end(self, message: ReembedTold) -> None:
+        """Send the last message to all."""
+        for one in self._all():
+            one.end(message)
+
+    def fail(self, error: BaseException) -> None:
+        """End all with an error."""
+        for one in self._all():
+            one.fail(error)
+
+    def _all(self) -> list[Watch]:
+        with self._lock:
+            return list(self._held)
+
+
+def told(applied: Applied) -> ReembedTold:
+    """Return the last message: the result of the operation."""
+    (result,) = applied.results
+    assert isinstance(result, Reembedded)
+    return ReembedTold(
+        done=result,
+        operation_id=applied.operation_id,
+        revision=applied.revision,
+        replayed=applied.replayed,
+    )

@@ -1,0 +1,1 @@
+"""Reads of a collection: recall, history, watch, audit, neighbors, the past."""

@@ -1,0 +1,80 @@
+"""Open questions: pairs that are probably the same, the most probable first."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import cast
+
+import numpy as np
+
+from totonoe_core.base.errors import NotFound
+from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.questions import Question, QuestionPage, QuestionsQuery
+from totonoe_core.domain.records import Memory
+from totonoe_core.engine.state import open_questions, paging
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.guard.verdict import judged
+from totonoe_core.index.collection_index import guard_tokens
+from totonoe_core.kernels.cosine import similarity64
+from totonoe_core.kernels.jaccard import jaccard_pair
+from totonoe_core.store.questions import LikelyPair, Place
+from totonoe_core.store.reader import Rows
+
+
+def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionPage:
+    """Return a page of the questions of which the caller may read both sides.
+
+    Raises `NotFound` for a `memory_id` that the caller does not see, and `InvalidArgument`
+    (BAD_PAGE_TOKEN).
+    """
+    asked = ("questions", query.agent_id, query.memory_id)
+    given = paging.position(query.page_token, (str, int, int), *asked)
+    place = open_questions.TOP if given is None else _place(given)
+    revision = state.published.revision
+    with rows.snapshot():
+        about = _row_of(state, rows, query) if query.memory_id else 0
+        found = list(
+            islice(open_questions.below(rows, query.agent_id, place, about), query.page_size + 1)
+        )
+        kept = found[: query.page_size]
+        both = [memory for _, *two in kept for memory in two]
+        shown = {memory.row: memory for memory in state.shown(rows, both, query.agent_id)}
+    # Without the connection: comparing texts takes long.
+    questions = tuple(
+        _question(state.published, pair, shown[one.row], shown[other.row])
+        for pair, one, other in kept
+    )
+    token = ""
+    if len(found) > len(kept):
+        last = kept[-1][0]
+        token = paging.token((repr(last.probability), last.low, last.high), *asked)
+    return QuestionPage(revision, questions, token)
+
+
+def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery) -> int:
+    memory = state.find(rows, query.memory_id, query.agent_id)
+    if memory is None:
+        raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=query.memory_id)
+    return memory.row
+
+
+def _place(given: paging.Position) -> Place:
+    try:
+        probability = float(cast(str, given[0]))
+    except ValueError as error:
+        raise paging.bad_token() from error
+    return probability, cast(int, given[1]), cast(int, given[2])
+
+
+def _question(info: CollectionInfo, pair: LikelyPair, one: Memory, other: Memory) -> Question:
+    a, b = sorted((one, other), key=lambda memory: (memory.created_us, memory.id))
+    if a.vector and b.vector:
+        own, its = (np.frombuffer(memory.vector, np.float32) for memory in (b, a))
+        weights = weights_for(info.calibration, info.model)
+        known = bundled(info.model)
+        judgement = judged(b.content, a.content, float(similarity64(own, its)), weights, known)
+    else:
+        tokens = (guard_tokens(memory.content, info.guard.tokenizer) for memory in (b, a))
+        judgement = judged(b.content, a.content, jaccard_pair(*tokens), CAREFUL)
+    return Question(a, b, pair.probability, pair.version, info.guard.settled(judgement))

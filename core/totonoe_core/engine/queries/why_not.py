@@ -1,0 +1,71 @@
+"""WhyNot on a collection: finds the memory, computes its place, and adds names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from totonoe_core.domain.records import Memory
+from totonoe_core.engine.state.reading import Asked, HitMemories
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index import masks
+from totonoe_core.search import why_not
+from totonoe_core.search.filters import confidence_now, unmet
+from totonoe_core.search.why_not import Outcome, WhyNot
+from totonoe_core.store.reader import Rows
+
+
+def explain(
+    state: CollectionState,
+    rows: Rows,
+    memory_id: str,
+    asked: Asked,
+    now_us: int,
+) -> WhyNot:
+    """Explain why a memory is missing from a Recall made now, or return its place."""
+    info, index = state.published, state.index
+    asked = asked.of(index.model_number)
+    query = asked.query
+    graph, view = index.graph, index.view()
+    memory = state.find(rows, memory_id, query.agent_id)
+    slot = -1
+    if memory is not None:
+        slot = index.slot_by_row.get(memory.row, -1)
+        if slot >= view.count:
+            # Its newest version is not published yet, but an earlier one may be.
+            slot = index.slot_in_view(memory.row, view)
+    if memory is None or slot < 0:
+        return WhyNot(info.revision, memory_id, Outcome.NOT_THERE, query.k)
+    memory = state.shown(rows, [memory], query.agent_id)[0]
+    passing = masks.matching(index, view, query.filter, query.agent_id, info.decay, now_us)
+
+    def read(wanted: list[int]) -> list[Memory]:
+        return state.shown(rows, list(rows.memories(wanted).values()), query.agent_id)
+
+    hits = HitMemories(index, query.k, read)
+    found = why_not.standing(
+        index,
+        view,
+        graph,
+        query,
+        asked.vector,
+        query.diversity or info.diversity,
+        passing,
+        slot,
+        memory.content,
+        hits.newer_first,
+    )
+    near = rows.memories([found.near_row]).get(found.near_row)
+    return WhyNot(
+        revision=info.revision,
+        memory_id=memory.id,
+        outcome=found.outcome,
+        k=query.k,
+        standing=replace(found, near_row=-1),
+        unmet=why_not.conditions(unmet(memory, query.filter, info.decay, now_us)),
+        status=memory.status,
+        superseded_by=memory.superseded_by,
+        near_id="" if near is None else near.id,
+        confidence=memory.fields.confidence,
+        effective_confidence=confidence_now(memory, info.decay, now_us),
+        degraded_because=asked.degraded,
+    )

@@ -1,0 +1,1 @@
+"""The interface of the engine: calls and streams for the server."""

@@ -1,0 +1,1 @@
+"""The state of an open collection: rows, index, ledger, checkpoints, caches."""

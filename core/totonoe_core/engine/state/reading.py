@@ -1,0 +1,325 @@
+"""Reads of one collection, on any thread with rows to read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.base import limits, plain
+from totonoe_core.base.errors import NotFound
+from totonoe_core.domain.decay import effective_confidence
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.policy import DecayPolicy
+from totonoe_core.domain.queries import (
+    GetQuery,
+    Gotten,
+    Hit,
+    ListQuery,
+    Page,
+    Recalled,
+    RecallQuery,
+)
+from totonoe_core.domain.records import LinkType, Memory, Status
+from totonoe_core.engine.state import open_questions, paging, unscored
+from totonoe_core.engine.state.sight import may_see
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, View
+from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.rules import validate
+from totonoe_core.search.newer import Hits, newer_first
+from totonoe_core.search.recall import Candidates, Ranked, Ranks, rank
+from totonoe_core.store.reader import Rows
+
+_LIST_STEP = 4096
+FROM_THE_START = (-(2**62), "")
+"""(created us, id) before every memory of a List."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query with its vector and the number of its model, or the reason why it has none."""
+
+    query: RecallQuery
+    vector: NDArray[np.float32] | None
+    model_number: int
+    degraded: str
+
+    def of(self, model_number: int) -> Asked:
+        """Return the query for an index of a model: without the vector if another model made it."""
+        if self.vector is None or self.model_number == model_number:
+            return self
+        return replace(self, vector=None, degraded=_OTHER_MODEL)
+
+
+_OTHER_MODEL = "the collection got another model meanwhile: found by words alone"
+
+
+def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Recalled:
+    """Rank slots and read their rows; memories hidden meanwhile are left out."""
+    info = state.published
+    revision = info.revision
+    # Read once, so that all comparisons use one index, with the vectors of one model.
+    index = state.index
+    asked = asked.of(index.model_number)
+    query, degraded = asked.query, asked.degraded
+    view = index.view()
+
+    def read(wanted: list[int]) -> list[Memory]:
+        read = rows.memories(wanted)
+        state.check_there(read, wanted)
+        chosen = _while_chosen(rows, read, query.filter, query.agent_id, revision)
+        kept = [
+            chosen[row]
+            for row in wanted
+            if row in chosen and _still_shown(chosen[row], query.filter, query.agent_id)
+        ]
+        return state.shown(rows, kept, query.agent_id)
+
+    hits = HitMemories(index, query.k, read)
+    found = rank(
+        index,
+        view,
+        index.graph,
+        query,
+        asked.vector,
+        query.diversity or info.diversity,
+        info.decay,
+        now_us,
+        hits.newer_first,
+    )
+    ranked = rows_of(found, view)
+    shown = hits.of(ranked)
+    return recalled(revision, found, ranked, shown, degraded, info.decay, now_us)
+
+
+class HitMemories:
+    """Memories of hits, each read once; also applies the final order of hits.
+
+    Parameters
+    ----------
+    read : callable
+        Takes row numbers and returns the memories as the caller may see them, with their links,
+        without hidden ones.
+    """
+
+    def __init__(
+        self, index: CollectionIndex, k: int, read: Callable[[list[int]], list[Memory]]
+    ) -> None:
+        self._index = index
+        self._k = k
+        self._read = read
+        self._shown: dict[int, Memory] = {}
+
+    def of(self, rows: Iterable[int]) -> list[Memory]:
+        """Return memories of rows that `newer_first` met, in the given order."""
+        return [self._shown[row] for row in rows if row in self._shown]
+
+    def newer_first(self, view: View, found: Candidates, hits: Hits) -> Hits:
+        """Return hits with each updated one after the one that updates it."""
+
+        def updated_by(slots: NDArray[np.int64]) -> dict[int, list[int]]:
+            rows = view.take("row", slots).tolist()
+            memories = {memory.row: memory for memory in self._read(rows)}
+            self._shown |= memories
+            newer: dict[int, list[int]] = {}
+            for slot, row in zip(slots.tolist(), rows, strict=True):
+                links = memories[row].links if row in memories else ()
+                ids = [link.target_id for link in links if link.type is LinkType.UPDATED_BY]
+                if ids:
+                    newer[slot] = [self._slot(one, view) for one in ids]
+            return newer
+
+        return newer_first(found.slots, hits, self._k, updated_by)
+
+    def _slot(self, memory_id: str, view: View) -> int:
+        """Return the slot of a memory in a view, or -1."""
+        index = self._index
+        slot = index.slot_by_id.get(memory_id)
+        if slot is None or slot < view.count:
+            return -1 if slot is None else slot
+        # Its newest version is not published yet, but an earlier one may be.
+        return index.slot_in_view(int(index.arrays.writer_view().value("row", slot)), view)
+
+
+def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
+    """Return the hits by row number, in their order."""
+    slots = np.array([one.slot for one in found.hits], np.int64)
+    ranked: dict[int, Ranked] = {}
+    for row, one in zip(view.take("row", slots).tolist(), found.hits, strict=True):
+        ranked.setdefault(row, one)
+    return ranked
+
+
+def recalled(
+    revision: int,
+    found: Ranks,
+    ranked: Mapping[int, Ranked],
+    shown: Sequence[Memory],
+    degraded: str,
+    decay: DecayPolicy,
+    now_us: int,
+) -> Recalled:
+    """Return the answer of a Recall, with the ranked memories that may be shown."""
+    base = np.array([memory.fields.confidence for memory in shown])
+    since = np.array([_since(memory) for memory in shown], np.int64)
+    rates = np.array(
+        [decay.rate_of(memory.fields.kind, memory.fields.state_kind) for memory in shown]
+    )
+    effective = effective_confidence(base, since, decay, now_us, rates)
+    hits = tuple(
+        Hit(
+            memory=memory,
+            relevance=one.relevance,
+            cosine_similarity=one.cosine_similarity,
+            lexical_similarity=one.lexical_similarity,
+            vector_rank=one.vector_rank,
+            lexical_rank=one.lexical_rank,
+            fused_rank=one.fused_rank,
+            diversity=one.diversity,
+            effective_confidence=float(confidence),
+        )
+        for memory, confidence in zip(shown, effective, strict=True)
+        for one in (ranked[memory.row],)
+    )
+    return Recalled(
+        revision=revision,
+        hits=hits,
+        arms=found.arms,
+        degraded_because=degraded,
+        vector_search=found.vector_search,
+        filtered_count=found.filtered_count,
+    )
+
+
+def _still_shown(memory: Memory, where: Filter, agent_id: str) -> bool:
+    """Return whether a row, read after its slot was chosen, is still visible."""
+    if memory.status is Status.PURGED or not may_see(memory, agent_id):
+        return False
+    return memory.status in (where.statuses or (Status.ACTIVE,))
+
+
+def _while_chosen(
+    rows: Rows, found: dict[int, Memory], where: Filter, agent_id: str, revision: int
+) -> dict[int, Memory]:
+    """Return rows by number; those superseded after the revision as they were at it.
+
+    Their successors may be on disk and not visible yet: a caller must see one of both.
+    """
+    if Status.SUPERSEDED in where.statuses:
+        return found
+    late = [
+        one.row
+        for one in found.values()
+        if one.status is Status.SUPERSEDED and one.revision > revision and may_see(one, agent_id)
+    ]
+    return found | rows.history.memories_after(revision, late) if late else found
+
+
+def _since(memory: Memory) -> int:
+    return memory.created_us if memory.last_access_us is None else memory.last_access_us
+
+
+def get(state: CollectionState, rows: Rows, query: GetQuery) -> Gotten:
+    """Return memories by id in the order of the request. One unknown id alone is `NotFound`."""
+    agent_id, ids = query.agent_id, query.ids
+    revision = state.published.revision
+    found, missing, redirects = [], [], []
+    for memory_id in ids:
+        memory = state.find(rows, memory_id, agent_id)
+        if memory is None:
+            missing.append(memory_id)
+            continue
+        head = state.head(rows, memory, agent_id) if query.follow_superseded else memory
+        if head.row != memory.row:
+            redirects.append((memory_id, head.id))
+        found.append(head)
+    if missing and len(ids) == 1:
+        raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
+    shown = tuple(state.shown(rows, found, agent_id))
+    return Gotten(revision, shown, tuple(missing), tuple(redirects))
+
+
+def check_page(page_size: int) -> None:
+    """Raise `InvalidArgument` for a page size out of range."""
+    validate.number(page_size, "page_size", 1, limits.PAGE_SIZE_MAX)
+
+
+def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> Page:
+    """Return one page in the order of (created time, id)."""
+    agent_id, where, page_size = query.agent_id, query.where, query.page_size
+    asked = ("list", plain.dumps(where))
+    given = paging.position(query.page_token, (int, str), *asked)
+    position = FROM_THE_START if given is None else cast(tuple[int, str], given)
+    info = state.published
+    index = state.index
+    view = index.view()
+    mask = masks.matching(index, view, where, agent_id, info.decay, now_us)
+    wanted: list[tuple[int, int, str]] = []
+    # One more than the page tells whether there is a next one.
+    while len(wanted) <= page_size:
+        step = rows.rows_by_time(position, _LIST_STEP)
+        for row, created_us, memory_id in step:
+            slot = index.slot_by_row.get(row, -1)
+            if slot >= view.count:
+                # Its newest version is not published yet, but an earlier one may be.
+                slot = index.slot_in_view(row, view)
+            if slot >= 0 and mask[slot]:
+                wanted.append((row, created_us, memory_id))
+        if len(step) < _LIST_STEP:
+            break
+        position = step[-1][1:]
+    page = wanted[:page_size]
+    found = rows.memories([row for row, _, _ in page])
+    state.check_there(found, (row for row, _, _ in page))
+    found = _while_chosen(rows, found, where, agent_id, info.revision)
+    memories = [
+        found[row]
+        for row, _, _ in page
+        if row in found and _still_shown(found[row], where, agent_id)
+    ]
+    return Page(
+        revision=info.revision,
+        memories=tuple(state.shown(rows, memories, agent_id)),
+        next_page_token=paging.token(page[-1][1:], *asked) if len(wanted) > page_size else "",
+    )
+
+
+def figures(state: CollectionState, agent_id: str | None) -> dict[str, Any]:
+    """Return figures of file and index. For the writer's thread.
+
+    Private memories and their links count for their own agent only; `None` counts all.
+    """
+    view = state.index.view()
+    status, kind, state_kind = (view.column(name) for name in ("status", "kind", "state_kind"))
+    counted = status < STATUSES[Status.PURGED]
+    hidden_rows: list[int] = []
+    if agent_id is not None:
+        readable = masks.readable(view, state.index.arrays.agents.find(agent_id))
+        hidden_rows = view.column("row")[counted & ~readable].tolist()
+        counted &= readable
+    live = counted & (status == STATUSES[Status.ACTIVE])
+    pairs = kind[live].astype(np.int64) * len(STATE_KINDS) + state_kind[live]
+    counts = np.bincount(pairs, minlength=len(KINDS) * len(STATE_KINDS)).tolist()
+    names = ["/".join(filter(None, pair)) for pair in itertools.product(KINDS, STATE_KINDS)]
+    waiting = unscored.slots(view, unscored.ranges(state.file.rows))
+    recall_at_k, rated_count = state.index.graph.recall_at_k()
+    return {
+        "revision": state.revision,
+        "link_count": state.file.link_count(hidden_rows),
+        "hnsw_count": state.index.graph.count,
+        "recall_at_k": recall_at_k,
+        "recall_rated_count": rated_count,
+        "array_bytes": state.index.nbytes() + state.past.nbytes(),
+        "active_count": int(np.count_nonzero(live)),
+        "open_question_count": open_questions.count(state.file.rows, agent_id),
+        "unscored_count": int(np.count_nonzero(counted[waiting])),
+        "total_count": int(np.count_nonzero(counted)),
+        "forgotten_count": int(np.count_nonzero(counted & (status == STATUSES[Status.FORGOTTEN]))),
+        "kind_counts": {name: count for name, count in zip(names, counts, strict=True) if count},
+    }

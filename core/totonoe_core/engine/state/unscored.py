@@ -1,0 +1,62 @@
+"""Rows that were never compared with what probably says the same.
+
+A Remember compares its text when it saves it. Rows that came in another way are noted here: by an
+import as it is, from a file of an earlier format, or while the policy asked no questions.
+Consolidate scores them later. Bookkeeping: no operation, no before image.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+from totonoe_core.domain.records import Kind, Status
+from totonoe_core.index.arrays import KINDS, STATUSES, View
+from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.reader import Rows
+
+SETTING = "unscored"
+_RANGES_MAX = 64
+
+Range = tuple[int, int]
+"""First and last row."""
+
+
+def ranges(rows: Rows) -> list[Range]:
+    """Return the unscored rows, ascending."""
+    text = rows.setting(SETTING)
+    return [] if text is None else [(first, last) for first, last in json.loads(text)]
+
+
+def add(file: CollectionFile, first: int, last: int) -> None:
+    """Note rows as unscored, within a transaction. Ranges that meet become one."""
+    merged: list[Range] = []
+    for begin, end in sorted([*ranges(file.rows), (first, last)]):
+        if merged and (begin <= merged[-1][1] + 1 or len(merged) == _RANGES_MAX):
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((begin, end))
+    _put(file, merged)
+
+
+def drop_to(file: CollectionFile, last: int) -> None:
+    """Note the rows up to `last` as scored, within a transaction."""
+    _put(file, [(max(begin, last + 1), end) for begin, end in ranges(file.rows) if end > last])
+
+
+def slots(view: View, unscored: list[Range]) -> NDArray[np.int64]:
+    """Return the slots of live states among unscored rows, by row ascending: int64[n]."""
+    rows = view.column("row")
+    mask = np.zeros(len(rows), np.bool_)
+    for first, last in unscored:
+        mask |= (rows >= first) & (rows <= last)
+    mask &= view.column("status") == STATUSES[Status.ACTIVE]
+    mask &= view.column("kind") == KINDS[Kind.STATE]
+    found = np.flatnonzero(mask)
+    return found[np.argsort(rows[found], kind="stable")]
+
+
+def _put(file: CollectionFile, unscored: list[Range]) -> None:
+    file.put_setting(SETTING, json.dumps(unscored), revision=0, before=None)

@@ -1,0 +1,1 @@
+"""The one thread of a collection that decides, commits, publishes and answers."""

@@ -1,0 +1,1 @@
+"""Pure rules: checks of requests, and derivations from memories. No disk, no clock, no threads."""

@@ -1,0 +1,63 @@
+"""Pairs that are probably the same, of live memories, without those that were dismissed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from totonoe_core.store import rows
+
+
+class LikelyPair(NamedTuple):
+    """A `likely_same` link, from the lower row to the higher one."""
+
+    probability: float
+    low: int
+    high: int
+    version: str
+
+
+Place = tuple[float, int, int]
+"""Probability and rows of a pair. Pages go from the highest place down."""
+
+# Not the link's type alone: the index covers one direction of each pair.
+_OPEN = """
+SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc
+FROM link l
+JOIN memory one ON one.row = l.source AND one.status = 'active'
+JOIN memory other ON other.row = l.target AND other.status = 'active'
+LEFT JOIN dismissal d ON d.a = min(l.source, l.target) AND d.b = max(l.source, l.target)
+WHERE l.type = 'likely_same' AND (
+  d.a IS NULL
+  OR d.hash_a <> iif(l.source = d.a, one.content_hash, other.content_hash)
+  OR d.hash_b <> iif(l.source = d.a, other.content_hash, one.content_hash)
+)
+"""
+_BELOW = (
+    _OPEN + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
+    "ORDER BY l.confidence DESC, l.source DESC, l.target DESC LIMIT ?"
+)
+_OF_ROW = _OPEN + "AND l.source = ?"
+
+
+class Questions:
+    """Reads of open questions on one collection's file; each row is checked against its crc."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def below(self, place: Place, limit: int) -> list[LikelyPair]:
+        """Return the next pairs below a place, the highest first."""
+        return [_pair(row) for row in self._connection.execute(_BELOW, (*place, limit))]
+
+    def of_row(self, row: int, place: Place) -> list[LikelyPair]:
+        """Return the pairs of one row below a place, the highest first."""
+        found = [_pair(one) for one in self._connection.execute(_OF_ROW, (row,))]
+        return sorted((one for one in found if one[:3] < place), reverse=True)
+
+
+def _pair(row: rows.Row) -> LikelyPair:
+    link = rows.link(row, "")
+    low, high = sorted((row[0], row[1]))
+    return LikelyPair(link.confidence, low, high, link.note)

@@ -1,0 +1,1 @@
+"""Start, guard and stop the daemon."""

@@ -1,0 +1,376 @@
+"""Start, serve, stop: the life of one daemon inside one event loop.
+
+Start: lock the data directory, start the embedder, open the engine, load the kernels, bind, say
+SERVING. What takes long to import is imported once the embedder's process is under way.
+Whatever fails on the way undoes what was done before it and ends in one clear line.
+Stop: say NOT_SERVING, take no new calls, let running ones end within the grace time,
+close the engine, give the directory back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import gc
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from grpc import aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
+from totonoe_core.base import clock, limits
+from totonoe_core.base.errors import TotonoeError
+from totonoe_server.life.addresses import (
+    Address,
+    AddressError,
+    check_free,
+    clear_stale_socket,
+    settled,
+)
+from totonoe_server.life.config import Settings
+from totonoe_server.life.interceptors import CALLS_MAX, Guard
+from totonoe_server.life.process import machine_bytes, package_version, raise_open_files
+from totonoe_server.logger import logger
+from totonoe_server.services.process import Process
+from totonoe_server.wire.methods import SERVICES
+
+if TYPE_CHECKING:
+    from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.engine.factory import DataDir
+    from totonoe_core.engine.seam.seam import Engine
+    from totonoe_core.judging import JudgingService
+    from totonoe_server.services.admin import AdminService
+    from totonoe_server.services.memory import MemoryService
+
+ENGINE_CLOSE_S = 30.0
+FORCED_CLOSE_S = 2.0
+EMBEDDER_LOAD_S = 300.0
+FLUSH_S = 0.25
+"""For what is on its way: calls in, answers and changes of health out."""
+_SERVING = health_pb2.HealthCheckResponse.SERVING
+_NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+_OPTIONS = (
+    # Two servers on one port would share its calls (the default of gRPC on Linux).
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
+    # Calls of one connection; over it the client's library waits.
+    ("grpc.max_concurrent_streams", CALLS_MAX),
+    # Clients ping every 30 s; the default allows one in 300 s and then hangs up.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.max_pings_without_data", 0),
+)
+
+
+_T = TypeVar("_T")
+
+
+class StartupError(Exception):
+    """The daemon cannot start. The message is one line for whoever started it."""
+
+
+class Daemon:
+    """One daemon. Not restartable: make a new one.
+
+    Parameters
+    ----------
+    settings : Settings
+    engine : Engine, optional
+        Serves this one instead of opening the data directory; the caller keeps it, locks
+        what it needs, and it is closed all the same.
+    """
+
+    def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
+        self.settings = settings
+        self.addresses: tuple[Address, ...] = ()
+        self.guard = Guard()
+        self.memory_service: MemoryService | None = None
+        self.admin_service: AdminService | None = None
+        self._given_engine = engine
+        self._engine: Engine | None = None
+        self._embedding: EmbeddingService | None = None
+        self._judging: JudgingService | None = None
+        self._data_dir: DataDir | None = None
+        self._server: aio.Server | None = None
+        self._health = health.aio.HealthServicer()
+        self._model_watch: asyncio.Task[None] | None = None
+        self._stopping = threading.Event()
+
+    async def start(self) -> None:
+        """Serves when it returns.
+
+        Raises
+        ------
+        StartupError
+            Nothing is left behind: no lock, no process, no port.
+        """
+        started_s = time.monotonic()
+        started_us = clock.system_clock()
+        try:
+            with _as_startup_error(self.settings):
+                self.addresses = tuple(settled(place) for place in self.settings.addresses)
+                engine = self._given_engine
+                if engine is None:
+                    engine = await _to_the_end(self._open)
+                self._engine = engine
+                await self._serve(engine, Process(started_us, package_version()))
+        except BaseException:
+            await self._release(FORCED_CLOSE_S)
+            raise
+        logger.info(
+            "ready",
+            address=",".join(place.target for place in self.addresses),
+            data_dir=str(self.settings.data_dir),
+            embedder=self.settings.embedder,
+            model=self._embedding.state if self._embedding else "none",
+            judge=self.settings.judge,
+            version=package_version(),
+            start_s=round(time.monotonic() - started_s, 2),
+        )
+        # Word lists take half a second to load: not in the first Remember, and nobody waits.
+        loading = threading.Thread(
+            target=load_words, args=(self._stopping,), name="word lists", daemon=True
+        )
+        loading.start()
+        if self._embedding is not None:
+            self._model_watch = asyncio.create_task(self._report_model(self._embedding))
+
+    async def stop(self, grace_s: float) -> None:
+        """Ends running calls within `grace_s`, cuts off the rest, closes. Idempotent.
+
+        A second call with a shorter time, while the first still waits, shortens it.
+        """
+        await self._health.enter_graceful_shutdown()
+        if self._server is not None:
+            await self._drain(self._server, grace_s)
+            figures = self.guard.figures
+            logger.info("stopped", calls=sum(figures.ended.values()), **figures.ended)
+        await self._release(ENGINE_CLOSE_S if grace_s else FORCED_CLOSE_S)
+
+    async def _drain(self, server: aio.Server, grace_s: float) -> None:
+        """Refuses new calls and waits for running ones.
+
+        The refusing is ours: gRPC's own would cancel calls that wait to be taken up, and
+        answer no health check any more. Health watchers are not waited for: they never end.
+        """
+        self.guard.drain()
+        if self.memory_service is not None:
+            # They would never end by themselves, or not soon.
+            self.memory_service.watching.stop()
+            self.memory_service.end_streams()
+        if self.admin_service is not None:
+            self.admin_service.end_streams()
+        idle = self.guard.figures.idle
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                # What is on its way here now is answered, too, before the port closes.
+                await asyncio.sleep(FLUSH_S)
+                await idle.wait()
+        await server.stop(FLUSH_S if idle.is_set() else None)
+
+    def _open(self) -> Engine:
+        """Locks, starts the embedder in the background, opens the engine, warms it up."""
+        # Kernels are cached where all daemons and tools of this user find them; this has
+        # to be settled before the first import of numba, which the engine does.
+        from totonoe_core.engine.factory import (
+            DataDir,
+            EngineSettings,
+            compile_kernels,
+            prepare_kernels,
+        )
+
+        prepare_kernels()
+        from totonoe_core.domain.snapshots import SnapshotSchedule
+        from totonoe_core.embedding import open_service
+        from totonoe_core.judging import open_service as open_judging
+
+        data_dir = DataDir(self.settings.data_dir)
+        closed_count = data_dir.tighten()
+        if closed_count:
+            logger.warning("files were open to other users: closed", count=closed_count)
+        data_dir.lock(",".join(place.target for place in self.addresses))
+        self._data_dir = data_dir
+        for place in self.addresses:
+            check_free(place)
+        self._embedding = open_service(
+            _embedder_settings(self.settings), workers=self.settings.embedder_workers
+        )
+        self._judging = open_judging(_judge_settings(self.settings))
+        raise_open_files()
+        budget_mb = self.settings.memory_budget_mb
+        settings = EngineSettings(
+            collection_idle_s=self.settings.collection_idle_s,
+            memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
+            purge_deleted_days=self.settings.purge_deleted_days,
+            verify_interval_h=self.settings.verify_interval_h,
+            verify_share=self.settings.verify_share,
+            snapshot_schedule=SnapshotSchedule(
+                self.settings.snapshot_every_h, self.settings.snapshot_keep
+            ),
+        )
+        # Half of the time of a start, while the embedder loads its model beside it.
+        engine = data_dir.open(self._embedding, self._judging, settings)
+        self._engine = engine
+        compile_kernels()
+        return engine
+
+    async def _serve(self, engine: Engine, process: Process) -> None:
+        from totonoe_server.services.admin import AdminService
+        from totonoe_server.services.memory import MemoryService
+
+        server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
+        self._server = server
+        self.memory_service = MemoryService(engine)
+        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
+        self.admin_service = AdminService(engine, process)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(self.admin_service, server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        names = (*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+        for name in ("", *SERVICES):
+            await self._health.set(name, _NOT_SERVING)
+        for place in self.addresses:
+            _bind(server, place)
+        await server.start()
+        for name in ("", *SERVICES):
+            await self._health.set(name, _SERVING)
+
+    async def _report_model(self, embedding: EmbeddingService) -> None:
+        """Says when the model has loaded, or why it will not. Writes with a vector, and
+        everything else, are served meanwhile."""
+        try:
+            identity = await asyncio.to_thread(embedding.wait_ready, EMBEDDER_LOAD_S)
+        except TotonoeError as error:
+            logger.error("the embedder did not start", reason=error.reason, why=error.message)
+        else:
+            logger.info("model ready", model=identity.name, dimension=identity.dimension)
+
+    async def _release(self, close_s: float) -> None:
+        """Gives back whatever is held, in the reverse order."""
+        self._stopping.set()
+        server, self._server = self._server, None
+        if server is not None:
+            await server.stop(None)
+        for place in self.addresses:
+            if server is not None and place.path is not None:
+                place.path.unlink(missing_ok=True)
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await asyncio.to_thread(engine.close, close_s)
+        embedding, self._embedding = self._embedding, None
+        if embedding is not None:
+            await asyncio.to_thread(embedding.close)
+        judging, self._judging = self._judging, None
+        if judging is not None:
+            await asyncio.to_thread(judging.close)
+            logger.info("judge stopped", **dataclasses.asdict(judging.stats()))
+        watch, self._model_watch = self._model_watch, None
+        if watch is not None:
+            await watch
+        data_dir, self._data_dir = self._data_dir, None
+        if data_dir is not None:
+            data_dir.release()
+
+
+def load_words(stop: threading.Event) -> None:
+    """Loads the word lists, and tries again if that fails; for a thread of its own.
+
+    After WORDS_TRIES_MAX tries the first Remember that needs them loads them.
+    """
+    for _ in range(limits.WORDS_TRIES_MAX):
+        try:
+            from totonoe_core.text.reading.read import read
+
+            read("Warm", "en")
+        except Exception as error:
+            why = error.strerror if isinstance(error, OSError) else type(error).__name__
+            logger.warning("word lists are not loaded yet", why=why, retry_s=limits.WORDS_RETRY_S)
+            if stop.wait(limits.WORDS_RETRY_S):
+                return
+        else:
+            gc.freeze()
+            return
+
+
+async def _to_the_end(work: Callable[[], _T]) -> _T:
+    """Runs in a thread. Cancelled, it still waits: what is half open cannot be given back."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait((running,))
+        raise
+
+
+def _bind(server: aio.Server, place: Address) -> None:
+    """Binds one address, a Unix socket with mode 0600 from its first moment on."""
+    if place.path is None:
+        server.add_insecure_port(place.target)
+        return
+    place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    clear_stale_socket(place.path)
+    before = os.umask(0o177)
+    try:
+        server.add_insecure_port(place.target)
+    finally:
+        os.umask(before)
+
+
+def _embedder_settings(settings: Settings) -> Any:
+    from totonoe_core.embedding import EmbedderSettings
+
+    return EmbedderSettings(
+        kind=settings.embedder,
+        model=settings.embedder_model,
+        path=settings.embedder_path,
+        base_url=settings.embedder_base_url,
+        api_key_env=settings.embedder_api_key_env,
+        dimension=settings.embedder_dimension,
+        timeout_s=settings.embedder_timeout_s,
+    )
+
+
+def _judge_settings(settings: Settings) -> Any:
+    from totonoe_core.judging import JudgeSettings
+
+    return JudgeSettings(
+        kind=settings.judge,
+        url=settings.judge_url,
+        model=settings.judge_model,
+        api_key_env=settings.judge_api_key_env,
+        path=settings.judge_path,
+        deadline_s=settings.judge_deadline_s,
+        asked_from=settings.judge_from,
+        refinements=settings.judge_refinements,
+    )
+
+
+@contextmanager
+def _as_startup_error(settings: Settings) -> Iterator[None]:
+    """Whatever hinders the start, as one line."""
+    try:
+        yield
+    except StartupError:
+        raise
+    except TotonoeError as error:
+        raise StartupError(error.message) from error
+    except AddressError as error:
+        raise StartupError(str(error)) from error
+    except OSError as error:
+        place = error.filename or settings.data_dir
+        raise StartupError(f"{place}: {error.strerror or error}") from error
+    except RuntimeError as error:
+        # The only RuntimeError of gRPC at start: the port could not be bound.
+        if "bind" not in str(error):
+            raise
+        raise StartupError(f"Cannot listen on {settings.address}: the port is in use") from error

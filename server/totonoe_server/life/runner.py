@@ -1,0 +1,85 @@
+"""The daemon as a process: signals and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+from totonoe_core.engine.factory import private_files
+from totonoe_server.life import process
+from totonoe_server.life.config import Settings
+from totonoe_server.life.daemon import ENGINE_CLOSE_S, Daemon, StartupError
+from totonoe_server.life.watchdog import ExitCode, Watchdog
+from totonoe_server.logger import logger, trace_of
+
+STOP_SPARE_S = 2.0
+"""Time of a stop beyond the time for calls and the time for closing."""
+
+
+class _Signals:
+    """First SIGINT or SIGTERM: stop. SIGINT after that: at once."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.force = asyncio.Event()
+
+    def receive(self, number: signal.Signals) -> None:
+        if self.stop.is_set() and number is signal.SIGINT:
+            self.force.set()
+        self.stop.set()
+
+
+def run(settings: Settings) -> ExitCode:
+    """Serves until a signal says to stop. Needs the main thread, of a process that ends then."""
+    with private_files():
+        return asyncio.run(_run(settings))
+
+
+async def _run(settings: Settings) -> ExitCode:
+    daemon = Daemon(settings)
+    signals, loop = _Signals(), asyncio.get_running_loop()
+
+    def received(number: signal.Signals) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
+            loop.call_soon_threadsafe(signals.receive, number)
+
+    Watchdog(settings.grace_s + ENGINE_CLOSE_S + STOP_SPARE_S, received).begin()
+    starting = asyncio.ensure_future(daemon.start())
+    await _either(starting, signals.stop)
+    if not starting.done():
+        # What a thread began runs to its end, and `start` gives back what it took.
+        starting.cancel()
+        await asyncio.wait((starting,))
+        return ExitCode.STOPPED
+    try:
+        await starting
+    except StartupError as error:
+        print(f"totonoe: {error}", file=sys.stderr, flush=True)
+        return ExitCode.NOT_STARTED
+    except Exception as error:
+        logger.critical("internal error while starting", **trace_of(error))
+        return ExitCode.FAILED
+    process.settle()
+    await signals.stop.wait()
+    logger.info("stopping", grace_s=settings.grace_s)
+    await _or_forced(daemon, settings.grace_s, signals)
+    return ExitCode.STOPPED
+
+
+async def _or_forced(daemon: Daemon, grace_s: float, signals: _Signals) -> None:
+    """Waits for the end; forced, cuts calls off. If that is not enough, the watchdog leaves."""
+    ending = asyncio.ensure_future(daemon.stop(grace_s))
+    await _either(ending, signals.force)
+    hurried: list[Coroutine[Any, Any, None]] = [] if ending.done() else [daemon.stop(0.0)]
+    await asyncio.gather(ending, *hurried)
+
+
+async def _either(work: asyncio.Future[Any], event: asyncio.Event) -> None:
+    """Waits for whichever comes first; takes nothing back."""
+    waiting = asyncio.ensure_future(event.wait())
+    await asyncio.wait((work, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()

@@ -1,0 +1,1 @@
+"""Serve the contract's calls: decode a request, call the engine, encode its answer."""

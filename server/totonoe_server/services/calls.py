@@ -1,0 +1,111 @@
+"""Share what all services need: one command as one operation, streams, sizes of answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
+
+from google.protobuf.message import Message
+
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.engine.seam.seam import Engine
+from totonoe_server.services.pending import answer_of, shutting_down
+from totonoe_server.wire.scalars import collection_name
+
+T = TypeVar("T")
+Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
+
+UNMEASURED_MEMORIES_MAX = 16
+"""A memory with all that hangs on it stays below 1 MiB, so that many always fit an answer."""
+
+
+class Write(Protocol):
+    """A request of a write: each has these fields."""
+
+    @property
+    def collection(self) -> str:
+        """Collection; empty means `default`."""
+        ...
+
+    @property
+    def operation_id(self) -> str:
+        """Makes a retry safe."""
+        ...
+
+
+class Telling(Protocol[T]):
+    """A stream of the engine, read in pieces: see `engine/seam/streams.py`."""
+
+    def read(self) -> Future[tuple[T, ...]]:
+        """The next messages; none: it is over."""
+        ...
+
+    def leave(self) -> None:
+        """Lets go of it."""
+        ...
+
+
+class Calls:
+    """Calls over an engine. Errors leave them as `TotonoeError`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def _apply(self, request: Write, command: Command) -> Applied:
+        collection = collection_name(request.collection)
+        return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))
+
+
+class StreamingCalls(Calls):
+    """Calls whose streams may last for hours, and end with SHUTTING_DOWN when the daemon does."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._ending = asyncio.Event()
+
+    def end_streams(self) -> None:
+        """Ends all of them soon. Event loop only."""
+        self._ending.set()
+
+    async def _unless_ending(self, work: Awaitable[T]) -> T:
+        """The result of some work, which is taken back when the daemon stops."""
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise shutting_down()
+            return working.result()
+        finally:
+            ending.cancel()
+            working.cancel()
+
+    async def _told(self, run: Telling[T]) -> AsyncGenerator[T, None]:
+        """Yield the messages of a run as fast as they are read; leave the run at the end."""
+        try:
+            while messages := await self._unless_ending(answer_of(run.read())):
+                for message in messages:
+                    yield message
+        finally:
+            run.leave()
+
+
+def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0) -> None:
+    """Refuses, while nothing is changed yet, what would have an answer too long to be sent.
+
+    Raises
+    ------
+    InvalidArgument
+        LIMIT_EXCEEDED.
+    """
+    size = answer.ByteSize() + beside_bytes
+    if size > limits.MESSAGE_BYTES_MAX:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"memories of {size} bytes",
+            allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: {hint}",
+        )

@@ -1,0 +1,85 @@
+"""The calls about what was done: take it back, read it."""
+
+from __future__ import annotations
+
+from totonoe.v1 import operations_pb2 as pb
+from totonoe_core.base import limits
+from totonoe_core.base.errors import NotFound
+from totonoe_core.domain.queries import HistoryQuery, OperationsQuery
+from totonoe_server.services.calls import Calls, Context
+from totonoe_server.services.pending import answer_of
+from totonoe_server.wire import history as codec
+from totonoe_server.wire.scalars import collection_name
+
+
+class HistoryCalls(Calls):
+    """Undo, History and ListOperations over an engine."""
+
+    async def Undo(self, request: pb.UndoRequest, _: Context) -> pb.UndoResponse:
+        """Takes an operation back."""
+        if request.dry_run:
+            return await self._undo_previewed(request)
+        try:
+            applied = await self._apply(request, codec.undo_from_wire(request))
+        except NotFound as error:
+            return await self._collection_restored(request, error)
+        return codec.undone_to_wire(applied)
+
+    async def _undo_previewed(self, request: pb.UndoRequest) -> pb.UndoResponse:
+        collection, command = collection_name(request.collection), codec.undo_from_wire(request)
+        found = await answer_of(self._engine.preview(collection, command))
+        return codec.undo_preview_to_wire(found.answer, found.revision)
+
+    async def _collection_restored(
+        self, request: pb.UndoRequest, error: NotFound
+    ) -> pb.UndoResponse:
+        """The answer of an Undo that means the DeleteCollection of a collection.
+
+        A retry finds the collection that is back, and the operation not in it: the catalogue has
+        the first answer. What is not there either is the error that was met first.
+        """
+        reasons = ("COLLECTION_NOT_FOUND", "OPERATION_NOT_FOUND")
+        if not request.target_operation_id or error.reason not in reasons:
+            raise error
+        future = self._engine.restore_collection(
+            collection_name(request.collection),
+            request.operation_id,
+            target_operation_id=request.target_operation_id,
+            agent_id=request.agent_id,
+        )
+        try:
+            return codec.restored_to_wire(*await answer_of(future))
+        except NotFound:
+            raise error from None
+
+    async def History(self, request: pb.HistoryRequest, _: Context) -> pb.HistoryResponse:
+        """One page of what a memory was."""
+        page = await answer_of(
+            self._engine.read(
+                collection_name(request.collection),
+                HistoryQuery(
+                    request.agent_id,
+                    request.memory_id,
+                    request.page_size or limits.PAGE_SIZE_DEFAULT,
+                    request.page_token,
+                ),
+            )
+        )
+        return codec.history_to_wire(page)
+
+    async def ListOperations(
+        self, request: pb.ListOperationsRequest, _: Context
+    ) -> pb.ListOperationsResponse:
+        """One page of operations."""
+        page = await answer_of(
+            self._engine.read(
+                collection_name(request.collection),
+                OperationsQuery(
+                    request.agent_id,
+                    codec.operations_from_wire(request),
+                    request.page_size or limits.PAGE_SIZE_DEFAULT,
+                    request.page_token,
+                ),
+            )
+        )
+        return codec.operations_to_wire(page)

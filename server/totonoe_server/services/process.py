@@ -1,0 +1,31 @@
+"""Figures of the daemon's own process, for Stats."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Read the figures that Stats shows of the process. `started_us` is UTC microseconds."""
+
+    started_us: int
+    version: str
+
+    def cpu_s(self) -> float:
+        """CPU seconds, user and system."""
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return usage.ru_utime + usage.ru_stime
+
+    def rss_bytes(self) -> int:
+        """Resident memory now; where the system does not tell (macOS), its highest so far."""
+        try:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            return peak if sys.platform == "darwin" else peak * 1024
+        return pages * os.sysconf("SC_PAGE_SIZE")

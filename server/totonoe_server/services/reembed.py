@@ -1,0 +1,39 @@
+"""Reembed: what is under way is told to whoever asks, until it ends or the caller leaves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from totonoe.v1 import reembed_pb2 as pb
+from totonoe_core.base import limits
+from totonoe_core.rules import validate
+from totonoe_server.services.calls import Context, StreamingCalls
+from totonoe_server.services.pending import answer_of
+from totonoe_server.wire import reembed as codec
+from totonoe_server.wire.scalars import collection_name
+
+
+class ReembedCalls(StreamingCalls):
+    """Reembed and CancelReembed over an engine."""
+
+    async def Reembed(
+        self, request: pb.ReembedRequest, _: Context
+    ) -> AsyncIterator[pb.ReembedResponse]:
+        """Streams how far it is; the work goes on when the stream ends."""
+        collection = collection_name(request.collection)
+        command = codec.reembed_from_wire(request)
+        future = self._engine.reembed(collection, request.operation_id, command)
+        watch = await answer_of(future)
+        async with aclosing(self._told(watch)) as messages:
+            async for message in messages:
+                yield codec.told_to_wire(message)
+
+    async def CancelReembed(
+        self, request: pb.CancelReembedRequest, _: Context
+    ) -> pb.CancelReembedResponse:
+        """Ends what is under way, and drops what it made."""
+        validate.optional_text(request.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        collection = collection_name(request.collection)
+        dropped = await answer_of(self._engine.cancel_reembed(collection))
+        return pb.CancelReembedResponse(cancelled=dropped >= 0, dropped_count=max(0, dropped))

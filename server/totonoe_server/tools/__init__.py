@@ -1,0 +1,1 @@
+"""Everything beside the daemon: commands, the demo, quality figures, the pytest plugin."""

@@ -1,0 +1,226 @@
+"""Commands that the server adds to `totonoe`. Loads nothing heavy until it is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from totonoe_server import extra
+from totonoe_server.tools import options, snapshots
+from totonoe_server.tools.demo import command as demo_command
+from totonoe_server.tools.quality import command as quality_command
+
+
+def register(app: typer.Typer) -> None:
+    """Joins the server's commands to `app` (entry-point group `totonoe.commands`).
+
+    Raises
+    ------
+    extra.MissingExtraError
+        The extra `server` is not installed: no command could run. `app` is unchanged.
+    """
+    extra.require()
+    app.command("serve")(serve)
+    app.command("verify")(verify)
+    app.command("warm-up")(warm_up)
+    app.command("accept-loss")(accept_loss)
+    demo_command.register(app)
+    quality_command.register(app)
+    snapshots.register(app)
+
+
+def serve(
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to listen: host:port or unix:/path, several with commas. Loopback and "
+            "Unix sockets only. [TOTONOE_ADDRESS, 127.0.0.1:7766]"
+        ),
+    ] = None,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Directory that holds everything. [TOTONOE_DATA_DIR]"),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            help="use, hashing, openai, sentence-transformers, model2vec or none. "
+            "[TOTONOE_EMBEDDER, use]"
+        ),
+    ] = None,
+    embedder_model: options.EmbedderModel = None,
+    embedder_path: options.EmbedderPath = None,
+    embedder_base_url: options.EmbedderBaseUrl = None,
+    embedder_api_key_env: options.EmbedderApiKeyEnv = None,
+    embedder_dimension: options.EmbedderDimension = None,
+    embedder_timeout_s: Annotated[
+        float | None,
+        typer.Option(help="openai: limit for each try. [TOTONOE_EMBEDDER_TIMEOUT_S, 10]"),
+    ] = None,
+    embedder_workers: Annotated[
+        int | None, typer.Option(help="Processes that embed. [TOTONOE_EMBEDDER_WORKERS, 1]")
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="What is asked about borderline pairs: none, openai or nli. [TOTONOE_JUDGE, none]"
+        ),
+    ] = None,
+    judge_url: Annotated[
+        str | None, typer.Option(help="openai: http://host/v1 of the service. [TOTONOE_JUDGE_URL]")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="openai: name of the model. [TOTONOE_JUDGE_MODEL]")
+    ] = None,
+    judge_api_key_env: Annotated[
+        str | None,
+        typer.Option(help="openai: environment variable with the key. [TOTONOE_JUDGE_API_KEY_ENV]"),
+    ] = None,
+    judge_path: Annotated[
+        str | None, typer.Option(help="nli: directory of the model. [TOTONOE_JUDGE_PATH]")
+    ] = None,
+    judge_deadline_s: Annotated[
+        float | None,
+        typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 2]"),
+    ] = None,
+    judge_from: Annotated[
+        float | None,
+        typer.Option(help="Least probability that is asked about. [TOTONOE_JUDGE_FROM, 0.5]"),
+    ] = None,
+    judge_refinements: Annotated[
+        bool | None,
+        typer.Option(
+            "--judge-refinements",
+            help="Ask too where one text has a little more. [TOTONOE_JUDGE_REFINEMENTS]",
+        ),
+    ] = None,
+    collection_idle_s: Annotated[
+        float | None,
+        typer.Option(
+            help="Closes a collection after so long without a call, 0: never. "
+            "[TOTONOE_COLLECTION_IDLE_S, 300]"
+        ),
+    ] = None,
+    memory_budget_mb: Annotated[
+        int | None,
+        typer.Option(
+            help="What open collections may hold, 0: half of the machine's memory. "
+            "[TOTONOE_MEMORY_BUDGET_MB, 0]"
+        ),
+    ] = None,
+    purge_deleted_days: Annotated[
+        float | None,
+        typer.Option(
+            help="Purges a deleted collection after so many days, 0: never. "
+            "[TOTONOE_PURGE_DELETED_DAYS, 0]"
+        ),
+    ] = None,
+    verify_interval_h: Annotated[
+        float | None,
+        typer.Option(
+            help="Hours from one look at everything to the next; 0: never. "
+            "[TOTONOE_VERIFY_INTERVAL_H, 24]"
+        ),
+    ] = None,
+    verify_share: Annotated[
+        float | None,
+        typer.Option(help="Share of one core that it takes. [TOTONOE_VERIFY_SHARE, 0.05]"),
+    ] = None,
+    snapshot_every_h: Annotated[
+        float | None,
+        typer.Option(
+            help="Take a snapshot of what changed, every so many hours; 0: never. "
+            "[TOTONOE_SNAPSHOT_EVERY_H, 0]"
+        ),
+    ] = None,
+    snapshot_keep: Annotated[
+        int | None,
+        typer.Option(
+            help="How many of these stay, for each collection. [TOTONOE_SNAPSHOT_KEEP, 7]"
+        ),
+    ] = None,
+    grace_s: Annotated[
+        float | None,
+        typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(help="debug, info, warning or error. [TOTONOE_LOG_LEVEL, info]"),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(help="console or json. [TOTONOE_LOG_FORMAT, console]")
+    ] = None,
+) -> None:
+    """Run the daemon until Ctrl-C or SIGTERM. A second Ctrl-C stops it at once."""
+    given = dict(locals())
+    from totonoe_server.life import process
+
+    process.limit_threads()
+    process.hold_collector()
+    from totonoe_server.life import config, logs, runner, watchdog
+
+    try:
+        settings = config.load_settings(**given)
+    except config.SettingsError as error:
+        typer.echo(f"totonoe: {error}", err=True)
+        raise typer.Exit(watchdog.ExitCode.NOT_STARTED) from None
+    logs.configure(settings.log_level, settings.log_format)
+    raise typer.Exit(runner.run(settings))
+
+
+def verify(
+    data_dir: Annotated[
+        Path | None,
+        typer.Argument(help="Directory that no daemon has open. Default: that of `serve`."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Look at every file of a data directory while no daemon runs; changes nothing.
+
+    SQLite's own check, every row against its checksum, revisions without a gap, links both ways,
+    whether every acknowledged commit is there; checkpoints and snapshots against their own.
+    Exit code 0: all of it is sound; 1: something was found; 2: it could not be looked at.
+    """
+    from totonoe_server.tools import verify
+
+    raise typer.Exit(verify.run(data_dir, as_json))
+
+
+def warm_up() -> None:
+    """Compile the kernels now, so that the first start of the daemon need not.
+
+    `make run` does this when it installs. A start compiles what is not in the cache, and logs it.
+    """
+    from totonoe_core.engine.factory import compile_kernels, prepare_kernels
+    from totonoe_server.life import logs
+
+    prepare_kernels()
+    logs.configure("info", "console")
+    typer.echo(f"The kernels are ready, after {compile_kernels():.1f} s.")
+
+
+def accept_loss(
+    revisions: Annotated[
+        str,
+        typer.Option(help="The revisions that are lost, as log, Stats, errors and `verify` say."),
+    ],
+    name: Annotated[str, typer.Argument(help="The collection that has lost them.")] = "",
+    catalogue: Annotated[
+        bool, typer.Option("--catalogue", help="The catalogue of collections has lost them.")
+    ] = False,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Directory that no daemon has open. Default: that of `serve`."),
+    ] = None,
+) -> None:
+    """Confirm that acknowledged commits are lost, so that a read-only collection is written again.
+
+    While no daemon runs. Nothing brings them back afterwards: look first for a copy of the files,
+    or a snapshot. Their revision numbers are never given again. Exit code 0: done; 1: other
+    revisions are lost, or none, or the disk refused; 2: the directory or its daemon is in the way.
+    """
+    from totonoe_server.tools import accept_loss
+
+    raise typer.Exit(accept_loss.run(name, catalogue, revisions, data_dir))

@@ -1,0 +1,161 @@
+"""The command `totonoe quality`. Loads nothing heavy until it is run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from totonoe_server.tools import options
+
+if TYPE_CHECKING:
+    from totonoe_core.embedding import EmbedderSettings
+    from totonoe_server.tools.quality.measure import Begin
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class Policy(StrEnum):
+    """The presets of the guard."""
+
+    STANDARD = "standard"
+    EGO = "ego"
+    ROBOTMEM = "robotmem"
+
+
+def register(app: typer.Typer) -> None:
+    """Joins the command to `app`."""
+    app.command("quality")(quality)
+
+
+def quality(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE...]",
+            help="JSON lines, plain or gzip: pairs, a stream, or one of *_memories* and "
+            "*_queries*. See docs/quality.md.",
+        ),
+    ] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="The probe set that ships with the daemon, first.")
+    ] = False,
+    policy: Annotated[Policy, typer.Option(help="Preset of the guard.")] = Policy.STANDARD,
+    level: Annotated[
+        str, typer.Option(help="Of memories with a level only this one. Default: each by itself.")
+    ] = "",
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only the first rows; of a recall file, the first questions."),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            help="use, hashing, openai, sentence-transformers or model2vec. [TOTONOE_EMBEDDER, use]"
+        ),
+    ] = None,
+    embedder_model: options.EmbedderModel = None,
+    embedder_path: options.EmbedderPath = None,
+    embedder_base_url: options.EmbedderBaseUrl = None,
+    embedder_api_key_env: options.EmbedderApiKeyEnv = None,
+    embedder_dimension: options.EmbedderDimension = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Measure the guard and Recall on labelled files. Needs no daemon.
+
+    Exit code 2 if a file or an option is wrong, 1 if the embedder cannot run.
+    """
+    given = {
+        "embedder": embedder,
+        "embedder_model": embedder_model,
+        "embedder_path": embedder_path,
+        "embedder_base_url": embedder_base_url,
+        "embedder_api_key_env": embedder_api_key_env,
+        "embedder_dimension": embedder_dimension,
+    }
+    from totonoe_server.life import process
+
+    process.limit_threads()
+    from totonoe_core.engine.factory import prepare_kernels
+
+    prepare_kernels()
+    from totonoe_core.base.errors import TotonoeError
+    from totonoe_core.domain.policy import Preset
+    from totonoe_server.life.config import SettingsError
+    from totonoe_server.tools.quality.files import FileError
+    from totonoe_server.tools.quality.measure import measure
+
+    try:
+        paths = [*(_probe_paths() if probe else ()), *(files or ())]
+        if not paths:
+            raise FileError("name a file, or --probe")
+        with _progress() as begin:
+            settings = _embedder(given)
+            report = measure(paths, Preset(policy), settings, level, limit, begin)
+    except (FileError, SettingsError) as error:
+        typer.echo(f"totonoe: {error}", err=True)
+        raise typer.Exit(EXIT_USAGE) from None
+    except TotonoeError as error:
+        typer.echo(f"totonoe: {error.message}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    else:
+        from totonoe_server.tools.quality.tables import show
+
+        show(report)
+
+
+def _probe_paths() -> list[Path]:
+    from totonoe_core.guard.probe import probe_files
+
+    # A wheel is unpacked when it is installed: resources are files.
+    return [Path(str(file)) for file in probe_files()]
+
+
+def _embedder(given: dict[str, Any]) -> EmbedderSettings:
+    """The embedder that the daemon would run with these options and this environment."""
+    from dataclasses import fields
+
+    from totonoe_core.embedding import EmbedderSettings
+    from totonoe_server.life.config import SettingsError, load_settings
+
+    settings = load_settings(**given)
+    if settings.embedder == "none":
+        raise SettingsError("embedder: none makes no vectors, and there is no client to bring them")
+    rest = {field.name for field in fields(EmbedderSettings)} - {"kind"}
+    return EmbedderSettings(
+        kind=settings.embedder, **{name: getattr(settings, f"embedder_{name}") for name in rest}
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Begin]:
+    """A bar for each file on standard error; nothing where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(file=sys.stderr, markup=False, highlight=False)
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+    def begin(name: str, size: int) -> Any:
+        task = bars.add_task(name, total=size)
+        return lambda done: bars.advance(task, done)
+
+    with bars:
+        yield begin

@@ -1,0 +1,128 @@
+"""Questions: is the evidence among the first k, with diversity and without?
+
+Each conversation and level is a collection of its own, one after the other: the guard then
+compares within the conversation, as the labels mean it, and a search looks at nothing
+else. (A filter on one collection would have to hide the rest from every search, and
+evidence could be refused for a memory that the filter hides.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.policy import DiversityPolicy, GuardPolicy
+from totonoe_core.domain.queries import Recalled, RecallQuery
+from totonoe_core.domain.records import Fields
+from totonoe_server.tools.quality.figures import mean, recall_at, reciprocal_rank
+from totonoe_server.tools.quality.files import Question, Told
+from totonoe_server.tools.quality.rig import Advance, Rig
+
+K = 10
+AT = (1, 5, K)
+ON, OFF = "diversity_on", "diversity_off"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the memories that hold its evidence, and what came back."""
+
+    question: Question
+    evidence: tuple[str, ...]
+    hits: dict[str, tuple[str, ...]]
+
+
+def levels(told: Iterable[Told]) -> list[str]:
+    """Levels of a file in their order; one empty name where it has none."""
+    return list(dict.fromkeys(one.level for one in told))
+
+
+def askable(
+    questions: Iterable[Question], told: Sequence[Told]
+) -> list[tuple[Question, list[str]]]:
+    """Questions with their evidence among the memories `told`, those without left out."""
+    conv_of = {one.id: one.conv for one in told}
+    found = []
+    for question in questions:
+        ids = sorted(one for one in question.evidence_ids if conv_of.get(one) == question.conv)
+        if ids:
+            found.append((question, ids))
+    return found
+
+
+def cost(told: Sequence[Told], questions: Sequence[Question]) -> int:
+    """How much `measure` will tell `advance` altogether."""
+    return len(told) + 2 * len(askable(questions, told))
+
+
+def measure(
+    told: Sequence[Told],
+    questions: Sequence[Question],
+    policy: GuardPolicy,
+    rig: Rig,
+    advance: Advance,
+) -> dict[str, Any]:
+    """Figures for the memories of one level."""
+    asked: list[Asked] = []
+    refused: Counter[str] = Counter()
+    can_be_asked = askable(questions, told)
+    for conv in dict.fromkeys(one.conv for one in told):
+        with rig.collection(policy) as name:
+            memories = [one for one in told if one.conv == conv]
+            memory_of: dict[str, str] = {}
+            answers = rig.remember(name, [_remember(one) for one in memories], advance)
+            for one, answer in zip(memories, answers, strict=True):
+                memory_of[one.id] = answer.memory_id
+                if not answer.saved:
+                    refused[answer.guard.method.value] += 1
+            mine = [pair for pair in can_be_asked if pair[0].conv == conv]
+            hits = {
+                how: list(rig.recall(name, [_query(one, how) for one, _ in mine], advance))
+                for how in (ON, OFF)
+            }
+        for at, (question, ids) in enumerate(mine):
+            evidence = tuple(memory_of[one] for one in ids)
+            asked.append(Asked(question, evidence, {how: _ids(hits[how][at]) for how in (ON, OFF)}))
+    categories = sorted({one.question.category for one in asked} - {""})
+    return {
+        **figures(asked),
+        "n_memories": len(told),
+        "n_refused": refused.total(),
+        "refused_by_method": dict(sorted(refused.items())),
+        "n_without_evidence": len(questions) - len(can_be_asked),
+        "by_category": {
+            category: figures([one for one in asked if one.question.category == category])
+            for category in categories
+        },
+    }
+
+
+def _remember(one: Told) -> Remember:
+    return Remember(one.speaker, one.text, Fields(created_us=one.created_us))
+
+
+def _query(question: Question, how: str) -> RecallQuery:
+    diversity = None if how == ON else DiversityPolicy(enabled=False)
+    return RecallQuery("", question.text, k=K, diversity=diversity, touch=False)
+
+
+def _ids(recalled: Recalled) -> tuple[str, ...]:
+    return tuple(hit.memory.id for hit in recalled.hits)
+
+
+def figures(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Figures over any group of questions."""
+    found: dict[str, Any] = {"n": len(asked)}
+    for k in AT:
+        found[f"recall_at_{k}"] = {
+            how: mean(recall_at(one.hits[how], [{e} for e in one.evidence], k) for one in asked)
+            for how in (ON, OFF)
+        }
+    found["mrr"] = {
+        how: mean(reciprocal_rank(one.hits[how], [{e} for e in one.evidence]) for one in asked)
+        for how in (ON, OFF)
+    }
+    return found

@@ -1,0 +1,144 @@
+"""Streams: memories in the order in which several agents wrote them, through the engine.
+
+Two items say the same if they share the first item that says it (their *class*). What a
+refusal is worth:
+
+lost      the memory that it names is of the class of an item that this one differs from
+right     not lost, and the item is a restatement (it has a `dup_of`)
+unscored  neither, and the named memory is of the class of an item that is `near`
+false     any other
+
+A saved item may end with a question about another. The question is right if both are of one class,
+and unscored if the other is of the class of an item that is `near`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from totonoe_core.domain.memories import Remember, Remembered
+from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.domain.records import Fields
+from totonoe_server.tools.quality.figures import share
+from totonoe_server.tools.quality.files import Item
+from totonoe_server.tools.quality.rig import Advance, Rig
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An item, and whether it was refused for what reason, and how that is worth.
+
+    `asked` is the item that a saved one was asked about, empty for none.
+    """
+
+    item: Item
+    method: str
+    named: str
+    worth: str
+    asked: str = ""
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was not saved."""
+        return bool(self.named)
+
+
+def measure(
+    items: Sequence[Item], policy: GuardPolicy, rig: Rig, advance: Advance
+) -> dict[str, Any]:
+    """Figures of a stream. `advance` is told each item that is answered."""
+    commands = [Remember(item.agent, item.text, Fields()) for item in items]
+    with rig.collection(policy) as name:
+        answers = list(rig.remember(name, commands, advance))
+    return figures(judge(items, answers))
+
+
+def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
+    """Each item with the item that was named when it was refused, and its worth."""
+    class_of = {item.id: item.dup_of or item.id for item in items}
+    item_of: dict[str, str] = {}
+    judged = []
+    for item, answer in zip(items, answers, strict=True):
+        if answer.saved:
+            item_of[answer.memory_id] = item.id
+            question = answer.guard.question
+            asked = "" if question is None else item_of[question.memory_id]
+            judged.append(Judged(item, "", "", "", asked))
+            continue
+        named = item_of[answer.memory_id]
+        worth = _worth(item, class_of[named], class_of)
+        judged.append(Judged(item, answer.guard.method.value, named, worth))
+    return judged
+
+
+def _worth(item: Item, named: str, class_of: dict[str, str]) -> str:
+    """Worth of a refusal that names a memory of class `named`."""
+    if named in {class_of.get(other, other) for other in item.differs_from}:
+        return "lost"
+    if item.dup_of:
+        return "right"
+    if named in {class_of.get(other, other) for other in item.near}:
+        return "unscored"
+    return "false"
+
+
+def figures(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Figures over the judged items of one stream."""
+    class_of = {one.item.id: one.item.dup_of or one.item.id for one in judged}
+    refused = [one for one in judged if one.refused]
+    worth = Counter(one.worth for one in refused)
+    restated = [one for one in judged if one.item.dup_of]
+    kinds = sorted({one.item.kind for one in judged}, key=lambda kind: (kind != "new", kind))
+    return {
+        "n": len(judged),
+        "n_restatements": len(restated),
+        "n_refused": len(refused),
+        "n_unscored": worth["unscored"],
+        "precision": share(worth["right"], len(refused) - worth["unscored"]),
+        "recall": share(sum(one.refused for one in restated), len(restated)),
+        "named_right": _named_right(restated, class_of),
+        **_questions(judged, class_of),
+        "lookalikes_lost": worth["lost"],
+        "lookalikes": sum(bool(one.item.differs_from) for one in judged),
+        "refused_by_method": dict(sorted(Counter(one.method for one in refused).items())),
+        "by_kind": {
+            kind: _of_kind([one for one in judged if one.item.kind == kind], class_of)
+            for kind in kinds
+        },
+    }
+
+
+def _questions(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, Any]:
+    """How often a saved item ended with a question, and how often it was a right one."""
+    asked = [one for one in judged if one.asked]
+    right = sum(class_of[one.asked] == class_of[one.item.id] for one in asked)
+    near = sum(
+        class_of[one.asked] in {class_of.get(other, other) for other in one.item.near}
+        for one in asked
+        if class_of[one.asked] != class_of[one.item.id]
+    )
+    return {
+        "n_questions": len(asked),
+        "questions_per_save": share(len(asked), sum(not one.refused for one in judged)),
+        "questions_right": share(right, len(asked) - near),
+    }
+
+
+def _of_kind(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, Any]:
+    refused = sum(one.refused for one in judged)
+    return {
+        "n": len(judged),
+        "n_refused": refused,
+        "refused_share": share(refused, len(judged)),
+        "named_right": _named_right([one for one in judged if one.item.dup_of], class_of),
+    }
+
+
+def _named_right(restated: Sequence[Judged], class_of: dict[str, str]) -> float | None:
+    """Of refused restatements, the share that was told a memory that says the same."""
+    refused = [one for one in restated if one.refused]
+    right = sum(class_of[one.named] == class_of[one.item.id] for one in refused)
+    return share(right, len(refused))

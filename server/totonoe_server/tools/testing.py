@@ -1,0 +1,162 @@
+"""A daemon for tests: in the process, on a free loopback port, with data of its own.
+
+pytest loads this module by itself, so nothing here imports gRPC or the engine before a
+test asks for a server::
+
+    def test_remembers(totonoe_server):
+        with totonoe_server.client(agent_id="me") as client:
+            client.remember("The port is 8080.")
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from totonoe_server import extra
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from totonoe import Client
+    from totonoe_core.engine.seam.seam import Engine
+    from totonoe_server.life.daemon import Daemon
+
+START_LIMIT_S = 120.0
+STOP_LIMIT_S = 60.0
+
+
+class RunningServer:
+    """A daemon in a thread with an event loop of its own.
+
+    Attributes
+    ----------
+    address : str
+        Where it listens (several with commas); the same after a restart.
+    data_dir : Path
+        Its data, kept between `stop` and `start`.
+    """
+
+    def __init__(self, data_dir: Path, engine: Engine | None = None, **settings: Any) -> None:
+        self.data_dir = data_dir
+        self.address = str(settings.pop("address", "127.0.0.1:0"))
+        self._engine = engine
+        self._settings = {"embedder": "hashing", "grace_s": 5.0} | settings
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop_asked: asyncio.Event | None = None
+        self._failure: BaseException | None = None
+
+    def start(self) -> None:
+        """Starts it, or starts it again on the same data and address. Returns when it serves.
+
+        Raises
+        ------
+        totonoe_server.life.daemon.StartupError
+            It could not start.
+        """
+        if self._thread is not None:
+            raise RuntimeError("it runs already")
+        ready = threading.Event()
+        self._failure = None
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="totonoe-server")
+        self._thread.start()
+        if not ready.wait(START_LIMIT_S):
+            raise TimeoutError(f"the server did not start within {START_LIMIT_S:.0f} s")
+        if self._failure is not None:
+            self._thread.join(STOP_LIMIT_S)
+            self._thread = None
+            raise self._failure
+
+    def stop(self) -> None:
+        """Stops it as SIGTERM would. Idempotent."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        assert self._loop is not None and self._stop_asked is not None
+        self._loop.call_soon_threadsafe(self._stop_asked.set)
+        thread.join(STOP_LIMIT_S)
+        if thread.is_alive():
+            raise TimeoutError(f"the server did not stop within {STOP_LIMIT_S:.0f} s")
+        if self._failure is not None:
+            raise self._failure
+
+    def client(self, agent_id: str = "") -> Client:
+        """A new client; close it, or use it in a `with` statement."""
+        from totonoe import Client
+
+        return Client(self.address.split(",")[0], agent_id=agent_id)
+
+    def _run(self, ready: threading.Event) -> None:
+        import asyncio
+
+        try:
+            asyncio.run(self._serve(ready))
+        except BaseException as error:
+            self._failure = error
+        finally:
+            ready.set()
+
+    async def _serve(self, ready: threading.Event) -> None:
+        import asyncio
+
+        from totonoe_server.life.config import load_settings
+        from totonoe_server.life.daemon import Daemon
+
+        self._loop = asyncio.get_running_loop()
+        self._stop_asked = asyncio.Event()
+        settings = load_settings(address=self.address, data_dir=self.data_dir, **self._settings)
+        daemon: Daemon = Daemon(settings, self._engine)
+        await daemon.start()
+        self.address = ",".join(place.target for place in daemon.addresses)
+        ready.set()
+        await self._stop_asked.wait()
+        await daemon.stop(settings.grace_s)
+
+
+@contextmanager
+def running_server(
+    data_dir: Path | None = None, engine: Engine | None = None, **settings: Any
+) -> Iterator[RunningServer]:
+    """A running server for a `with` statement, for use without pytest.
+
+    Parameters
+    ----------
+    data_dir : Path, optional
+        Where its data lies; a temporary directory that goes with it, if not given.
+    engine : Engine, optional
+        Serve this engine instead of one on `data_dir`.
+    **settings
+        As in `totonoe_server.life.config.Settings`. Unless said otherwise: a free port, and the
+        embedder `hashing`, which needs no model.
+
+    Raises
+    ------
+    totonoe_server.extra.MissingExtraError
+        The extra `server` is not installed.
+    """
+    extra.require()
+    with tempfile.TemporaryDirectory(prefix="totonoe-") as temporary:
+        server = RunningServer(data_dir or Path(temporary) / "data", engine, **settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture
+def totonoe_server() -> Iterator[RunningServer]:
+    """A running totonoe daemon with nothing in it, for one test."""
+    try:
+        extra.require()
+    except extra.MissingExtraError as error:
+        pytest.fail(f"totonoe_server needs the server: {extra.INSTALL} ({error})", pytrace=False)
+    with running_server() as server:
+        yield server

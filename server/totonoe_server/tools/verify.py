@@ -1,0 +1,55 @@
+"""Look through the files of a data directory for `totonoe verify`, while no daemon runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import typer
+
+from totonoe_core.base.errors import Quota
+from totonoe_core.engine.factory import DataDir, Inspected
+from totonoe_server.life.config import SettingsError, load_settings
+
+SOUND, FOUND, NOT_LOOKED = 0, 1, 2
+
+
+def run(data_dir: Path | None, as_json: bool) -> int:
+    """Prints what was found; returns the exit code."""
+    try:
+        directory = DataDir(load_settings(data_dir=data_dir).data_dir)
+    except SettingsError as error:
+        typer.echo(f"totonoe: {error}", err=True)
+        return NOT_LOOKED
+    if not directory.exists():
+        path = directory.path
+        typer.echo(f"totonoe: {path} is no data directory: it has no catalog.db", err=True)
+        return NOT_LOOKED
+    try:
+        directory.lock("totonoe verify")
+    except (Quota, OSError) as error:
+        typer.echo(f"totonoe: {error}", err=True)
+        return NOT_LOOKED
+    try:
+        found = directory.inspect()
+    finally:
+        directory.release()
+    sound = not any(one.findings for one in found)
+    if as_json:
+        files = [dataclasses.asdict(one) for one in found]
+        typer.echo(json.dumps({"sound": sound, "files": files}, ensure_ascii=False))
+    else:
+        for one in found:
+            typer.echo(_line(one))
+            for finding in one.findings:
+                typer.echo(f"  {finding}")
+    return SOUND if sound else FOUND
+
+
+def _line(one: Inspected) -> str:
+    if one.left_by_crash:
+        return f"{one.path}: left by a crash, the next start removes it"
+    name = f" ({one.name}{', deleted' if one.deleted else ''})" if one.name else ""
+    verdict = f"{len(one.findings)} findings" if one.findings else "sound"
+    return f"{one.path}{name}: format {one.format}, {one.row_count} rows, {verdict}"

@@ -1,0 +1,1 @@
+"""Translate between the contract's messages and the core's dataclasses."""

@@ -1,0 +1,199 @@
+"""Answers about memories, and the query of a Recall.
+
+Remember and Recall are called most: their answers are made by hand.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from totonoe.v1 import memory_service_pb2, types_pb2
+from totonoe_core.base import limits
+from totonoe_core.domain.commands import Applied
+from totonoe_core.domain.graph import Linked, Unlinked
+from totonoe_core.domain.memories import Checked, Forgotten, Remembered, Updated
+from totonoe_core.domain.policy import DiversityPolicy
+from totonoe_core.domain.queries import (
+    Gotten,
+    Hit,
+    Page,
+    Recalled,
+    RecallMode,
+    RecallQuery,
+)
+from totonoe_core.domain.records import (
+    Duplicate,
+    ForgottenMatch,
+    GuardReport,
+    LayerReport,
+    SimilarMemory,
+)
+from totonoe_server.wire.mapping import HEADER, answer, encoder, outcome
+from totonoe_server.wire.memories import filter_from_wire, link_to_wire, memory_to_wire
+from totonoe_server.wire.policy import overlaid
+from totonoe_server.wire.scalars import (
+    DIVERSITY_EFFECTS,
+    METHODS,
+    RECALL_MODES,
+    VERDICTS,
+    as_of_from_wire,
+)
+
+
+class GuardParts(TypedDict):
+    """The fields that every answer of the guard shares."""
+
+    duplicate: types_pb2.Duplicate | None
+    method: types_pb2.Method
+    similarity: float
+    similar: list[types_pb2.SimilarMemory]
+    layers: list[types_pb2.LayerReport]
+    verdict: types_pb2.Verdict
+    forgotten: types_pb2.ForgottenMatch | None
+    question: types_pb2.SimilarMemory | None
+
+
+def guard_parts(report: GuardReport) -> GuardParts:
+    """Return the findings of the guard as keyword arguments of an answer."""
+    return {
+        "duplicate": None if report.duplicate is None else duplicate_to_wire(report.duplicate),
+        "method": METHODS.to_wire(report.method),
+        "similarity": report.similarity,
+        "similar": [similar_to_wire(item) for item in report.similar],
+        "layers": [layer_to_wire(item) for item in report.layers],
+        "verdict": (
+            types_pb2.VERDICT_UNSPECIFIED
+            if report.verdict is None
+            else VERDICTS.to_wire(report.verdict)
+        ),
+        "forgotten": (
+            None if report.forgotten is None else forgotten_match_to_wire(report.forgotten)
+        ),
+        "question": None if report.question is None else similar_to_wire(report.question),
+    }
+
+
+duplicate_to_wire = encoder(Duplicate, types_pb2.Duplicate)
+similar_to_wire = encoder(SimilarMemory, types_pb2.SimilarMemory)
+layer_to_wire = encoder(LayerReport, types_pb2.LayerReport)
+forgotten_match_to_wire = encoder(ForgottenMatch, types_pb2.ForgottenMatch)
+
+
+def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
+    """Answer of a Remember."""
+    (result,) = applied.results
+    assert isinstance(result, Remembered)
+    return memory_service_pb2.RememberResponse(
+        revision=applied.revision,
+        saved=result.saved,
+        memory_id=result.memory_id,
+        links=[link_to_wire(link) for link in result.links],
+        superseded_ids=result.superseded_ids,
+        grown_id=result.grown_id,
+        replayed=applied.replayed,
+        operation_id=applied.operation_id,
+        **guard_parts(result.guard),
+    )
+
+
+def checked_to_wire(value: Checked, revision: int) -> memory_service_pb2.CheckResponse:
+    """Answer of a Check."""
+    return memory_service_pb2.CheckResponse(
+        revision=revision,
+        would_save=value.would_save,
+        grown_id=value.grown_id,
+        superseded_ids=value.superseded_ids,
+        **guard_parts(value.guard),
+    )
+
+
+updated_to_wire = answer(
+    Updated,
+    memory_service_pb2.UpdateResponse,
+    names={
+        "duplicate": "guard.duplicate",
+        "layers": "guard.layers",
+        "question": "guard.question",
+    },
+)
+linked_to_wire = answer(Linked, memory_service_pb2.LinkResponse)
+unlinked_to_wire = answer(Unlinked, memory_service_pb2.UnlinkResponse)
+_forgotten_to_wire = encoder(
+    Forgotten,
+    memory_service_pb2.ForgetResponse,
+    names={"forgotten": "memories"},
+    given=(*HEADER, "dry_run", "matching_count"),
+)
+_gotten_to_wire = encoder(Gotten, memory_service_pb2.GetResponse, given=("memories",))
+_page_to_wire = encoder(Page, memory_service_pb2.ListResponse, given=("memories",))
+
+
+def forgotten_to_wire(
+    result: Forgotten, revision: int, applied: Applied | None, matching_count: int = 0
+) -> memory_service_pb2.ForgetResponse:
+    """Return the answer of a Forget; without `applied` that of a dry run.
+
+    `matching_count` is the number of all memories that meet the filter of a dry run.
+    """
+    return _forgotten_to_wire(
+        result, revision=revision, matching_count=matching_count, **outcome(applied)
+    )
+
+
+def gotten_to_wire(value: Gotten, include_vectors: bool) -> memory_service_pb2.GetResponse:
+    """Return the answer of a Get."""
+    memories = [memory_to_wire(memory, include_vectors) for memory in value.memories]
+    return _gotten_to_wire(value, memories=memories)
+
+
+def page_to_wire(value: Page, include_vectors: bool) -> memory_service_pb2.ListResponse:
+    """Return the answer of a List."""
+    memories = [memory_to_wire(memory, include_vectors) for memory in value.memories]
+    return _page_to_wire(value, memories=memories)
+
+
+def recall_from_wire(
+    request: memory_service_pb2.RecallRequest, diversity: DiversityPolicy
+) -> RecallQuery:
+    """The query of a Recall; `diversity` is what its own fields are laid over."""
+    named = request.HasField("diversity")
+    return RecallQuery(
+        agent_id=request.agent_id,
+        text=request.text,
+        vector=request.vector,
+        k=request.k or limits.RECALL_K_DEFAULT,
+        filter=filter_from_wire(request.filter),
+        mode=RECALL_MODES.from_wire(request.mode, "mode", unset=RecallMode.HYBRID),
+        diversity=overlaid(diversity, request, "diversity") if named else None,
+        touch=not request.no_touch,
+        as_of=as_of_from_wire(request),
+        min_relevance=request.min_relevance,
+    )
+
+
+def recalled_to_wire(value: Recalled, include_vectors: bool) -> memory_service_pb2.RecallResponse:
+    """Answer of a Recall."""
+    return memory_service_pb2.RecallResponse(
+        revision=value.revision,
+        hits=[hit_to_wire(hit, include_vectors) for hit in value.hits],
+        arms=value.arms,
+        degraded_because=value.degraded_because,
+        vector_search=value.vector_search,
+        filtered_count=value.filtered_count,
+        as_of_revision=value.as_of_revision,
+    )
+
+
+def hit_to_wire(value: Hit, include_vector: bool) -> memory_service_pb2.Hit:
+    """One hit with its reasons."""
+    return memory_service_pb2.Hit(
+        memory=memory_to_wire(value.memory, include_vector),
+        cosine_similarity=value.cosine_similarity,
+        lexical_similarity=value.lexical_similarity,
+        vector_rank=value.vector_rank,
+        lexical_rank=value.lexical_rank,
+        fused_rank=value.fused_rank,
+        diversity=DIVERSITY_EFFECTS.to_wire(value.diversity),
+        effective_confidence=value.effective_confidence,
+        relevance=value.relevance,
+    )

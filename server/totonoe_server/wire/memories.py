@@ -1,0 +1,264 @@
+"""Memories, drafts, filters and update masks; Update, Forget, Link and Unlink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from totonoe.v1 import memory_service_pb2, types_pb2
+from totonoe_core.base import limits
+from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.graph import LinkMemories, UnlinkMemories
+from totonoe_core.domain.memories import Forget, Remember, Update
+from totonoe_core.domain.policy import Action
+from totonoe_core.domain.records import (
+    Fields,
+    Kind,
+    Link,
+    LinkType,
+    Memory,
+    StateKind,
+    Status,
+    TypedKey,
+    Verdict,
+)
+from totonoe_server.wire.mapping import decoder, encoder, encodes
+from totonoe_server.wire.scalars import (
+    ACTIONS,
+    KINDS,
+    STATE_KINDS,
+    STATUSES,
+    range_from_wire,
+    range_to_wire,
+    required,
+    struct_from_wire,
+    struct_to_wire,
+    time_from_wire,
+    time_to_wire,
+)
+
+LINK_CONFIDENCE_DEFAULT = 0.5
+_DEFAULTS = Fields()
+_MASK = {
+    name: name.removesuffix("_time") + "_us" if name.endswith("_time") else name
+    for name in types_pb2.MemoryDraft.DESCRIPTOR.fields_by_name
+    if name not in ("kind", "created_time", "key")
+} | {"about_time": "about_time"}
+"""Path of an update mask -> name that `Update.mask` uses."""
+
+
+def fields_from_wire(draft: types_pb2.MemoryDraft, field: str = "memory") -> Fields:
+    """Return the fields of a draft besides text and vector; absent fields have their defaults."""
+    kind = KINDS.from_wire(draft.kind, f"{field}.kind", unset=Kind.STATE)
+    return Fields(
+        external_id=draft.external_id,
+        kind=kind,
+        state_kind=STATE_KINDS.from_wire(
+            draft.state_kind,
+            f"{field}.state_kind",
+            unset=StateKind.FACT if kind is Kind.STATE else StateKind.NONE,
+        ),
+        category=draft.category,
+        # Repeats are folded and the first place counts, so that order survives.
+        tags=tuple(dict.fromkeys(draft.tags)),
+        attributes=struct_from_wire(draft, "attributes", f"{field}.attributes"),
+        payload=struct_from_wire(draft, "payload", f"{field}.payload", limits.PAYLOAD_BYTES_MAX),
+        importance=draft.importance if draft.HasField("importance") else _DEFAULTS.importance,
+        confidence=draft.confidence if draft.HasField("confidence") else _DEFAULTS.confidence,
+        salience=draft.salience if draft.HasField("salience") else _DEFAULTS.salience,
+        emotion=draft.emotion,
+        perception_type=draft.perception_type,
+        life_stage=draft.life_stage,
+        session_id=draft.session_id,
+        thread_id=draft.thread_id,
+        entities=tuple(dict.fromkeys(draft.entities)),
+        evidence_ids=tuple(draft.evidence_ids),
+        about_time=range_from_wire(draft, "about_time", f"{field}.about_time"),
+        created_us=time_from_wire(draft, "created_time", f"{field}.created_time"),
+        last_confirmed_us=time_from_wire(
+            draft, "last_confirmed_time", f"{field}.last_confirmed_time"
+        ),
+        done_us=time_from_wire(draft, "done_time", f"{field}.done_time"),
+        valid_from_us=time_from_wire(draft, "valid_from_time", f"{field}.valid_from_time"),
+        valid_to_us=time_from_wire(draft, "valid_to_time", f"{field}.valid_to_time"),
+        private=draft.private,
+        key=TypedKey(draft.key.subject, draft.key.attribute) if draft.HasField("key") else None,
+    )
+
+
+def remember_from_wire(
+    request: memory_service_pb2.RememberRequest | memory_service_pb2.CheckRequest,
+) -> Remember:
+    """Return the command of a Remember or of a Check."""
+    required(request.HasField("memory"), "memory")
+    given = {descriptor.name: value for descriptor, value in request.ListFields()}
+    return Remember(
+        agent_id=request.agent_id,
+        content=request.memory.content,
+        fields=fields_from_wire(request.memory),
+        vector=request.memory.vector,
+        force=isinstance(request, memory_service_pb2.RememberRequest) and request.force,
+        actions=actions_from_wire(request),
+        supersede_ids=tuple(request.supersede_ids),
+        distinct_from=tuple(request.distinct_from),
+        cosine_distance_below=given.get("cosine_distance_below"),
+        link_distance_below=given.get("link_distance_below"),
+        links_max=given.get("links_max"),
+    )
+
+
+def actions_from_wire(
+    request: memory_service_pb2.RememberRequest | memory_service_pb2.CheckRequest,
+) -> tuple[tuple[Verdict, Action], ...]:
+    """Return the actions that stand in place of the collection's policy for one call."""
+    named = (
+        (Verdict.UPDATE, request.on_update, "on_update"),
+        (Verdict.CONTRADICTION, request.on_contradiction, "on_contradiction"),
+        (Verdict.REFINEMENT, request.on_refinement, "on_refinement"),
+    )
+    return tuple(
+        (verdict, ACTIONS.from_wire(number, field)) for verdict, number, field in named if number
+    )
+
+
+_update_from_wire = decoder(
+    memory_service_pb2.UpdateRequest,
+    Update,
+    names={"mask": "update_mask"},
+    without=("memory",),
+    computed={
+        "mask": lambda request, _: mask_from_wire(request.update_mask.paths),
+        "fields": lambda request, _: fields_from_wire(request.memory),
+        "content": lambda request, _: request.memory.content,
+        "vector": lambda request, _: request.memory.vector,
+    },
+)
+
+
+def update_from_wire(request: memory_service_pb2.UpdateRequest) -> Update:
+    """Return the command of an Update."""
+    required(request.HasField("memory"), "memory")
+    return _update_from_wire(request)
+
+
+forget_from_wire = decoder(memory_service_pb2.ForgetRequest, Forget, without=("dry_run", "filter"))
+link_from_wire = decoder(
+    memory_service_pb2.LinkRequest,
+    LinkMemories,
+    defaults={"type": LinkType.RELATED, "confidence": LINK_CONFIDENCE_DEFAULT},
+)
+unlink_from_wire = decoder(memory_service_pb2.UnlinkRequest, UnlinkMemories)
+
+
+def forget_filter_from_wire(request: memory_service_pb2.ForgetRequest) -> Filter:
+    """Return the conditions of a Forget by filter, which must be a dry run.
+
+    Raises
+    ------
+    InvalidArgument
+        MISSING_FIELD: no dry run. LIMIT_EXCEEDED: ids or expected revisions beside it.
+    """
+    if not request.dry_run:
+        raise InvalidArgument(
+            "MISSING_FIELD",
+            field="dry_run",
+            got="a filter without it",
+            allowed="a dry run by filter, then what it shows by ids",
+        )
+    for name in ("ids", "expected_revisions"):
+        if size := len(getattr(request, name)):
+            raise InvalidArgument(
+                "LIMIT_EXCEEDED", field=name, got=size, allowed="none beside a filter"
+            )
+    return filter_from_wire(request.filter)
+
+
+def mask_from_wire(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return names for `Update.mask`, sorted, so that equal masks are equal commands.
+
+    Raises
+    ------
+    InvalidArgument
+        BAD_UPDATE_MASK: empty, an unknown field, one that cannot be changed, or more paths
+        than there are fields.
+    """
+    wrong = [path for path in paths[: len(_MASK) + 1] if path not in _MASK]
+    if wrong or not 0 < len(paths) <= len(_MASK):
+        raise InvalidArgument(
+            "BAD_UPDATE_MASK",
+            field="update_mask",
+            got=repr(wrong[0][:64]) if wrong else f"{len(paths)} paths",
+            allowed=", ".join(sorted(_MASK)),
+        )
+    return tuple(sorted({_MASK[path] for path in paths}))
+
+
+def field_to_wire(name: str) -> str:
+    """Return the name in the contract of a field of a stored memory."""
+    return name.removesuffix("_us") + "_time" if name.endswith("_us") else name
+
+
+link_to_wire = encoder(Link, types_pb2.Link)
+key_to_wire = encoder(TypedKey, types_pb2.TypedKey)
+
+
+@encodes(Memory, types_pb2.Memory)
+def memory_to_wire(memory: Memory, include_vector: bool = False) -> types_pb2.Memory:
+    """Return a stored memory as an answer shows it. The engine left out links that are hidden."""
+    fields = memory.fields
+    return types_pb2.Memory(
+        id=memory.id,
+        external_id=fields.external_id,
+        content=memory.content,
+        content_hash=memory.content_hash,
+        vector=memory.vector if include_vector else b"",
+        kind=KINDS.to_wire(fields.kind),
+        state_kind=STATE_KINDS.to_wire(fields.state_kind),
+        category=fields.category,
+        tags=fields.tags,
+        attributes=struct_to_wire(fields.attributes),
+        payload=struct_to_wire(fields.payload),
+        importance=fields.importance,
+        confidence=fields.confidence,
+        salience=fields.salience,
+        emotion=fields.emotion,
+        perception_type=fields.perception_type,
+        life_stage=fields.life_stage,
+        agent_id=memory.agent_id,
+        session_id=fields.session_id,
+        thread_id=fields.thread_id,
+        entities=fields.entities,
+        evidence_ids=fields.evidence_ids,
+        about_time=range_to_wire(fields.about_time),
+        created_time=time_to_wire(memory.created_us),
+        updated_time=time_to_wire(memory.updated_us),
+        last_access_time=time_to_wire(memory.last_access_us),
+        access_count=memory.access_count,
+        last_confirmed_time=time_to_wire(fields.last_confirmed_us),
+        done_time=time_to_wire(fields.done_us),
+        valid_from_time=time_to_wire(fields.valid_from_us),
+        valid_to_time=time_to_wire(fields.valid_to_us),
+        status=STATUSES.to_wire(memory.status),
+        superseded_by=memory.superseded_by,
+        private=fields.private,
+        links=[link_to_wire(link) for link in memory.links],
+        revision=memory.revision,
+        key=None if fields.key is None else key_to_wire(fields.key),
+    )
+
+
+_filter_from_wire = decoder(
+    types_pb2.Filter,
+    Filter,
+    computed={
+        # Only a status may be "not said": it means ACTIVE.
+        "statuses": lambda value, at: STATUSES.list_from_wire(
+            value.statuses, f"{at}statuses", unset=Status.ACTIVE
+        ),
+    },
+)
+
+
+def filter_from_wire(value: types_pb2.Filter) -> Filter:
+    """Return the conditions on memories."""
+    return _filter_from_wire(value, "filter.")

@@ -1,0 +1,38 @@
+"""Resolve and ListQuestions."""
+
+from __future__ import annotations
+
+from totonoe.v1 import questions_pb2 as pb
+from totonoe_core.domain.questions import (
+    Question,
+    QuestionPage,
+    QuestionsQuery,
+    Resolve,
+    Resolved,
+)
+from totonoe_server.wire.mapping import answer, decoder, encoder
+from totonoe_server.wire.memories import memory_to_wire
+
+_PAGE_SIZE_DEFAULT = 20
+
+resolve_from_wire = decoder(pb.ResolveRequest, Resolve)
+resolved_to_wire = answer(
+    Resolved,
+    pb.ResolveResponse,
+    names={"duplicate": "guard.duplicate"},
+    computed={"memory": lambda value: memory_to_wire(value.memory)},
+)
+questions_from_wire = decoder(
+    pb.ListQuestionsRequest,
+    QuestionsQuery,
+    computed={"page_size": lambda request, _: request.page_size or _PAGE_SIZE_DEFAULT},
+)
+question_to_wire = encoder(
+    Question,
+    pb.Question,
+    computed={
+        "a": lambda value: memory_to_wire(value.a),
+        "b": lambda value: memory_to_wire(value.b),
+    },
+)
+questions_to_wire = encoder(QuestionPage, pb.ListQuestionsResponse)

@@ -1,0 +1,30 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+Constants = dict[tuple[str, str], float]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limits_are_left_as_they_were() -> Iterator[None]:
+    """A limit that a test lowered and left so would decide what tests of other modules see."""
+    before = _constants()
+    yield
+    after = _constants()
+    changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+    assert not changed
+
+
+def _constants() -> Constants:
+    return {
+        (name, key): value
+        for name, module in list(sys.modules.items())
+        if name.startswith(("totonoe_core.", "totonoe_server.", "totonoe."))
+        for key, value in vars(module).items()
+        if key.isupper() and isinstance(value, int | float)
+    }

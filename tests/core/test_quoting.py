@@ -1,0 +1,166 @@
+"""What evidence quotes: never the same words on both sides of a difference."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from totonoe_core.base import limits
+from totonoe_core.domain.calibration import SHIPPED
+from totonoe_core.domain.records import Evidence, Finding
+from totonoe_core.guard.verdict import compare
+from totonoe_core.text.normalize import snippet
+
+WEIGHTS = SHIPPED[0].weights
+PROBE = Path(__file__).parents[2] / "core" / "totonoe_core" / "guard" / "probe"
+SAME = {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT}
+
+
+def evidence(own: str, other: str) -> tuple[Evidence, ...]:
+    return compare(own, other, 0.9, WEIGHTS).judgement.evidence
+
+
+def said(own: str, other: str) -> list[tuple[str, str, str]]:
+    return [(str(one.finding), one.own_text, one.other_text) for one in evidence(own, other)]
+
+
+def says_nothing(found: tuple[Evidence, ...]) -> list[Evidence]:
+    """Evidence that quotes the same on both sides of a difference."""
+    added = {one.own_text for one in found if one.finding is Finding.ADDED}
+    return [
+        one
+        for one in found
+        if (one.own_text and one.own_text == one.other_text and one.finding not in SAME)
+        or (one.finding is Finding.MISSING and one.other_text in added)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        (
+            "On call primary: Tom, before: Priya",
+            "On call primary: Priya, before: Tom",
+            ("order", "primary: Tom, before: Priya", "primary: Priya, before: Tom"),
+        ),
+        (
+            "値は王、前任はトム。担当はプリヤ、前任はトム。",
+            "値は王、前任はトム。担当はトム、前任はプリヤ。",
+            ("order", "担当はプリヤ、前任はトム", "担当はトム、前任はプリヤ"),
+        ),
+        (
+            "值班是王芳，之前是李明。",
+            "值班是李明，之前是王芳。",
+            ("order", "值班是王芳，之前是李明", "值班是李明，之前是王芳"),
+        ),
+        ("用户喜欢喝咖啡。", "用户不喜欢喝咖啡。", ("polarity", "喜欢", "不喜欢")),
+        (
+            "ユーザーはコーヒーが好きだ。",
+            "ユーザーはコーヒーが好きではない。",
+            ("polarity", "好きだ", "好きではない"),
+        ),
+        (
+            "Every user can deploy",
+            "No user can deploy",
+            ("polarity", "Every user can deploy", "No user can deploy"),
+        ),
+        (
+            "Driver is written in C",
+            "Driver is written in C++",
+            ("symbol", "Driver is written in C", "Driver is written in C++"),
+        ),
+        (
+            "Migrate from MySQL to Postgres",
+            "Migrate from Postgres to MySQL",
+            ("opposite", "from MySQL", "to MySQL"),
+        ),
+    ],
+)
+def test_difference_of_equal_words_quotes_what_stands_beside_them(
+    own: str, other: str, expected: tuple[str, str, str]
+) -> None:
+    assert expected in said(own, other)
+    finding, here, there = expected
+    assert (finding, there, here) in said(other, own)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "added", "missing"),
+    [
+        ("The price is 1.22", "Go 1.22 is the price", "price is 1.22", "Go 1.22"),
+        (
+            "レビューのコメントが残り3件になった。",
+            "レビューのコメントが残り1件になった。",
+            "残り3件",
+            "残り1件",
+        ),
+    ],
+)
+def test_words_that_were_read_otherwise_are_not_added_and_missing_alike(
+    own: str, other: str, added: str, missing: str
+) -> None:
+    found = said(own, other)
+    assert ("added", added, "") in found
+    assert ("missing", "", missing) in found
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_evidence_of_probe_pairs_always_shows_a_difference(language: str) -> None:
+    lines = (PROBE / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in lines[::7]:
+        pair = json.loads(line)
+        found = evidence(pair["a"], pair["b"])
+        assert not says_nothing(found), (pair["a"], pair["b"], found)
+
+
+WORDS = "Tom Priya port 8080 1.22 Go is not no before after to from primary "
+WORDS += "不 喜欢 咖啡 前任 は が ない 好き"
+TEXTS = st.lists(
+    st.sampled_from([*WORDS.split(), ", ", ". ", "\n", "?", "x" * 70]), min_size=1
+).map(" ".join)
+
+
+@settings(max_examples=150)
+@given(own=TEXTS, other=TEXTS)
+def test_evidence_of_any_two_texts_shows_a_difference_and_where_it_stands(
+    own: str, other: str
+) -> None:
+    found = evidence(own, other)
+    assert not says_nothing(found)
+    for one in found:
+        for (start, end), text, whole in (
+            (one.own, one.own_text, own),
+            (one.other, one.other_text, other),
+        ):
+            assert 0 <= start <= end <= len(whole)
+            assert len(text) <= limits.EVIDENCE_CHARS
+            here = snippet(whole[start:end], limits.EVIDENCE_CHARS)
+            # Where the difference is far off, the span is all that was read of the text.
+            assert text == here or text in " ".join(whole.split())
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        (
+            "Staging listens on port 5433.\n- likes tea\n- reports to Tom",
+            "Staging listens on port 5434.\n- likes tea\n- reports to Tom",
+        ),
+        (
+            "ポートは5433。\n・紅茶が好き\n・上司はトム",
+            "ポートは5433。\n・紅茶が好き\n・上司はプリヤ",
+        ),
+        ("端口是5433。\n喜欢喝茶\n上司是王芳", "端口是5433。\n不喜欢喝茶\n上司是王芳"),
+    ],
+)
+def test_line_ends_of_another_system_change_no_verdict(own: str, other: str) -> None:
+    expected = compare(own, other, 0.9, WEIGHTS).judgement
+    windows = own.replace("\n", "\r\n"), other.replace("\n", "\r\n")
+    for one, two in ((windows[0], other), (own, windows[1]), windows):
+        found = compare(one, two, 0.9, WEIGHTS).judgement
+        assert found.verdict is expected.verdict
+        assert said(one, two) == said(own, other)

@@ -1,0 +1,359 @@
+"""A Remember that is refused as a duplicate puts that duplicate in the place of what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.engines import Store, forget, opened, remember, undo, vector_at, vector_of
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.policy import Action
+from totonoe_core.domain.queries import ChangesQuery, ChangeType, GetQuery, HistoryQuery
+from totonoe_core.domain.records import (
+    LinkType,
+    Memory,
+    Method,
+    StateKind,
+    Status,
+    TypedKey,
+    Verdict,
+)
+
+BASE = vector_of("base")
+PORT = "The staging server listens on port 8080"
+OTHER_PORT = "The staging server listens on port 8081"
+BY_VERDICT = ((Verdict.UPDATE, Action.SUPERSEDE),)
+KEY = TypedKey("api", "port")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with opened(tmp_path) as made:
+        yield made
+
+
+def in_place_of(content: str, *ids: str, **more: Any) -> Remember:
+    return replace(remember(content, **more), supersede_ids=ids)
+
+
+def by_verdict(content: str, **more: Any) -> Remember:
+    return replace(remember(content, **more), actions=BY_VERDICT)
+
+
+def standing(store: Store, memory_id: str, agent: str = "anna") -> tuple[Status, str]:
+    found = store.one(memory_id, agent)
+    return found.status, found.superseded_by
+
+
+def told(memory: Memory) -> Memory:
+    """A memory without the stamps that an Undo leaves."""
+    return replace(memory, revision=0, updated_us=0)
+
+
+def both(store: Store, first: str = PORT, second: str = OTHER_PORT, **more: Any) -> tuple[str, str]:
+    """Two live memories of which the second says another value of the first."""
+    return store.save(first, vector=BASE, **more), store.save(
+        second, vector=vector_at(BASE, 0.97), **more
+    )
+
+
+LAYERS = [
+    ("standard", Method.EXACT, PORT, {}),
+    ("standard", Method.JACCARD, PORT + "!", {"vector": vector_at(BASE, 0.1)}),
+    ("standard", Method.COSINE, "note: " + PORT, {"vector": vector_at(BASE, 0.96)}),
+    ("robotmem", Method.EXACT, PORT, {}),
+    ("robotmem", Method.JACCARD, PORT + " today", {"vector": vector_at(BASE, 0.1)}),
+    ("robotmem", Method.COSINE, "something else", {"vector": vector_at(BASE, 0.9)}),
+    ("ego", Method.COSINE, "something else", {"vector": vector_at(BASE, 0.99)}),
+]
+
+
+class TestNamed:
+    """`supersede_ids` of a text that is refused."""
+
+    @pytest.mark.parametrize(("preset", "method", "text", "more"), LAYERS)
+    def test_refused_by_any_layer_they_give_way_to_the_duplicate_in_one_operation(
+        self, store: Store, preset: str, method: Method, text: str, more: dict[str, Any]
+    ) -> None:
+        store.set(("guard.preset", preset))
+        known, old = store.save(PORT, vector=BASE), store.save("Elsewhere")
+        before = {one: store.one(one) for one in (known, old)}
+        revision, count = store.revision, len(store.list())
+        command = in_place_of(text, old, **({"vector": BASE} | more))
+        would = store.check(command)
+        assert (would.would_save, would.superseded_ids) == (False, (old,))
+        assert store.revision == revision
+        answer = store.do(command)
+        assert (answer.saved, answer.memory_id, answer.guard.method) == (False, known, method)
+        assert answer.guard.duplicate.memory_id == known
+        assert (answer.superseded_ids, store.revision) == ((old,), revision + 1)
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+        assert len(store.list()) == count
+        now = store.one(known)
+        assert told(replace(now, links=())) == told(replace(before[known], links=()))
+        assert (old, LinkType.UPDATES, 1.0) in {
+            (one.target_id, one.type, one.confidence) for one in now.links
+        }
+        store.do(undo(revision + 1))
+        assert {one: told(store.one(one)) for one in before} == {
+            one: told(memory) for one, memory in before.items()
+        }
+        store.do(undo(revision + 2))
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+
+    def test_it_is_an_operation_watched_listed_and_in_the_history(self, store: Store) -> None:
+        known, old = store.save(PORT), store.save("Elsewhere")
+        revision = store.revision
+        store.do(in_place_of(PORT, old, agent="ben"))
+        changes = store.engine.read(store.collection, ChangesQuery("carl", revision, None)).result(
+            wait_s()
+        )
+        (change,) = changes.changes
+        assert (change.operation.kind, change.operation.agent_id) == ("Remember", "ben")
+        assert [(one.type, one.memory_id) for one in change.memories] == [
+            (ChangeType.SUPERSEDED, old)
+        ]
+        assert [one.source_id for one in change.links] in ([known], [old])
+        found = store.engine.read(store.collection, HistoryQuery("anna", old, 10, "")).result(
+            wait_s()
+        )
+        assert found.versions[0].operation.revision == revision + 1
+        assert found.versions[0].memory.status is Status.SUPERSEDED
+
+    def test_replayed_it_changes_nothing_and_reopened_it_stays(self, store: Store) -> None:
+        known, old = store.save(PORT), store.save("Elsewhere")
+        first = store.apply(in_place_of(PORT, old), operation_id="op")
+        again = store.apply(in_place_of(PORT, old), operation_id="op")
+        assert again.replayed and again.results == first.results
+        assert store.revision == first.revision
+        store.reopen()
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+        # Without an operation id it is asked anew, and the old one is gone.
+        with pytest.raises(errors.Precondition) as caught:
+            store.do(in_place_of(PORT, old))
+        assert caught.value.reason == "NOT_ACTIVE"
+
+    def test_what_is_named_refuses_nothing_also_beside_another_duplicate(
+        self, store: Store
+    ) -> None:
+        known = store.save(PORT)
+        twin, old = store.save(PORT, force=True), store.save("Elsewhere")
+        answer = store.do(in_place_of(PORT, known, old))
+        assert (answer.saved, answer.memory_id) == (False, twin)
+        assert answer.superseded_ids == (known, old)
+
+    def test_without_names_a_refusal_is_no_operation(self, store: Store) -> None:
+        known, other = both(store)
+        revision = store.revision
+        answer = store.do(remember(PORT, vector=BASE))
+        assert (answer.memory_id, answer.superseded_ids, answer.links) == (known, (), ())
+        assert store.revision == revision
+        assert store.one(other).status is Status.ACTIVE
+
+    def test_what_cannot_give_way_is_the_error_of_a_saved_one(self, store: Store) -> None:
+        known, old, gone = store.save(PORT), store.save("Elsewhere"), store.save("Gone")
+        hidden = store.save("Hidden", agent="ben", private=True)
+        store.do(forget(gone))
+        before = store.revision, store.list()
+        for other, kind in (
+            (gone, errors.Precondition),
+            (hidden, errors.NotFound),
+            ("mem_00000000ffff", errors.NotFound),
+        ):
+            for call in (store.do, store.check):
+                with pytest.raises(kind):
+                    call(in_place_of(PORT, old, other))
+        assert (store.revision, store.list()) == before
+        assert store.one(known).links == ()
+
+    def test_external_ids_name_and_stay_where_they_are(self, store: Store) -> None:
+        known = store.save(PORT)
+        old = store.save("Elsewhere", external_id="port")
+        answer = store.do(in_place_of(PORT, "ext:port", external_id="port"))
+        assert (answer.memory_id, answer.superseded_ids) == (known, (old,))
+        assert store.one(old).fields.external_id == "port"
+        assert store.one(known).fields.external_id == ""
+        found = store.engine.read(
+            store.collection, GetQuery("anna", ("ext:port",), follow_superseded=True)
+        )
+        assert found.result(wait_s()).memories[0].id == known
+
+    def test_a_forgotten_memory_that_refuses_takes_no_place(self, store: Store) -> None:
+        store.set(("guard.refuse_forgotten", True))
+        known, old = store.save(PORT), store.save("Elsewhere")
+        store.do(forget(known))
+        command = in_place_of(PORT, old)
+        assert store.check(command).superseded_ids == ()
+        answer = store.do(command)
+        assert (answer.saved, answer.superseded_ids) == (False, ())
+        assert store.one(old).status is Status.ACTIVE
+
+    def test_a_summary_of_the_scope_is_not_grown_and_takes_the_place(self, store: Store) -> None:
+        known = store.save("Ten days behind.", state_kind=StateKind.SUMMARY)
+        old = store.save("Elsewhere")
+        command = in_place_of("Ten days behind.", old, state_kind=StateKind.SUMMARY)
+        assert store.check(command).superseded_ids == (old,)
+        answer = store.do(command)
+        assert (answer.memory_id, answer.grown_id) == (known, "")
+        assert answer.superseded_ids == (old,)
+
+    def test_full_of_links_they_give_way_all_the_same(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from totonoe_core.base import limits
+
+        known, old = store.save(PORT), store.save("Elsewhere")
+        monkeypatch.setattr(limits, "LINKS_PER_MEMORY_MAX", 0)
+        answer = store.do(in_place_of(PORT, old))
+        assert (answer.superseded_ids, answer.links) == ((old,), ())
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+
+
+class TestByVerdict:
+    """`on_update: SUPERSEDE` where the old value came back."""
+
+    @pytest.mark.parametrize("by_call", [True, False])
+    @pytest.mark.parametrize("text", [PORT, PORT + "!", "note: " + PORT])
+    def test_the_update_of_what_is_refused_gives_way(
+        self, store: Store, text: str, by_call: bool
+    ) -> None:
+        known, other = both(store)
+        far = store.save("The cat sleeps", vector=vector_at(BASE, 0.2))
+        revision = store.revision
+        command = remember(text, vector=vector_at(BASE, 0.999))
+        if by_call:
+            command = replace(command, actions=BY_VERDICT)
+        else:
+            store.set(("guard.on_update", "supersede"))
+            revision += 1
+        would, answer = store.check(command), store.do(command)
+        assert (would.would_save, would.superseded_ids) == (False, (other,))
+        assert (answer.saved, answer.memory_id, answer.superseded_ids) == (False, known, (other,))
+        assert standing(store, other) == (Status.SUPERSEDED, known)
+        assert store.one(far).status is Status.ACTIVE
+        assert store.revision == revision + 1
+        assert store.do(command).superseded_ids == ()
+        assert store.revision == revision + 1
+
+    def test_equal_text_needs_no_vector_of_its_own(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as store:
+            known, other = both(store)
+            command = by_verdict(PORT, text_only=True)
+            assert store.check(command).superseded_ids == (other,)
+            answer = store.do(command)
+            assert (answer.memory_id, answer.superseded_ids) == (known, (other,))
+
+    def test_where_a_text_would_grow_nothing_gives_way(self, store: Store) -> None:
+        summary = {"state_kind": StateKind.SUMMARY}
+        known = store.save(PORT, vector=BASE, **summary)
+        other = store.save(OTHER_PORT, vector=vector_at(BASE, 0.97), thread_id="t", **summary)
+        answer = store.do(by_verdict(PORT, vector=BASE, **summary))
+        assert (answer.memory_id, answer.superseded_ids) == (known, ())
+        assert store.one(other).status is Status.ACTIVE
+
+    def test_another_agents_private_one_is_left_alone(self, store: Store) -> None:
+        store.save(PORT, vector=BASE)
+        hidden = store.save(OTHER_PORT, vector=vector_at(BASE, 0.97), agent="ben", private=True)
+        assert store.do(by_verdict(PORT, vector=BASE)).superseded_ids == ()
+        assert store.one(hidden, "ben").status is Status.ACTIVE
+
+
+class TestKey:
+    """A value of a key that is there already takes the place of the others."""
+
+    def test_other_holders_give_way_to_the_one_that_says_it(self, store: Store) -> None:
+        own = store.save("port 1", key=KEY, private=True)
+        public = store.save("port 2", agent="ben", key=KEY)
+        command = remember("port 2", key=KEY)
+        assert store.check(command).superseded_ids == (own,)
+        answer = store.do(command)
+        assert (answer.saved, answer.memory_id, answer.superseded_ids) == (False, public, (own,))
+        assert standing(store, own) == (Status.SUPERSEDED, public)
+        assert store.do(command).superseded_ids == ()
+
+    def test_a_private_holder_takes_no_public_place(self, store: Store) -> None:
+        own = store.save("port 1", key=KEY, private=True)
+        public = store.save("port 2", agent="ben", key=KEY)
+        answer = store.do(remember("port 1", key=KEY))
+        assert (answer.memory_id, answer.superseded_ids) == (own, ())
+        assert store.one(public).status is Status.ACTIVE
+
+
+class TestPrivate:
+    """What nobody else sees takes no public place."""
+
+    def test_a_private_text_leaves_public_ones_to_the_public_duplicate(self, store: Store) -> None:
+        known, other = both(store)
+        own = store.save(OTHER_PORT + ".", vector=vector_at(BASE, 0.96), private=True, force=True)
+        command = by_verdict(PORT, vector=BASE, private=True)
+        assert store.do(command).superseded_ids == (own,)
+        assert store.one(other).status is Status.ACTIVE
+        assert standing(store, own) == (Status.SUPERSEDED, known)
+
+    def test_a_private_duplicate_takes_no_public_place_that_is_named(self, store: Store) -> None:
+        own = store.save(PORT, private=True)
+        public = store.save("Elsewhere")
+        for call in (store.do, store.check):
+            with pytest.raises(errors.InvalidArgument) as caught:
+                call(in_place_of(PORT, public))
+            assert caught.value.reason == "BAD_MERGE"
+            assert own in caught.value.details["got"]
+        assert store.one(public).status is Status.ACTIVE
+
+    def test_nor_one_by_its_verdict(self, store: Store) -> None:
+        own = store.save(PORT, vector=BASE, private=True)
+        public = store.save(OTHER_PORT, vector=vector_at(BASE, 0.97))
+        answer = store.do(by_verdict(PORT, vector=BASE))
+        assert (answer.memory_id, answer.superseded_ids) == (own, ())
+        assert store.one(public).status is Status.ACTIVE
+
+    def test_private_ones_give_way_to_private_and_to_public_ones(self, store: Store) -> None:
+        own, other = store.save(PORT, private=True), store.save("Elsewhere", private=True)
+        assert store.do(in_place_of(PORT, other)).superseded_ids == (other,)
+        public = store.save("Public")
+        assert store.do(in_place_of("Public", own)).memory_id == public
+        assert standing(store, own) == (Status.SUPERSEDED, public)
+
+
+class TestTogether:
+    """Beside others: in one batch, and in a race for the same place."""
+
+    def test_the_duplicate_may_come_with_the_same_batch(self, store: Store) -> None:
+        old = store.save("Elsewhere")
+        requests = [("a", [remember(PORT)]), ("b", [in_place_of(PORT, old, agent="ben")])]
+        first, second = (
+            one.result(wait_s()) for one in store.engine.apply_all(store.collection, requests)
+        )
+        known = first.results[0].memory_id
+        assert second.results[0].memory_id == known
+        assert second.results[0].superseded_ids == (old,)
+        assert second.revision == first.revision + 1
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+
+    def test_of_many_at_once_one_takes_the_place(self, store: Store) -> None:
+        known, old = store.save(PORT), store.save("Elsewhere")
+        requests = [(f"op {number}", [in_place_of(PORT, old)]) for number in range(16)]
+        futures = store.engine.apply_all(store.collection, requests)
+        errors_, answers = [], []
+        for one in futures:
+            error = one.exception(wait_s())
+            (answers if error is None else errors_).append(error or one.result())
+        assert len(answers) == 1
+        assert answers[0].results[0].superseded_ids == (old,)
+        assert {error.reason for error in errors_} == {"NOT_ACTIVE"}
+        assert standing(store, old) == (Status.SUPERSEDED, known)
+
+    def test_another_error_of_the_operation_takes_it_back(self, store: Store) -> None:
+        store.save(PORT)
+        old = store.save("Elsewhere", external_id="taken")
+        revision = store.revision
+        with pytest.raises(errors.AlreadyExists):
+            store.apply(in_place_of(PORT, old), remember("New", external_id="taken"))
+        assert (store.revision, store.one(old).status) == (revision, Status.ACTIVE)
+        assert store.do(in_place_of(PORT, old)).superseded_ids == (old,)

@@ -1,0 +1,357 @@
+"""Any value in any column of any table: the collection opens, and every error has a type."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from compat.make_data import fill, vector
+from support.engines import (
+    DAY_US,
+    EVERY_STATUS,
+    FakeClock,
+    Store,
+    dismiss,
+    forget,
+    link,
+    opened,
+    undo,
+    update,
+)
+from support.misfits import put, tables_of
+from support.telling import AGENTS
+from support.waits import wait_s
+from totonoe_core.base import errors
+from totonoe_core.domain.cleanup import Decay
+from totonoe_core.domain.consolidate import ConsolidateQuery, ReplayEvents
+from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.queries import (
+    AsOf,
+    ChangesQuery,
+    EpisodeQuery,
+    EpisodesQuery,
+    HistoryQuery,
+    ListQuery,
+    NeighborsQuery,
+    OperationFilter,
+    OperationsQuery,
+    RecallQuery,
+)
+from totonoe_core.domain.records import ANY_TIME
+from totonoe_core.engine.jobs.verify import Pace
+from totonoe_core.rules.audit import AuditQuery
+from totonoe_core.store import checks, rows
+from totonoe_core.store.inspection import inspect
+from totonoe_core.store.schema import CATALOG, COLLECTION
+
+VALUES: dict[str, Any] = {
+    "NULL": None,
+    "integer": 7,
+    "huge integer": 2**62,
+    "float": 0.5,
+    "text": "text",
+    "text that is no UTF-8": b"\xff\xfe",
+    "blob": b"\x00\x01\xff",
+    "huge text": "[" * 100_000,
+    "huge blob": bytes(100_000),
+    "truncated JSON": '{"$":"Fields","tags":["a',
+}
+STEPS_MAX = 200
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, dict[str, str]]:
+    """A directory with rows in every table, the time of its clock, and ids."""
+    path = tmp_path_factory.mktemp("made") / "data"
+    with opened(path, client_vector_dimension=4) as store:
+        ids = fill(store)
+        store.recall(RecallQuery("anna", vector=vector(1, 2, 3, 4).tobytes(), k=2))
+        now_us = store.clock.now_us
+    connection = apsw.Connection(str(file_of(path)))
+    connection.execute(
+        f"INSERT INTO embedding ({rows.EMBEDDING_COLUMNS}) VALUES (?,?,?,?)",
+        rows.embedding_row(rows.Embedding(1, 1, vector(4, 3, 2, 1).tobytes(), 1)),
+    )
+    for table in tables_of(file_of(path)):
+        assert connection.execute(f"SELECT count(*) FROM {table}").get, table
+    connection.close()
+    return path, now_us, ids
+
+
+def file_of(path: Path) -> Path:
+    return next(path.glob("collections/*/memory.db"))
+
+
+def columns_of(sql: str) -> list[tuple[str, str]]:
+    """(table, column) of all tables."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(sql)
+    return list(
+        connection.execute(
+            "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c "
+            "WHERE t.type = 'table'"
+        )
+    )
+
+
+def ways(store: Store, ids: dict[str, str]) -> dict[str, Callable[[], Any]]:
+    """Calls of every kind, by name: those that read before those that write."""
+    engine, name = store.engine, "default"
+    look = RecallQuery("anna", "lamp cup", vector(1, 2, 3, 4).tobytes(), 50)
+    found: dict[str, Callable[[], Any]] = {
+        "info": lambda: engine.get_collection(name).result(wait_s()),
+        "audit": lambda: engine.read(name, AuditQuery("anna")).result(wait_s()),
+        "recall": lambda: store.recall(look),
+        "neighbors": lambda: engine.read(name, NeighborsQuery("anna", (ids["lamp"],))).result(
+            wait_s()
+        ),
+        "episode": lambda: engine.read(name, EpisodeQuery("anna", ids["evening"], True)).result(
+            wait_s()
+        ),
+        "consolidate": lambda: list(consolidated(store)),
+        "decay": lambda: engine.preview(name, Decay("anna", close_below=0.1)).result(wait_s()),
+        "undo dry run": lambda: engine.preview(name, undo(9)).result(wait_s()),
+    }
+    for agent in AGENTS:
+        query = RecallQuery(agent, "lamp", vector(1, 2, 3, 4).tobytes(), 50, as_of=AsOf(20))
+        found |= {
+            f"{agent} {key}": call
+            for key, call in {
+                "episodes": lambda agent=agent: engine.read(
+                    name, EpisodesQuery(agent, ANY_TIME, "", 100, "")
+                ).result(wait_s()),
+                "operations": lambda agent=agent: engine.read(
+                    name, OperationsQuery(agent, OperationFilter(), 200, "")
+                ).result(wait_s()),
+                "changes": lambda agent=agent: engine.read(
+                    name, ChangesQuery(agent, 0, None)
+                ).result(wait_s()),
+                "past": lambda agent=agent: engine.read(
+                    name, ListQuery(agent, EVERY_STATUS, 200, "", as_of=AsOf(20))
+                ).result(wait_s()),
+                "recall of the past": lambda query=query: store.recall(query),
+            }.items()
+        }
+    for key, one in ids.items():
+        if key != "evening":
+            found[f"history of {key}"] = lambda one=one: engine.read(
+                name, HistoryQuery("anna", one, 100, "")
+            ).result(wait_s())
+    return found | {
+        "replay": lambda: store.do(ReplayEvents("anna", 100)),
+        "save": lambda: store.save("Something quite new", vector=vector(0, -1, -2, 5)),
+        "kept answer": lambda: store.apply(forget(ids["back"]), operation_id="forgot-too-much"),
+        "update": lambda: store.do(update(ids["cup"], importance=1)),
+        "link": lambda: store.do(link(ids["cup"], ids["back"])),
+        "dismiss": lambda: store.do(dismiss(ids["lamp"], ids["back"])),
+        "undo": lambda: store.do(undo(store.revision)),
+        "undo of a merge": lambda: store.do(undo(20)),
+        "forget": lambda: store.do(forget(ids["lamp"])),
+        "purge": lambda: store.do(Purge("anna", (ids["cup"],))),
+    }
+
+
+def consolidated(store: Store) -> Iterator[Any]:
+    run = store.engine.consolidate("default", "", ConsolidateQuery("anna")).result(wait_s())
+    while messages := run.read().result(wait_s()):
+        yield from messages
+
+
+def tried(directory: Path, now_us: int, ids: dict[str, str], opens: bool) -> list[str]:
+    """What is wrong with how a damaged directory is served."""
+    wrong = []
+    store = Store(directory, clock=FakeClock(now_us), client_vector_dimension=4)
+    try:
+        try:
+            store.list()
+        except errors.TotonoeError as error:
+            return [f"does not open: {error.message}"] if opens else []
+        for name, call in ways(store, ids).items():
+            try:
+                call()
+            except errors.TotonoeError:
+                continue
+            except Exception as error:
+                wrong.append(f"{name}: {type(error).__name__}: {error}")
+        verifier = store.engine._collections.opened("default").result(wait_s()).verifier
+        for _ in range(STEPS_MAX):
+            if not verifier.step(Pace(share=1.0)):
+                break
+        state = store.stats().state
+        if state != "serving":
+            wrong.append(f"the writer is {state}")
+        store.list()
+    except Exception as error:
+        wrong.append(f"{type(error).__name__}: {error}")
+    finally:
+        store.close()
+    inspect(directory)
+    return wrong
+
+
+def places(path: Path, table: str) -> list[int]:
+    """Ordinal numbers of the rows of a table that are damaged: some of each kind."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    count = connection.execute(f"SELECT count(*) FROM {table}").get
+    connection.close()
+    return list(range(count)) if table == "setting" else sorted({0, count // 2, count - 1})
+
+
+@pytest.mark.parametrize(("table", "column"), columns_of(COLLECTION.tables))
+def test_any_value_in_a_column_is_set_aside_or_has_a_typed_error(
+    made: tuple[Path, int, dict[str, str]], tmp_path: Path, table: str, column: str
+) -> None:
+    path, now_us, ids = made
+    wrong = {}
+    for number, (kind, value) in enumerate(VALUES.items()):
+        among = places(file_of(path), table)
+        at = among[number % len(among)]
+        directory = tmp_path / str(number)
+        shutil.copytree(path, directory)
+        if put(file_of(directory), table, at, column, value):
+            # Without settings, and where the newest revision is lost, nothing is sure.
+            lost = table == "setting" or (table, column, at) == ("operation", "revision", among[-1])
+            found = tried(directory, now_us, ids, opens=not lost)
+            if found:
+                wrong[kind, at] = found
+        shutil.rmtree(directory)
+    assert not wrong
+
+
+@pytest.fixture(scope="module")
+def cataloged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a deleted, a purged, a restored and a replaced collection."""
+    path = tmp_path_factory.mktemp("cataloged") / "data"
+    with opened(path, purge_deleted_days=1.0) as store:
+        for name in ("attic", "shop"):
+            create(store, name, f"make-{name}")
+        store.save("A box of old letters")
+        snapshot = taken(store)
+        restored(store, snapshot, "again", "")
+        confirmed = restored(store, snapshot, "shop", "")
+        restored(store, snapshot, "shop", confirmed.confirmation_token)
+        store.engine.delete_collection("attic", "delete-attic", agent_id="anna").result(wait_s())
+        store.clock.advance(2 * DAY_US)
+        store.engine._collections.purge_deleted()
+        create(store, "cellar", "make-cellar")
+        store.engine.delete_collection("cellar", "delete-cellar", agent_id="anna").result(wait_s())
+    return path
+
+
+def create(store: Store, name: str, operation_id: str) -> Any:
+    return store.engine.create_collection(
+        name,
+        operation_id,
+        agent_id="anna",
+        description="",
+        guard=PRESETS[Preset.STANDARD],
+        diversity=DiversityPolicy(),
+        decay=DecayPolicy(),
+        client_vector_dimension=8,
+    ).result(wait_s())
+
+
+def taken(store: Store) -> str:
+    made = store.engine.create_snapshot("default", "take", agent_id="anna", name="", comment="")
+    return made.result(wait_s()).snapshot.id
+
+
+def restored(store: Store, snapshot_id: str, name: str, token: str) -> Any:
+    return store.engine.restore_snapshot(
+        snapshot_id, name, f"restore-{name}{token}", agent_id="anna", confirmation_token=token
+    ).result(wait_s())
+
+
+def catalogue_ways(store: Store) -> dict[str, Callable[[], Any]]:
+    """Calls that read and change the catalogue, by name."""
+    engine = store.engine
+    (snapshot,) = (one.snapshot.id for one in engine.snapshots.list(""))
+    return {
+        "collections": lambda: engine.list_collections(10, "").result(wait_s()),
+        "stats": lambda: store.stats(),
+        "kept answer": lambda: create(store, "shop", "make-shop"),
+        "create": lambda: create(store, "barn", "make-barn"),
+        "snapshot": lambda: taken(store),
+        "restore": lambda: restored(store, snapshot, "fourth", ""),
+        "undo of a restoration": lambda: engine.restore_collection(
+            "again", "", target_operation_id="restore-again", agent_id="anna"
+        ).result(wait_s()),
+        "delete": lambda: engine.delete_collection("shop", "", agent_id="anna").result(wait_s()),
+        "undo of a deletion": lambda: engine.restore_collection(
+            "cellar", "", target_operation_id="delete-cellar", agent_id="anna"
+        ).result(wait_s()),
+        "of what is purged": lambda: engine.restore_collection(
+            "attic", "", target_operation_id="delete-attic", agent_id="anna"
+        ).result(wait_s()),
+        "purge": lambda: engine._collections.purge_deleted(),
+    }
+
+
+@pytest.mark.parametrize(("table", "column"), columns_of(CATALOG.tables))
+def test_any_value_in_the_catalogue_has_a_typed_error(
+    cataloged: Path, tmp_path: Path, table: str, column: str
+) -> None:
+    wrong = {}
+    for number, (kind, value) in enumerate(VALUES.items()):
+        directory = tmp_path / str(number)
+        shutil.copytree(cataloged, directory)
+        at = places(directory / "catalog.db", table)
+        at = at[number % len(at)]
+        if put(directory / "catalog.db", table, at, column, value):
+            found = tried_catalogue(directory)
+            if found:
+                wrong[kind, at] = found
+        inspect(directory)
+        shutil.rmtree(directory)
+    assert not wrong
+
+
+def tried_catalogue(directory: Path) -> list[str]:
+    """Untyped errors with a damaged catalogue, which may keep the engine from starting."""
+    wrong = []
+    try:
+        store = Store(directory, purge_deleted_days=1.0)
+    except errors.TotonoeError:
+        return []
+    except Exception as error:
+        return [f"start: {type(error).__name__}: {error}"]
+    try:
+        for name, call in catalogue_ways(store).items():
+            try:
+                call()
+            except errors.TotonoeError:
+                continue
+            except Exception as error:
+                wrong.append(f"{name}: {type(error).__name__}: {error}")
+    finally:
+        store.close()
+    return wrong
+
+
+def test_table_whose_keys_do_not_ascend_ends_a_pass() -> None:
+    """As a damaged page may have it: what comes after the last key is the first one again."""
+
+    class Page:
+        def execute(self, sql: str, given: Any = ()) -> Any:
+            if "table_info" in sql:
+                return [("row",), ("crc",)]
+            return Found([(0, 3, 3, 0), (0, 1, 1, 0)][: given[-1]])
+
+    class Found(list[Any]):
+        def fetchall(self) -> list[Any]:
+            return list(self)
+
+    table = checks.Table(Page(), "memory", ("row",))  # type: ignore[arg-type]
+    looked = table.step(None, 2)
+    assert looked.damaged
+    assert looked.last is None
+    assert checks.ascends(None, [(1,), (2.5,), (checks.Text(b"a"),), (b"",)])
+    assert not checks.ascends((2,), [(2,)])
+    assert not checks.ascends(None, [(b"",), (checks.Text(b"a"),)])
+    assert not checks.ascends(None, [(1,), (None,)])

@@ -1,0 +1,65 @@
+"""Docstrings say what they say in plain words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = {"core": "totonoe_core", "server": "totonoe_server", "clients": "totonoe"}
+LATER = ("text/lexicon/", "text/reading/")
+"""Parts of a package that are not, by the beginning of a module's path."""
+GENERATED = ROOT / "clients" / "totonoe" / "v1"
+RIDDLE = re.compile(r"(What|Who)\b")
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def docstrings(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, docstring) of a node and all public names in it, constants included."""
+    if isinstance(node, Documented) and (text := ast.get_docstring(node)) is not None:
+        yield name, text
+    body = getattr(node, "body", [])
+    for before, child in zip([None, *body], body, strict=False):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if not child.name.startswith("_") or child.name == "__init__":
+                yield from docstrings(child, f"{name}.{child.name}")
+        elif isinstance(before, ast.Assign | ast.AnnAssign):
+            match child:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    target = before.targets[0] if isinstance(before, ast.Assign) else before.target
+                    yield f"{name}.{ast.unparse(target)}", text
+
+
+def riddles(source: str, name: str) -> list[str]:
+    """Return the docstrings of a module whose first sentence begins with "What" or "Who"."""
+    found = docstrings(ast.parse(source), name)
+    return [f"{where}: {text.strip()[:60]}" for where, text in found if RIDDLE.match(text.strip())]
+
+
+@pytest.mark.parametrize("root", SOURCES)
+def test_docstring_first_sentence_is_no_what_or_who(root: str) -> None:
+    package = ROOT / root / SOURCES[root]
+    said = []
+    for path in sorted(package.rglob("*.py")):
+        name = str(path.relative_to(package))
+        if not path.is_relative_to(GENERATED) and not name.startswith(LATER):
+            said += riddles(path.read_text(), name)
+    assert said == []
+
+
+def test_riddles_are_found_in_modules_classes_methods_and_constants() -> None:
+    source = '''"""What it is."""
+LIMIT = 3
+"""What it allows."""
+class Some:
+    """Whatever it is."""
+    def call(self):
+        """Who calls."""
+def _hidden():
+    """What nobody sees."""
+'''
+    assert [said.split(":")[0] for said in riddles(source, "m")] == ["m", "m.LIMIT", "m.Some.call"]
