@@ -79,6 +79,7 @@ LinkTypeWord: TypeAlias = (
         "causes",
         "caused_by",
         "coactivated",
+        "likely_same",
     ]
 )
 
@@ -131,6 +132,8 @@ class Finding(StrEnum):
     TENSE = "tense"
     QUESTION = "question"
     SYMBOL = "symbol"
+    CONJUNCTION = "conjunction"
+    FUNCTION_WORD = "function_word"
     SUBJECT = "subject"
     REPLACED = "replaced"
     ADDED = "added"
@@ -327,6 +330,7 @@ class Answer(StrEnum):
     DIFFERENT = "different"
     REPLACES = "replaces"
     REPLACED_BY = "replaced_by"
+    UNKNOWN = "unknown"
 
 
 AnswerWord: TypeAlias = Answer | Literal["same", "different", "replaces", "replaced_by"]

@@ -519,14 +519,14 @@ class TestSettings:
     def test_settings_with_another_tokenizer_tokenize_again(self, store: Store) -> None:
         store.set(("guard.jaccard_above", 0.7), ("guard.exact", False))
         saved = store.save("grip_force=12.5N works")
-        again = remember("grip force 12.5n works", vector=-vector_of("grip_force=12.5N works"))
+        again = remember("grip force 12.5N works", vector=-vector_of("grip_force=12.5N works"))
         assert store.check(again).guard.method is Method.JACCARD
         updated = store.save("to be updated")
         store.do(update(updated, content="was updated"))
         store.set(("guard.tokenizer", "whitespace"))
         assert store.check(again).would_save
         assert store.check(
-            remember("works grip_force=12.5n", vector=-vector_of("x"))
+            remember("works grip_force=12.5N", vector=-vector_of("x"))
         ).guard.method is (Method.JACCARD)
         assert store.one(updated).content == "was updated"
         assert len(store.list()) == 2

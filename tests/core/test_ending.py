@@ -270,7 +270,7 @@ def test_groups_do_not_depend_on_the_order_of_insertion(store: Store) -> None:
 
 
 def test_nothing_is_lost(store: Store) -> None:
-    ids = save(store, *ROBOT, "an odd one out", ROBOT[0] + " again")
+    ids = save(store, *ROBOT, "an odd one out", ROBOT[0] + " twice")
     said = {memory.content for memory in store.list()}
     found = end(store)
     assert found.superseded_count == 3

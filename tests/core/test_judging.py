@@ -21,7 +21,7 @@ from totonoe_core.judging.hearing import is_borderline, judged_by
 from totonoe_core.judging.protocol import JudgeFailed
 from totonoe_core.judging.settings import make_judge
 
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
+HAPPY, GLAD = "The neighbour has a loud dog", "The neighbour has a loud puppy"
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def test_rewording_that_is_not_sure_is_borderline_and_a_duplicate_is_not() -> No
     doubtful = compare(HAPPY, GLAD, 0.9, CAREFUL)
     assert doubtful.judgement.verdict is Verdict.RELATED
     assert is_borderline(doubtful, 0.9, CAREFUL, JudgeSettings())
-    weights = replace(CAREFUL, soft=0.0)
+    weights = replace(CAREFUL, near=0.0)
     sure = compare(HAPPY, GLAD, 0.9, weights)
     assert sure.judgement.verdict is Verdict.DUPLICATE
     assert not is_borderline(sure, 0.9, weights, JudgeSettings())
@@ -73,7 +73,7 @@ def test_one_sided_rewording_is_borderline_from_a_probability_on(
 
 def test_added_detail_is_borderline_only_as_an_option_and_near() -> None:
     compared = compare(
-        "The staging server in Osaka listens on the port",
+        "The old staging server listens on the port",
         "The staging server listens on the port",
         0.96,
         CAREFUL,

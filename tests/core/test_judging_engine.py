@@ -16,7 +16,7 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.records import Finding, Kind, LinkType, Method, StateKind, Verdict
 
 BASE = vector_of("base")
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
+HAPPY, GLAD = "The neighbour has a loud dog", "The neighbour has a loud puppy"
 
 
 @contextmanager

@@ -359,9 +359,9 @@ class TestGuard:
         judge = ScriptedJudge(Verdict.DUPLICATE)
         with opened(tmp_path / "judged", judging=service(judge)) as store:
             base = vector_of("base")
-            third = store.save("The customer is happy with the answer", vector=base)
+            third = store.save("The neighbour has a loud dog", vector=base)
             keep, one = store.save("first"), store.save("second")
-            content = "The customer is glad with the answer"
+            content = "The neighbour has a loud puppy"
             command = merge(keep, one, content=content, vector=vector_at(base, 0.9))
             answer = store.do(command)
             assert (answer.merged, answer.guard.duplicate.memory_id) == (False, third)

@@ -326,11 +326,11 @@ class TestGuard:
         judge = ScriptedJudge(Verdict.DUPLICATE)
         bases = vector_of("one base"), vector_of("another base")
         with opened(tmp_path / "judged", judging=service(judge)) as store:
-            first = store.save("The customer is happy with the answer", vector=bases[0])
-            second = store.save("The teacher is proud of the pupils", vector=bases[1])
+            first = store.save("The neighbour has a loud dog", vector=bases[0])
+            second = store.save("The farm keeps a quiet cat", vector=bases[1])
             store.do(forget(first, second))
             gone = store.revision
-            texts = ("The customer is glad with the answer", "The teacher is proud about pupils")
+            texts = ("The neighbour has a loud puppy", "The farm keeps a quiet kitten")
             for text, base in zip(texts, bases, strict=True):
                 store.save(text, vector=vector_at(base, 0.9))
             assert not judge.pairs

@@ -13,7 +13,7 @@ from totonoe.enums import Finding
 from totonoe_server.life.daemon import StartupError
 from totonoe_server.tools.testing import running_server
 
-HAPPY, GLAD = "The customer is happy with the answer", "The customer is glad with the answer"
+HAPPY, GLAD = "The neighbour has a loud dog", "The neighbour has a loud puppy"
 DIMENSION = 384
 
 
@@ -40,7 +40,7 @@ def test_judge_of_the_settings_refuses_and_is_named_in_the_answer(chat, caplog):
         ground = judgement.evidence[0]
         assert (ground.finding, ground.own_text) == (Finding.JUDGE, "openai:small")
     assert "judge stopped" in caplog.text
-    assert "glad" not in caplog.text
+    assert "puppy" not in caplog.text
 
 
 def test_judge_that_is_down_changes_nothing(chat):

@@ -65,6 +65,14 @@ def span(piece: Piece) -> tuple[int, int]:
 
 def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
     """Yield the differences between two readings, the gravest for each pair."""
+    named = list(_of_pieces(own, other, aligned))
+    yield from named
+    for one in _of_function_words(own.function_words, other.function_words):
+        if not any(_covers(graver.own, one.own, graver.other, one.other) for graver in named):
+            yield one
+
+
+def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evidence]:
     if own.asks != other.asks:
         yield Evidence(Finding.QUESTION, whole(own), whole(other))
     partner = _Partners({pair.own.key: pair.other.key for pair in aligned.shared()})
@@ -82,7 +90,6 @@ def differences(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Ev
     for piece in aligned.missing:
         if finding := _says_alone(piece):
             yield Evidence(finding, (0, 0), span(piece))
-    yield from _function_words(own.function_words, other.function_words)
 
 
 _FUNCTION_FINDINGS = {
@@ -91,7 +98,7 @@ _FUNCTION_FINDINGS = {
 }
 
 
-def _function_words(
+def _of_function_words(
     own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...]
 ) -> Iterator[Evidence]:
     """Yield function words that only one text has, those of one kind in pairs."""
@@ -100,6 +107,17 @@ def _function_words(
         there = _unpaired(other, own, kind)
         for mine, theirs in zip_longest(here, there, fillvalue=(0, 0)):
             yield Evidence(finding, mine, theirs)
+
+
+def _covers(
+    own: tuple[int, int], own_within: tuple[int, int],
+    other: tuple[int, int], other_within: tuple[int, int],
+) -> bool:  # fmt: skip
+    """Return whether a difference of both texts names two function words already: "off", "on"."""
+    return all(
+        outer[0] <= inner[0] < inner[1] <= outer[1]
+        for outer, inner in ((own, own_within), (other, other_within))
+    )
 
 
 def _unpaired(

@@ -50,9 +50,9 @@ def resolve(
     reason: options.Reason = "",
     operation_id: options.OperationId = "",
 ) -> None:
-    """Answer whether two memories say the same. `totonoe undo` opens the question again.
+    """Answer whether two memories say the same.
 
-    Exit code 3 if the content repeats another memory.
+    `totonoe undo` opens the question again. Exit code 3 if the content repeats another memory.
     """
     with session.client() as client:
         done = client.resolve(

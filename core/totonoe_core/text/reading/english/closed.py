@@ -23,7 +23,7 @@ def table(groups: str) -> dict[str, str]:
 CLOSED = table("""
 T: a an the this that these those
 O: i me you he him she her it we us they them mine yours hers ours theirs myself yourself
-O: himself herself itself ourselves yourselves themselves one another
+O: himself herself itself ourselves yourselves themselves one
 $: my your his its our their whose
 X: am is are was were be been being have has had having do does did will would shall should
 X: can could may might must cannot ought
@@ -39,7 +39,7 @@ P: unlike underneath alongside throughout amid atop beyond versus vs regarding c
 P: opposite
 Q: all every each some any most many several few both either enough everything everyone
 Q: everybody everywhere something someone somebody somewhere anything anyone anybody anywhere
-Q: much lots only just always usually often sometimes rarely seldom ever
+Q: another much lots only just always usually often sometimes rarely seldom ever
 """)
 CLOSED["n't"] = "-"
 
@@ -107,6 +107,7 @@ rarely: rarely seldom
 almost: almost nearly
 about: approximately roughly
 exactly: exactly precisely
+another: another
 """)
 """Word to quantifier key. 'someone', 'everybody' also stand for a person (see PERSON_WORDS)."""
 PERSON_WORDS = listed("everyone everybody someone somebody anyone anybody nobody none") - {"none"}
