@@ -62,7 +62,7 @@ def closed(tmp_path: Path) -> Path:
     """A directory with two linked memories, its log written back into the file."""
     with opened(tmp_path) as store:
         one = store.save("first needle text", external_id="x1")
-        two = store.save("second needle text")
+        two = store.save("a needle in the north")
         store.do(link(one, two, confidence=0.5, note="needle of the link"))
         store.apply(remember("first needle text"), operation_id="needle-op")
     return tmp_path
@@ -74,7 +74,7 @@ def file_of(directory: Path) -> Path:
 
 @pytest.mark.parametrize(
     "needle",
-    [b"second needle text", vector_of("second needle text").tobytes()],
+    [b"a needle in the north", vector_of("second needle text").tobytes()],
     ids=["text", "vector"],
 )
 def test_flipped_bit_in_a_memory_is_corruption_for_it_alone(closed: Path, needle: bytes) -> None:
@@ -327,4 +327,4 @@ def test_catalogue_that_is_gone_is_not_taken_for_a_new_one(closed: Path, empty: 
         part.unlink()
     catalogue.write_bytes(kept)
     with opened(closed) as store:
-        assert [one.content for one in store.list()] == ["first needle text", "second needle text"]
+        assert [one.content for one in store.list()] == ["first needle text", "a needle in the north"]

@@ -12,6 +12,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Kind, Status
 from totonoe_core.index.arrays import KINDS, STATUSES, View
 from totonoe_core.store.collection_file import CollectionFile
@@ -22,11 +23,15 @@ _RANGES_MAX = 64
 
 Range = tuple[int, int]
 """First and last row."""
+_ALL: Range = (1, 2**62)
 
 
 def ranges(rows: Rows) -> list[Range]:
-    """Return the unscored rows, ascending."""
-    text = rows.setting(SETTING)
+    """Return the unscored rows, ascending; all rows if the note is damaged."""
+    try:
+        text = rows.setting(SETTING)
+    except Corruption:
+        return [_ALL]
     return [] if text is None else [(first, last) for first, last in json.loads(text)]
 
 
