@@ -23,6 +23,7 @@ from support.engines import (
     opened,
     undo,
 )
+from support.likelihood import Likelihood
 from support.misfits import put
 from support.waits import wait_s
 from totonoe_core.base import errors
@@ -70,6 +71,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, Any]:
             store.do(episode(f"Day {number}", boxes[50]))
             store.apply(link(boxes[50], boxes[number + 51]), operation_id=f"link-{number}")
             store.do(undo(f"link-{number}"))
+        with pytest.MonkeyPatch.context() as patch:
+            likelihood = Likelihood(patch)
+            for number in range(3):
+                likelihood.say(f"Crate {number}", f"Chest {number}", 0.9)
+                for what in ("Crate", "Chest"):
+                    store.save(f"{what} {number}", vector=vector(0, 1, number, 0))
         store.reopen()
         return path, store.clock.now_us, seen(store)
 

@@ -169,7 +169,7 @@ def _from_5(connection: apsw.Connection) -> None:
     """Index what is probably the same, and note all rows as unscored."""
     connection.execute(
         "CREATE INDEX link_likely ON link (confidence, source, target)\n"
-        "  WHERE type BETWEEN 'likely_same' AND 'likely_same' AND source < target"
+        "  WHERE type = 'likely_same' AND source < target"
     )
     (last,) = next(connection.execute("SELECT max(row) FROM memory"))
     if last is not None:

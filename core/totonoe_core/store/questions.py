@@ -21,14 +21,14 @@ class LikelyPair(NamedTuple):
 Place = tuple[float, int, int]
 """Probability and rows of a pair. Pages go from the highest place down."""
 
-# The index covers one direction of each pair; its condition must stand here as it is written there.
+# Not the link's type alone: the index covers one direction of each pair.
 _OPEN = """
 SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc
 FROM link l {how}
 JOIN memory one ON one.row = l.source AND one.status = 'active'
 JOIN memory other ON other.row = l.target AND other.status = 'active'
 LEFT JOIN dismissal d ON d.a = min(l.source, l.target) AND d.b = max(l.source, l.target)
-WHERE l.type BETWEEN 'likely_same' AND 'likely_same' AND (
+WHERE l.type = 'likely_same' AND (
   d.a IS NULL
   OR d.hash_a <> iif(l.source = d.a, one.content_hash, other.content_hash)
   OR d.hash_b <> iif(l.source = d.a, other.content_hash, one.content_hash)
@@ -38,6 +38,7 @@ _BELOW = (
     _OPEN + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
     "ORDER BY l.confidence DESC, l.source DESC, l.target DESC LIMIT ?"
 )
+_TABLE = "INDEXED BY sqlite_autoindex_link_1"
 _OF_ROW = _OPEN + "AND l.source = ?"
 
 
@@ -54,7 +55,7 @@ class Questions:
             found = self._connection.execute(_BELOW.format(how=""), given).fetchall()
         except apsw.CorruptError:
             # A damaged page of the index, which is only derived: read the table itself.
-            found = self._connection.execute(_BELOW.format(how="NOT INDEXED"), given).fetchall()
+            found = self._connection.execute(_BELOW.format(how=_TABLE), given).fetchall()
         return [_pair(row) for row in found]
 
     def of_row(self, row: int, place: Place) -> list[LikelyPair]:

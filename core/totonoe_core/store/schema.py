@@ -81,9 +81,8 @@ CREATE TABLE link (
   crc INTEGER NOT NULL,
   PRIMARY KEY (source, target, type)
 ) STRICT, WITHOUT ROWID;
--- BETWEEN: with "type = ..." SQLite takes the type for granted and never reads what the index has.
 CREATE INDEX link_likely ON link (confidence, source, target)
-  WHERE type BETWEEN 'likely_same' AND 'likely_same' AND source < target;
+  WHERE type = 'likely_same' AND source < target;
 CREATE TABLE access (
   row INTEGER PRIMARY KEY,
   last_us INTEGER NOT NULL,

@@ -28,7 +28,7 @@ def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Sco
     memories = [ledger.by_slot(slot) for slot in now.tolist()]
     found = [pair for memory in memories for pair in _linked(ledger, guarding, operation, memory)]
     more = len(waiting) > len(now)
-    unscored.drop_to(ledger.file, memories[-1].row if more else ledger.state.last_row)
+    unscored.drop_to(ledger.file, memories[-1].row if more else None)
     seen = masks.readable(view, ledger.index.arrays.agents.find(command.agent_id))[waiting]
     return Scored(
         scored_count=int(np.count_nonzero(seen[: len(now)])),

@@ -46,9 +46,13 @@ def add(file: CollectionFile, first: int, last: int) -> None:
     _put(file, merged)
 
 
-def drop_to(file: CollectionFile, last: int) -> None:
-    """Note the rows up to `last` as scored, within a transaction."""
-    _put(file, [(max(begin, last + 1), end) for begin, end in ranges(file.rows) if end > last])
+def drop_to(file: CollectionFile, last: int | None) -> None:
+    """Note the rows up to `last`, or all rows, as scored, within a transaction."""
+    _put(file, [] if last is None else _behind(file, last))
+
+
+def _behind(file: CollectionFile, last: int) -> list[Range]:
+    return [(max(begin, last + 1), end) for begin, end in ranges(file.rows) if end > last]
 
 
 def slots(view: View, unscored: list[Range]) -> NDArray[np.int64]:
