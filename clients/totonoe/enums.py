@@ -265,6 +265,7 @@ class WhyNotOutcome(StrEnum):
     BEYOND_K = "beyond_k"
     CROWDED_OUT = "crowded_out"
     TOO_WEAK = "too_weak"
+    FOLDED = "folded"
     UNKNOWN = "unknown"
 
 

@@ -289,7 +289,7 @@ def test_json_of_hit_is_the_memory_and_its_reasons() -> None:
     assert (hits[0]["memory_id"], hits[0]["content"]) == ("mem_1", "ポートは8080")
     assert set(hits[0]) == MEMORY_FIELDS | {
         "relevance", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank",
-        "fused_rank", "diversity", "effective_confidence",
+        "fused_rank", "diversity", "effective_confidence", "also", "also_count",
     }  # fmt: skip
 
 

@@ -174,13 +174,20 @@ def item(id_, dup_of="", kind="new", differs_from=(), near=()):
     return Item(id_, "agent", id_, dup_of, kind, tuple(differs_from), tuple(near))
 
 
-def judged(items, named):
-    """The items judged by answers: `named` maps a refused item to the one it was told."""
+def judged(items, named, asked=None):
+    """The items judged by answers: `named` maps a refused item to the one it was told.
+
+    `asked` maps a saved one to the one it was asked about.
+    """
+    asked = asked or {}
     answers = [
         SimpleNamespace(
             saved=one.id not in named,
             memory_id=named.get(one.id, one.id),
-            guard=SimpleNamespace(method=Method.COSINE),
+            guard=SimpleNamespace(
+                method=Method.COSINE,
+                question=SimpleNamespace(memory_id=asked[one.id]) if one.id in asked else None,
+            ),
         )
         for one in items
     ]
@@ -245,3 +252,15 @@ def test_figures_of_a_stream_without_refusals_claim_no_precision():
     assert found["precision"] is None
     assert found["named_right"] is None
     assert found["recall"] == 0.0
+
+
+def test_figures_of_questions_go_by_the_class_that_is_asked_about():
+    found = streams.figures(judged(ITEMS, {"a3": "a"}, {"a2": "a", "c": "a", "d": "b"}))
+    assert found["n_questions"] == 3
+    assert found["questions_per_save"] == 3 / 5
+    # That about c is neither right nor wrong: it is near.
+    assert found["questions_right"] == 0.5
+
+
+def test_figures_without_questions_claim_nothing():
+    assert streams.figures(judged(ITEMS, {}))["questions_right"] is None

@@ -73,6 +73,7 @@ class AuditCalls(Calls):
         mode: RecallModeWord | None = None,
         diversity: DiversityPolicy | None = None,
         min_relevance: float = 0.0,
+        fold: bool = True,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
@@ -95,6 +96,7 @@ class AuditCalls(Calls):
             mode=mode,
             diversity=diversity,
             min_relevance=min_relevance,
+            fold=fold,
             filter=encode_filter(conditions),
             collection=collection,
         )

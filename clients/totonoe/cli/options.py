@@ -81,6 +81,9 @@ MinRelevance: TypeAlias = Annotated[
     float,
     typer.Option("--min-relevance", metavar="0..1", help="Leave out hits of lower relevance."),
 ]
+NoFold: TypeAlias = Annotated[
+    bool, typer.Option("--no-fold", help="Show each memory, also if it is probably the same.")
+]
 Vectors: TypeAlias = Annotated[bool, typer.Option("--vectors", help="Include vectors in JSON.")]
 LinkKind: TypeAlias = Annotated[
     str | None,

@@ -122,6 +122,7 @@ class MemoryCalls(Calls):
         mode: RecallModeWord | None = None,
         diversity: DiversityPolicy | None = None,
         min_relevance: float = 0.0,
+        fold: bool = True,
         include_vectors: bool = False,
         no_touch: bool = False,
         as_of: int | datetime | None = None,
@@ -145,6 +146,9 @@ class MemoryCalls(Calls):
             Replaces the collection's, field by field.
         min_relevance : float
             Leave out hits of lower `relevance`, 0 to 1.
+        fold : bool
+            Show memories that are probably the same as one hit, the newest, with the others in its
+            `also`.
         no_touch : bool
             Do not count this as an access.
         as_of : int or datetime or None
@@ -160,6 +164,7 @@ class MemoryCalls(Calls):
             mode=mode,
             diversity=diversity,
             min_relevance=min_relevance,
+            fold=fold,
             include_vectors=include_vectors,
             no_touch=no_touch,
             as_of=encode_as_of(as_of),

@@ -299,11 +299,21 @@ class ItemResult:
 
 
 @dataclass(frozen=True, slots=True)
+class FoldedHit:
+    """A memory that is probably the same as a hit; `judgement` says what the hit has otherwise."""
+
+    memory: Memory
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One recalled memory with the reasons for its place. A rank of 0: not in that arm.
 
     `relevance`, 0 to 1, is what hits are ordered by before diversity: the weighted mean of cosine
-    (weight 1) and lexical similarity (weight 2), or the one of them that was computed.
+    (weight 1) and lexical similarity (weight 2), or the one of them that was computed. Found
+    memories that are probably the same are folded under the newest of them: `also`, the best five
+    of `also_count`; the relevance is that of the best one.
     """
 
     memory: Memory
@@ -315,6 +325,8 @@ class Hit:
     fused_rank: int
     diversity: DiversityEffect
     effective_confidence: float
+    also: tuple[FoldedHit, ...]
+    also_count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ class WhyNotOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     WHY_NOT_OUTCOME_BEYOND_K: _ClassVar[WhyNotOutcome]
     WHY_NOT_OUTCOME_CROWDED_OUT: _ClassVar[WhyNotOutcome]
     WHY_NOT_OUTCOME_TOO_WEAK: _ClassVar[WhyNotOutcome]
+    WHY_NOT_OUTCOME_FOLDED: _ClassVar[WhyNotOutcome]
 RECALL_MODE_UNSPECIFIED: RecallMode
 RECALL_MODE_HYBRID: RecallMode
 RECALL_MODE_VECTOR: RecallMode
@@ -127,6 +128,7 @@ WHY_NOT_OUTCOME_MISSED: WhyNotOutcome
 WHY_NOT_OUTCOME_BEYOND_K: WhyNotOutcome
 WHY_NOT_OUTCOME_CROWDED_OUT: WhyNotOutcome
 WHY_NOT_OUTCOME_TOO_WEAK: WhyNotOutcome
+WHY_NOT_OUTCOME_FOLDED: WhyNotOutcome
 
 class RememberRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids", "cosine_distance_below", "link_distance_below", "links_max", "distinct_from")
@@ -284,7 +286,7 @@ class ItemError(_message.Message):
     def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance")
+    __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance", "fold")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +299,7 @@ class RecallRequest(_message.Message):
     NO_TOUCH_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     MIN_RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    FOLD_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     text: str
@@ -309,10 +312,19 @@ class RecallRequest(_message.Message):
     no_touch: bool
     as_of: _types_pb2.AsOf
     min_relevance: float
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., min_relevance: _Optional[float] = ...) -> None: ...
+    fold: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., text: _Optional[str] = ..., vector: _Optional[bytes] = ..., k: _Optional[int] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., mode: _Optional[_Union[RecallMode, str]] = ..., diversity: _Optional[_Union[_types_pb2.DiversityPolicy, _Mapping]] = ..., include_vectors: _Optional[bool] = ..., no_touch: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., min_relevance: _Optional[float] = ..., fold: _Optional[bool] = ...) -> None: ...
+
+class FoldedHit(_message.Message):
+    __slots__ = ("memory", "judgement")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    memory: _types_pb2.Memory
+    judgement: _types_pb2.Judgement
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance")
+    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance", "also", "also_count")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     LEXICAL_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -322,6 +334,8 @@ class Hit(_message.Message):
     DIVERSITY_FIELD_NUMBER: _ClassVar[int]
     EFFECTIVE_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
+    ALSO_FIELD_NUMBER: _ClassVar[int]
+    ALSO_COUNT_FIELD_NUMBER: _ClassVar[int]
     memory: _types_pb2.Memory
     cosine_similarity: float
     lexical_similarity: float
@@ -331,7 +345,9 @@ class Hit(_message.Message):
     diversity: DiversityEffect
     effective_confidence: float
     relevance: float
-    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ...) -> None: ...
+    also: _containers.RepeatedCompositeFieldContainer[FoldedHit]
+    also_count: int
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ..., also: _Optional[_Iterable[_Union[FoldedHit, _Mapping]]] = ..., also_count: _Optional[int] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count", "as_of_revision")

@@ -57,6 +57,7 @@ SUPERSEDE_IDS_MAX = 16  # memories that one Remember supersedes
 DISTINCT_FROM_MAX = 16  # memories that one Remember declares to say something else
 LIKELY_LINKS_PER_SAVE = 3  # likely_same links that one save makes
 QUESTIONS_PAGE_MAX = 100  # questions of a page: each pair of texts is compared again
+FOLDED_HITS_MAX = 5  # memories that a hit carries besides itself; more are counted
 QUESTIONS_COUNTED_MAX = 10_000  # open questions that Stats counts
 SCORED_PER_OPERATION = 16  # memories that one operation of Consolidate compares for questions
 SCORED_PER_RUN_MAX = 4_096  # memories that one Consolidate compares for questions

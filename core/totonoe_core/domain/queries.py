@@ -51,7 +51,8 @@ class RecallMode(StrEnum):
 class RecallQuery(Query["Recalled"]):
     """Query of a Recall. `vector` is float32 little-endian bytes, or empty.
 
-    `diversity` `None` means the collection's. `min_relevance`, 0..1, leaves weaker hits out.
+    `diversity` `None` means the collection's. `min_relevance`, 0..1, leaves weaker hits out. `fold`
+    shows hits that are probably the same as one hit.
     """
 
     agent_id: str
@@ -64,6 +65,7 @@ class RecallQuery(Query["Recalled"]):
     touch: bool = True
     as_of: AsOf | None = None
     min_relevance: float = 0.0
+    fold: bool = False
 
 
 class DiversityEffect(StrEnum):
@@ -77,10 +79,20 @@ class DiversityEffect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FoldedHit:
+    """A memory that is probably the same as a hit; `judgement` relates the hit to it."""
+
+    memory: Memory
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One found memory and the reasons for its place. Ranks count from 1; 0 means absent.
 
-    Hits are ordered by `relevance`, 0..1, before diversity; see `search.relevance`.
+    Hits are ordered by `relevance`, 0..1, before diversity; see `search.relevance`. It is that of
+    the best one if others are folded under this hit: `also_count`, of which `also` has the
+    FOLDED_HITS_MAX best.
     """
 
     memory: Memory
@@ -92,6 +104,8 @@ class Hit:
     fused_rank: int
     diversity: DiversityEffect
     effective_confidence: float
+    also: tuple[FoldedHit, ...] = ()
+    also_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from totonoe_core.index.arrays import KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.search import arms, diversity
+from totonoe_core.search.folding import Partners, fold
 from totonoe_core.search.newer import Hits
 from totonoe_core.search.relevance import ranks, relevance
 from totonoe_core.text.tokens import has_identifier
@@ -29,7 +30,7 @@ _YEAR_US = 31_556_952_000_000  # mean Gregorian year
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A slot and the reasons for its place; fields as in `queries.Hit`."""
+    """A slot and the reasons for its place; fields as in `queries.Hit`, slots in `also`."""
 
     slot: int
     relevance: float
@@ -39,6 +40,7 @@ class Ranked:
     lexical_rank: int
     fused_rank: int
     diversity: DiversityEffect
+    also: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Candidates:
     Attributes
     ----------
     slots, relevance : int64[n], float64[n]
-        Candidates of both arms with at least the query's `min_relevance`, and it, descending.
+        Candidates of both arms with at least the query's `min_relevance`, and it, descending. Of
+        folded ones the shown slot stands here, with the relevance of the best.
     by_vector, by_words : int64[m]
         Slots of each arm, best first; empty if it did not run.
     vector_depth, words_depth : int
@@ -67,6 +70,8 @@ class Candidates:
         Of `slots`, 0 for a slot without a vector; `None` without a vector of the query.
     coverage : float64[view.count] or None
         Term coverage of every slot; `None` if the lexical arm did not run.
+    also : mapping
+        Slots folded under a shown slot, best first.
     """
 
     slots: NDArray[np.int64]
@@ -79,6 +84,7 @@ class Candidates:
     coverage: NDArray[np.float64] | None
     arms: tuple[str, ...]
     vector_search: str
+    also: Mapping[int, tuple[int, ...]]
 
 
 def candidates(
@@ -88,11 +94,13 @@ def candidates(
     query: RecallQuery,
     vector: NDArray[np.float32] | None,
     mask: masks.Mask,
+    partners: Partners,
 ) -> Candidates:
     """Return the candidates among the slots of a mask.
 
     `vector` `None` leaves the vector arm out; so does LEXICAL mode, and VECTOR mode the lexical
-    one. With `graph` `None` the vector arm reads all slots.
+    one. With `graph` `None` the vector arm reads all slots. The best of them, as
+    many as an arm gives, are folded if the query says so.
     """
     vector = None if vector is None else view.comparable(vector)
     depth = min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * query.k))
@@ -121,11 +129,28 @@ def candidates(
     # The cosine orders slots of equal relevance, since every cosine below 0 counts as 0.
     nearness = np.zeros(len(slots)) if cosines is None else cosines
     order = np.lexsort((view.take("row", slots), -nearness, -fit))
-    order = order[fit[order] >= query.min_relevance][:CANDIDATES_MAX]
-    slots, fit = slots[order], fit[order]
-    cosines = None if cosines is None else cosines[order]
+    best = shown = order
+    also: Mapping[int, tuple[int, ...]] = {}
+    if query.fold:
+        folded = fold(view, slots[order[:depth]], partners)
+        also = folded.also
+        best = np.concatenate((order[folded.best], order[depth:]))
+        shown = np.concatenate((order[folded.shown], order[depth:]))
+    chosen = np.flatnonzero(fit[best] >= query.min_relevance)[:CANDIDATES_MAX]
+    best, shown = best[chosen], shown[chosen]
+    cosines = None if cosines is None else cosines[shown]
     return Candidates(
-        slots, fit, by_vector, by_words, depth, words_depth, cosines, coverage, tuple(ran), how
+        slots[shown],
+        fit[best],
+        by_vector,
+        by_words,
+        depth,
+        words_depth,
+        cosines,
+        coverage,
+        tuple(ran),
+        how,
+        also,
     )
 
 
@@ -139,13 +164,14 @@ def rank(
     decay: DecayPolicy,
     now_us: int,
     arrange: Callable[[View, Candidates, Hits], Hits],
+    partners: Partners,
 ) -> Ranks:
     """Return the k best slots of a view, best first.
 
-    `vector` is as for `candidates`. `arrange` may reorder the hits at the end.
+    `vector` and `partners` are as for `candidates`. `arrange` may reorder the hits at the end.
     """
     mask = masks.matching(index, view, query.filter, query.agent_id, decay, now_us)
-    found = candidates(index, view, graph, query, vector, mask)
+    found = candidates(index, view, graph, query, vector, mask, partners)
     hits, _ = spread(view, found, policy, query.k)
     hits = arrange(view, found, hits)
     places = np.array([place for place, _ in hits], np.int64)
@@ -168,6 +194,7 @@ def rank(
                 lexical_rank=int(word_ranks[at]),
                 fused_rank=place + 1,
                 diversity=effect,
+                also=found.also.get(int(chosen[at]), ()),
             )
             for at, (place, effect) in enumerate(hits)
         ),

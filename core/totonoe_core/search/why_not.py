@@ -28,6 +28,7 @@ from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.search import arms
 from totonoe_core.search.filters import Unmet
+from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits
 from totonoe_core.search.recall import Candidates, candidates, spread
 from totonoe_core.search.relevance import relevance
@@ -55,6 +56,8 @@ class Outcome(StrEnum):
     """A candidate below the requested `min_relevance`."""
     CROWDED_OUT = "crowded_out"
     """Among the k best, but diversity gave its place to another one."""
+    FOLDED = "folded"
+    """Probably the same as a hit, which carries it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,8 @@ class Standing:
     diversity : DiversityEffect
         Effect of diversity on it.
     near_row, near_similarity : int, float
-        CROWDED_OUT and LOWERED: row of the hit nearest to it, and their cosine; -1 if none.
+        CROWDED_OUT and LOWERED: row of the hit nearest to it, and their cosine; FOLDED: of the hit
+        that carries it; -1 if none.
     budget : str
         OVER_BUDGET: the group whose share was used up: "kind", "state_kind", "life_stage",
         "thread".
@@ -161,7 +165,7 @@ class WhyNot:
     effective_confidence : float
         After decay, now; `confidence` is the stored one.
     superseded_by, near_id : str
-        The memory that superseded it; the hit nearest to it, if that crowded it out.
+        The memory that superseded it; the hit nearest to it, if that crowded it out or carries it.
     degraded_because : str
         Reason why a requested arm did not run.
     """
@@ -191,6 +195,7 @@ def standing(
     slot: int,
     content: str,
     arrange: Callable[[View, Candidates, Hits], Hits],
+    partners: Partners,
 ) -> Standing:
     """Return the place of a slot's memory among the slots that pass.
 
@@ -204,8 +209,8 @@ def standing(
         The memory's newest slot in the view, which need not pass.
     content : str
         Its text.
-    arrange : callable
-        As `search.recall.rank` takes it.
+    arrange, partners : callable
+        As `search.recall.rank` takes them.
     """
     excluded = not passing[slot]
     mask = passing
@@ -213,10 +218,12 @@ def standing(
         mask = passing.copy()
         mask[slot] = True
     # The graph holds live slots only, so an excluded one is searched for without it.
-    found = candidates(index, view, None if excluded else graph, query, vector, mask)
+    found = candidates(index, view, None if excluded else graph, query, vector, mask, partners)
     hits, waited = spread(view, found, policy, query.k)
     hits = arrange(view, found, hits)
-    fused_place = _place(found.slots, slot)
+    # A folded one stands where the one that carries it does.
+    carrier = next((shown for shown, also in found.also.items() if slot in also), slot)
+    fused_place = _place(found.slots, carrier)
     place = next((at for at, (one, _) in enumerate(hits, 1) if one == fused_place), 0)
     by_vector = _in_vectors(view, vector, mask, found, slot)
     by_words = _in_words(index, view, query, mask, found, slot)
@@ -224,7 +231,7 @@ def standing(
     if excluded:
         outcome = Outcome.EXCLUDED
     elif place:
-        outcome = Outcome.CAME
+        outcome = Outcome.CAME if carrier == slot else Outcome.FOLDED
     elif fused_place < 0 and fit < query.min_relevance and _is_candidate(by_vector, by_words):
         outcome = Outcome.TOO_WEAK
     elif fused_place >= query.k:
@@ -243,7 +250,9 @@ def standing(
     elif 0 <= fused_place < query.k:
         budget = waited.get(fused_place, "")
         effect = DiversityEffect.OVER_BUDGET if budget else DiversityEffect.LOWERED
-    if effect is DiversityEffect.LOWERED:
+    if outcome is Outcome.FOLDED:
+        near, near_similarity = _nearest(view, np.array([carrier], np.int64), slot)
+    elif effect is DiversityEffect.LOWERED:
         before = [at for at, _ in hits[: place - 1 if place else None]]
         near, near_similarity = _nearest(view, found.slots[before], slot)
     return Standing(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import apsw
@@ -40,6 +42,10 @@ _BELOW = (
 )
 _TABLE = "INDEXED BY sqlite_autoindex_link_1"
 _OF_ROW = _OPEN + "AND l.source = ?"
+_AMONG = (
+    _OPEN + "AND l.source < l.target AND l.source IN (SELECT value FROM json_each(?1)) "
+    "AND l.target IN (SELECT value FROM json_each(?1))"
+)
 
 
 class Questions:
@@ -62,6 +68,11 @@ class Questions:
         """Return the pairs of one row below a place, the highest first."""
         found = [_pair(one) for one in self._connection.execute(_OF_ROW.format(how=""), (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)
+
+    def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
+        """Return the pairs of which both rows are among some."""
+        given = (json.dumps(wanted),)
+        return [_pair(one) for one in self._connection.execute(_AMONG.format(how=_TABLE), given)]
 
 
 def _pair(row: rows.Row) -> LikelyPair:

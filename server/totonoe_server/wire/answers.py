@@ -25,6 +25,7 @@ from totonoe_core.domain.records import (
     Duplicate,
     ForgottenMatch,
     GuardReport,
+    Judgement,
     LayerReport,
     SimilarMemory,
 )
@@ -73,6 +74,7 @@ def guard_parts(report: GuardReport) -> GuardParts:
     }
 
 
+_judgement_to_wire = encoder(Judgement, types_pb2.Judgement)
 duplicate_to_wire = encoder(Duplicate, types_pb2.Duplicate)
 similar_to_wire = encoder(SimilarMemory, types_pb2.SimilarMemory)
 layer_to_wire = encoder(LayerReport, types_pb2.LayerReport)
@@ -168,6 +170,7 @@ def recall_from_wire(
         touch=not request.no_touch,
         as_of=as_of_from_wire(request),
         min_relevance=request.min_relevance,
+        fold=request.fold,
     )
 
 
@@ -196,4 +199,12 @@ def hit_to_wire(value: Hit, include_vector: bool) -> memory_service_pb2.Hit:
         diversity=DIVERSITY_EFFECTS.to_wire(value.diversity),
         effective_confidence=value.effective_confidence,
         relevance=value.relevance,
+        also=[
+            memory_service_pb2.FoldedHit(
+                memory=memory_to_wire(one.memory, include_vector),
+                judgement=_judgement_to_wire(one.judgement),
+            )
+            for one in value.also
+        ],
+        also_count=value.also_count,
     )

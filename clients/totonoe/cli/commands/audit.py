@@ -66,6 +66,7 @@ def why_not(
         bool, typer.Option("--no-diversity", help="Order by relevance alone.")
     ] = False,
     min_relevance: options.MinRelevance = 0.0,
+    no_fold: options.NoFold = False,
 ) -> None:
     """Explain why a recall does not return a memory, or at which place it does.
 
@@ -82,6 +83,7 @@ def why_not(
             mode=options.word(mode),
             diversity=DiversityPolicy(enabled=False) if no_diversity else None,
             min_relevance=min_relevance,
+            fold=not no_fold,
             **conditions,
         )
     session.show(plain(answer), lambda: show.why_not(answer))

@@ -150,6 +150,7 @@ def recall(
         bool, typer.Option("--no-diversity", help="Order by relevance alone.")
     ] = False,
     min_relevance: options.MinRelevance = 0.0,
+    no_fold: options.NoFold = False,
     no_touch: Annotated[
         bool, typer.Option("--no-touch", help="Do not count this as an access.")
     ] = False,
@@ -167,6 +168,7 @@ def recall(
             mode=options.word(mode),
             diversity=DiversityPolicy(enabled=False) if no_diversity else None,
             min_relevance=min_relevance,
+            fold=not no_fold,
             include_vectors=vectors,
             no_touch=no_touch,
             as_of=options.as_of(as_of),

@@ -93,6 +93,9 @@ def _outcome(answer: WhyNot) -> str:
         case WhyNotOutcome.CROWDED_OUT:
             rank = f"rank {answer.fused_rank} of {_candidates(answer)}"
             return f"At {rank}, its place went to another one.{_diversity(answer)}"
+        case WhyNotOutcome.FOLDED:
+            same = f"{answer.near_id} (cosine {answer.near_similarity:.3f})"
+            return f"At place {answer.place} stands {same}, which is probably the same and newer."
     return f"Outcome: {answer.outcome}"
 
 

@@ -149,6 +149,12 @@ def recalled(answer: Recalled) -> None:
     for place, hit in enumerate(answer.hits, start=1):
         memory, relevance = hit.memory, shown_similarity(hit.relevance)
         rows.append((str(place), relevance, age(memory.created_time), memory.id, memory.content))
+        rows += [
+            ("", "", age(one.memory.created_time), one.memory.id, f"also: {one.memory.content}")
+            for one in hit.also
+        ]
+        if hit.also_count > len(hit.also):
+            rows.append(("", "", "", "", f"and {hit.also_count - len(hit.also)} more like it"))
     table(("#", "relevance", "age", "id", "memory"), rows, wide="memory")
 
 

@@ -22,13 +22,14 @@ from totonoe_core.base.errors import NotFound, NotYet, OutOfRange
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import AsOf, GetQuery, Gotten, ListQuery, Page, Recalled
-from totonoe_core.domain.records import Memory, Status
+from totonoe_core.domain.records import LinkType, Memory, Status
 from totonoe_core.engine.state import paging, reading
 from totonoe_core.engine.state.sight import Sight, may_see, without
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
 from totonoe_core.search.filters import matches
 from totonoe_core.search.recall import rank
+from totonoe_core.store.questions import LikelyPair
 from totonoe_core.store.reader import Rows
 
 _STEP_MIN, _STEP_MAX = 64, 1024
@@ -193,6 +194,34 @@ class Past:
             out.append(replace(self.told(memory), links=seen))
         return out
 
+    def likely_among(self, wanted: Sequence[int]) -> list[LikelyPair]:
+        """Return the pairs of rows that were asked about then: live, likely, not dismissed."""
+        live = {
+            row: memory
+            for row, memory in self.memories(wanted).items()
+            if memory.status is Status.ACTIVE
+        }
+        found = [
+            LikelyPair(one.link.confidence, one.source, one.target, one.link.note)
+            for row in live
+            for one in self._rows.history.link_versions(row)
+            if one.link.type is LinkType.LIKELY_SAME
+            and one.source < one.target
+            and one.target in live
+            and one.since <= self.revision
+            and (one.until is None or one.until > self.revision)
+        ]
+        lows = sorted({pair.low for pair in found})
+        dismissed = {
+            (one.a, one.b)
+            for one in self._rows.moment.dismissals(lows, self.revision)
+            if one.a in live
+            and one.b in live
+            and one.hash_a == live[one.a].content_hash
+            and one.hash_b == live[one.b].content_hash
+        }
+        return [pair for pair in found if (pair.low, pair.high) not in dismissed]
+
 
 def get(state: CollectionState, rows: Rows, query: GetQuery, now_us: int) -> Gotten:
     """Return memories by id at a past moment, in the order of the request.
@@ -339,9 +368,11 @@ def recall(
         index = state.past.at(rows, past.revision, number, dimension)
         view = index.view()
         diversity = query.diversity or info.diversity
-        hits = reading.HitMemories(
-            index, query.k, lambda wanted: past.shown(past.memories(wanted).values())
-        )
+
+        def read(wanted: list[int]) -> list[Memory]:
+            return past.shown(past.memories(wanted).values())
+
+        hits = reading.HitMemories(index, query.k, read)
         found = rank(
             index,
             view,
@@ -352,10 +383,12 @@ def recall(
             info.decay,
             past.time_us,
             hits.newer_first,
+            reading.partners_by(past.likely_among),
         )
         ranked = reading.rows_of(found, view)
         shown = hits.of(ranked)
+        also = reading.folded(view, ranked.values(), read)
         answer = reading.recalled(
-            rows.last_revision(), found, ranked, shown, degraded, info.decay, past.time_us
+            info, rows.last_revision(), found, ranked, shown, also, degraded, past.time_us
         )
         return replace(answer, as_of_revision=past.revision)

@@ -5,19 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import cast
 
-import numpy as np
-
 from totonoe_core.base.errors import NotFound
-from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.questions import Question, QuestionPage, QuestionsQuery
 from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state import open_questions, paging
+from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.guard.verdict import judged
-from totonoe_core.index.collection_index import guard_tokens
-from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.store.questions import LikelyPair, Place
 from totonoe_core.store.reader import Rows
 
@@ -69,12 +63,4 @@ def _place(given: paging.Position) -> Place:
 
 def _question(info: CollectionInfo, pair: LikelyPair, one: Memory, other: Memory) -> Question:
     a, b = sorted((one, other), key=lambda memory: (memory.created_us, memory.id))
-    if a.vector and b.vector:
-        own, its = (np.frombuffer(memory.vector, np.float32) for memory in (b, a))
-        weights = weights_for(info.calibration, info.model)
-        known = bundled(info.model)
-        judgement = judged(b.content, a.content, float(similarity64(own, its)), weights, known)
-    else:
-        tokens = (guard_tokens(memory.content, info.guard.tokenizer) for memory in (b, a))
-        judgement = judged(b.content, a.content, jaccard_pair(*tokens), CAREFUL)
-    return Question(a, b, pair.probability, pair.version, info.guard.settled(judgement))
+    return Question(a, b, pair.probability, pair.version, judgement_of(info, b, a))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from totonoe_core.domain.records import Memory
-from totonoe_core.engine.state.reading import Asked, HitMemories
+from totonoe_core.engine.state.reading import Asked, HitMemories, partners_by
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.search import why_not
@@ -53,6 +53,7 @@ def explain(
         slot,
         memory.content,
         hits.newer_first,
+        partners_by(rows.questions.among),
     )
     near = rows.memories([found.near_row]).get(found.near_row)
     return WhyNot(

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.errors import NotFound
+from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.decay import effective_confidence
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import (
+    FoldedHit,
     GetQuery,
     Gotten,
     Hit,
@@ -26,14 +27,17 @@ from totonoe_core.domain.queries import (
 )
 from totonoe_core.domain.records import LinkType, Memory, Status
 from totonoe_core.engine.state import open_questions, paging, unscored
+from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.rules import validate
+from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits, newer_first
 from totonoe_core.search.recall import Candidates, Ranked, Ranks, rank
+from totonoe_core.store.questions import LikelyPair
 from totonoe_core.store.reader import Rows
 
 _LIST_STEP = 4096
@@ -92,10 +96,41 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
         info.decay,
         now_us,
         hits.newer_first,
+        partners_by(rows.questions.among),
     )
     ranked = rows_of(found, view)
     shown = hits.of(ranked)
-    return recalled(revision, found, ranked, shown, degraded, info.decay, now_us)
+    also = folded(view, ranked.values(), read)
+    return recalled(info, revision, found, ranked, shown, also, degraded, now_us)
+
+
+def partners_by(among: Callable[[list[int]], Iterable[LikelyPair]]) -> Partners:
+    """Return the partners of candidates, by the open questions among their rows."""
+
+    def partners(view: View, slots: NDArray[np.int64]) -> Mapping[int, Sequence[int]]:
+        rows = view.take("row", slots).tolist()
+        slot_of = dict(zip(rows, slots.tolist(), strict=True))
+        found: dict[int, list[int]] = {}
+        for pair in among(rows):
+            low, high = slot_of[pair.low], slot_of[pair.high]
+            found.setdefault(low, []).append(high)
+            found.setdefault(high, []).append(low)
+        return found
+
+    return partners
+
+
+Also = dict[int, tuple[Memory, ...]]
+"""The memories folded under each hit that are shown, by the hit's slot."""
+
+
+def folded(view: View, hits: Iterable[Ranked], read: Callable[[list[int]], list[Memory]]) -> Also:
+    """Read the memories that hits carry besides themselves."""
+    return {
+        one.slot: tuple(read(view.take("row", np.array(best, np.int64)).tolist()))
+        for one in hits
+        if (best := one.also[: limits.FOLDED_HITS_MAX])
+    }
 
 
 class HitMemories:
@@ -157,15 +192,17 @@ def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
 
 
 def recalled(
+    info: CollectionInfo,
     revision: int,
     found: Ranks,
     ranked: Mapping[int, Ranked],
     shown: Sequence[Memory],
+    also: Also,
     degraded: str,
-    decay: DecayPolicy,
     now_us: int,
 ) -> Recalled:
     """Return the answer of a Recall, with the ranked memories that may be shown."""
+    decay = info.decay
     base = np.array([memory.fields.confidence for memory in shown])
     since = np.array([_since(memory) for memory in shown], np.int64)
     rates = np.array(
@@ -183,6 +220,11 @@ def recalled(
             fused_rank=one.fused_rank,
             diversity=one.diversity,
             effective_confidence=float(confidence),
+            also=tuple(
+                FoldedHit(other, judgement_of(info, memory, other))
+                for other in also.get(one.slot, ())
+            ),
+            also_count=len(one.also),
         )
         for memory, confidence in zip(shown, effective, strict=True)
         for one in (ranked[memory.row],)
