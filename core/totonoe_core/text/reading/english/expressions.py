@@ -36,14 +36,8 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         as a matter of fact
         in fact
         of course
-        i think that
-        i think
-        i believe that
-        i believe
-        i guess
         you know
         i mean
-        in my opinion
         for your information
         for the record
         by the way
@@ -62,7 +56,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         go ahead and
         kind of
         sort of
-        there appear to
         please
         yeah
         yes
