@@ -10,6 +10,7 @@ place    its kind where it stands
 cut      the text to tokens, by these and `values`
 frames   wordings that say the same, made one
 phrases  noun phrases; roles who does what to whom
+function_words   what no piece says, but counts
 chinese          pieces of what carries content
 """
 
@@ -28,8 +29,9 @@ from totonoe_core.text.reading.chinese.frames import (
     which_there_is,
     without_name,
 )
+from totonoe_core.text.reading.chinese.function_words import function_words
 from totonoe_core.text.reading.chinese.grammar import Kind, words
-from totonoe_core.text.reading.chinese.roles import assign
+from totonoe_core.text.reading.chinese.roles import asks_openly, assign
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import Piece, Reading, Role
 
@@ -57,6 +59,7 @@ def read(text: str) -> Reading:
     asks = assign(tokens) and not wishes
     lists = lexicon("zh")
     keys = {id(t): _key(t, lists) for t in tokens}
+    counted = function_words(tokens, asks_openly(tokens))
     kept = sorted((t for t in tokens if t.kind in KEPT), key=lambda token: token.start)
     ambiguous = _ambiguous(kept, keys)
     _doubt(kept)
@@ -65,7 +68,7 @@ def read(text: str) -> Reading:
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
     pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others) for t in kept)
     orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
-    return Reading("zh", pieces, asks=asks, orders=orders, certain=bool(pieces))
+    return Reading("zh", pieces, asks, orders, bool(pieces), counted)
 
 
 def _key(token: Token, lists: Lexicon) -> str:

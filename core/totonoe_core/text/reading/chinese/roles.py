@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from totonoe_core.text.reading.chinese.grammar import MODAL_QUESTIONS, Kind, words
+from totonoe_core.text.reading.chinese.grammar import CARRIES_OUT, MODAL_QUESTIONS, Kind, words
 from totonoe_core.text.reading.chinese.phrases import (
     ASKS_ADVERB,
     NOMINAL,
@@ -31,11 +31,6 @@ from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import PieceType, Role
 
 _OPEN_QUESTIONS = words("怎么 什么 哪里 哪个 哪些 怎么样 什么样 怎么办 为什么 多少钱")
-
-# In a question of that kind these ask nothing more.
-_LESS_ASKED = words("一些 总是 再 我 大约")
-
-_CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
 
 _NAMING = frozenset((PieceType.NAME, PieceType.IDENTIFIER, PieceType.PATH))
 
@@ -86,18 +81,19 @@ def assign(tokens: list[Token]) -> bool:
         at = _step(state, tokens, at)
     _close(state)
     _leftovers(state)
-    if any(t.kind is Kind.ASK and t.word in _OPEN_QUESTIONS for t in tokens):
+    if asks_openly(tokens):
         for token in tokens:
             # "What can I ..." and "what do I ..." ask for the same.
             if token.modality in ("can", "should", "if") and not token.negated:
                 token.modality = ""
             if token.tense == "past" and not token.negated:
                 token.tense = ""
-            if token.word in _LESS_ASKED or (
-                token.word in ("最", "更") and token.role == Role.ADVERB
-            ):
-                token.light = True
     return asks
+
+
+def asks_openly(tokens: list[Token]) -> bool:
+    """Return whether the text asks what, which, where or how."""
+    return any(t.kind is Kind.ASK and t.word in _OPEN_QUESTIONS for t in tokens)
 
 
 def _step(state: _State, tokens: list[Token], at: int) -> int:
@@ -109,7 +105,7 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
         phrase, at = noun_phrase(tokens, at)
         _take(state, phrase, tokens, at)
         return at
-    if token.word in _CARRIES_OUT and at + 1 < len(tokens) and acts(tokens[at + 1]):
+    if token.word in CARRIES_OUT and at + 1 < len(tokens) and acts(tokens[at + 1]):
         # 对 X 进行 V is V X.
         tokens[at + 1].kind, token.kind = Kind.VERB, Kind.EMPTY
         for phrase in state.waiting:

@@ -54,7 +54,7 @@ _WITH_ASPECT = words(
     "试着 意味着 有着 本着 对着"
 )
 
-_TWO_WORDS = words("还有 都有 也有 又有 有何 有啥 没啥")
+_TWO_WORDS = words("也是 都是 还有 都有 也有 又有 有何 有啥 没啥")
 
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
 
