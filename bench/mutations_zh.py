@@ -60,11 +60,14 @@ def _states(text: str) -> bool:
     )
 
 
-def _begun(more: str) -> Edit:
-    """Return an edit that begins a statement with other words."""
+def _begun(more: str, unless: str = "$^") -> Edit:
+    """Return an edit that begins a statement with other words.
+
+    `unless` finds texts that say the same already.
+    """
 
     def edit(text: str) -> Iterator[str]:
-        if _states(text):
+        if _states(text) and not re.search(unless, text):
             yield more + text
 
     return edit
@@ -132,9 +135,13 @@ _VERBS = (
 )
 
 
-def _adverb(word: str) -> Edit:
-    """Return an edit that puts an adverb between a common subject and its predicate."""
-    return _replaced(f"({_SUBJECTS})(?={_VERBS}) > \\1{word}")
+def _adverb(word: str, unless: str = "$^") -> Edit:
+    """Return an edit that puts an adverb between a common subject and its predicate.
+
+    `unless` finds texts that say the same already.
+    """
+    put = _replaced(f"({_SUBJECTS})(?={_VERBS}) > \\1{word}")
+    return lambda text: () if re.search(unless, text) else put(text)
 
 
 KINDS: dict[str, Edit] = {
@@ -171,7 +178,8 @@ KINDS: dict[str, Edit] = {
         "月底 <> 月初\n年初 <> 年底\n去年 > 前年"
     ),
     "part of the day": _replaced(
-        "早上 <> 晚上\n上午 <> 下午\n中午 <> 半夜\n凌晨 > 中午\n每晚 > 每早\n晚上 > 傍晚\n早上 > 上午"
+        "早上 <> 晚上\n上午 <> 下午\n中午 <> 半夜\n凌晨 > 下午\n每晚 > 每早\n晚上(?![一二三四五六七八九十两0-9 ]) > 傍晚\n"
+        "早上(?![一二三四五六七八九十两0-9 ]) > 上午"
     ),
     "name": _replaced(
         "张伟 > 李娜\n李娜 > 张伟\n陈昊 <> 周婷\n老吴 <> 小林\n张敏 > 赵敏\n小陈 > 小杜\n薛阳 > 丁岩\n"
@@ -273,10 +281,10 @@ KINDS: dict[str, Edit] = {
     "旁, 上": _replaced("旁边 > 上面\n附近 > 里\n前面 <> 后面\n门口 > 门后\n对面 > 旁边"),
     "左, 右": _replaced("左 <> 右\n东 <> 西\n南 <> 北\n正面 <> 反面"),
     "已经, 将要": _replaced("已经 > 将要\n已经?(?=[修发签关部批完废]) > 将\n已(?=[修发签关部批完处报被][一-鿿。]) > 即将"),
-    "已经": _adverb("已经"),
-    "将要": _adverb("将要"),
-    "正在": _adverb("正在"),
-    "曾经": _adverb("曾经"),
+    "已经": _adverb("已经", "已|了|过|早就"),
+    "将要": _adverb("将要", "将|会"),
+    "正在": _adverb("正在", "在"),
+    "曾经": _adverb("曾经", "过"),
     "过": _replaced(
         "(?<=[他她户人们]去)(?=[一-鿿]{2}) > 过\n使用(?=[一-鿿A-Z ])(?!率) > 使用过\n(?<=[户他她]喜欢)(?=[一-鿿]) > 过\n"
         "住在 > 住过\n学(?=[法德日英]) > 学过\n养了 > 养过"
@@ -291,7 +299,7 @@ KINDS: dict[str, Edit] = {
         "可能 > 必须\n不能 > 不必\n打算 > 决定\n想 > 必须\n一定 > 也许"
     ),
     "似乎": _adverb("似乎"),
-    "也许": _begun("也许"),
+    "也许": _begun("也许", "可能|大概"),
     "所有, 有些": _replaced(
         "所有 > 有些\n全部 > 部分\n每个 > 某个\n(?<=[一-鿿])都(?=[一-鿿]) > 大都\n很多 <> 少数\n"
         "大部分 > 所有\n(?<![近少多])一些(?=[一-鿿]) > 所有\n有的 > 所有的\n任何 > 某些\n多数 > 所有\n每台 > 某台\n(?<=[一-鿿])都(?=[一-鿿]) > 几乎都"
@@ -314,7 +322,6 @@ KINDS: dict[str, Edit] = {
     "经常": _adverb("经常"),
     "偶尔": _adverb("偶尔"),
     "通常": _adverb("通常"),
-    "目前": _adverb("目前"),
     "以前": _adverb("以前"),
     "最近": _adverb("最近"),
     "暂时": _adverb("暂时"),
@@ -359,7 +366,7 @@ KINDS: dict[str, Edit] = {
     "老王说": _begun("老王说，"),
     "按计划": _begun("按计划，"),
     "希望": _begun("希望"),
-    "假如": _begun("假如"),
+    "假如": _begun("假如", "的话|如果|若|只要"),
     "除了": _ended("，除了周日。"),
     "测试环境": _ended("，只限测试环境。"),
     "条件": _ended("，如果测试通过的话。"),

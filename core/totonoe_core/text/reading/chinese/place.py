@@ -100,7 +100,30 @@ def settled(tokens: list[Token]) -> list[Token]:
         else:
             out.append(token)
         at += 1
+    _ask_nothing(out)
     return out
+
+
+_OPEN_CHOICE = words("是否 能否 可否 会不会 能不能 可不可以")
+
+
+def _ask_nothing(tokens: list[Token]) -> None:
+    """Clear what would ask elsewhere: 没有哪一次, 那几个, 评估是否, 虽然 ... 还是."""
+    conceded = False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else None
+        conceded = conceded or (token.kind is Kind.LINK and token.value == "虽然")
+        if before is None:
+            continue
+        if token.kind is Kind.ASK and before.word == "有" and before.negated:
+            token.asks = False
+        elif token.kind is Kind.ASK and token.word == "多少" and token.end - token.start == 1:
+            # "Recommend a few", "those few" ask for no number.
+            token.asks = before.kind is not Kind.BREAK and before.word not in _OFFERS
+        elif token.word in _OPEN_CHOICE and before.kind is Kind.VERB:
+            token.kind, token.asks = Kind.EMPTY, False
+        elif token.word == "还是" and conceded:
+            token.asks = False
 
 
 def _potential(tokens: list[Token], at: int) -> int:
@@ -210,11 +233,6 @@ def _place(
             following.word in MEASURES or following.kind is Kind.VALUE
         )
         token.word = "哪个" if counted else "哪里"
-    elif word == "几" and token.kind is Kind.ASK:
-        # "Recommend a few" asks for no number.
-        token.asks = (
-            before is not Kind.BREAK and previous is not None and (previous.word not in _OFFERS)
-        )
     elif (
         word == "那"
         and before is Kind.NOUN

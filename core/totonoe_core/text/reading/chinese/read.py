@@ -37,6 +37,9 @@ from totonoe_core.text.reading.model import Piece, Reading, Role
 
 _ORDERED = words("分别 依次 各自 先后 顺次")
 
+_UNIVERSAL = words("所有 全部 每 任何 大家 每天 每周 每晚 每月 每年 人人 谁 什么 哪里 哪个 怎么")
+"""都 beside one of these says no more: all."""
+
 _LIGHT_WEIGHT = 0.3
 
 
@@ -66,7 +69,8 @@ def read(text: str) -> Reading:
     in_turn = any(t.word in _ORDERED for t in kept)
     # "I" goes without saying, unless there is somebody else.
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
-    pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others) for t in kept)
+    universal = any(keys[id(t)] in _UNIVERSAL for t in kept)
+    pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others, universal) for t in kept)
     orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
     return Reading("zh", pieces, asks, orders, bool(pieces), counted)
 
@@ -115,6 +119,7 @@ def _piece(
     ambiguous: set[str],
     in_turn: bool,
     others: bool,
+    universal: bool,
 ) -> Piece:
     key = keys[id(token)]
     head = keys[id(token.head)] if token.head is not None else ""
@@ -122,7 +127,7 @@ def _piece(
     if in_turn or head in ambiguous or key in ambiguous:
         # Which of several equal words it belongs to cannot be said by key: its place must tell.
         role, head = Role.UNKNOWN, ""
-    light = token.light or token.word in lists.light or key in lists.light
+    light = token.light or (key == "都" and universal) or token.word in lists.light or key in lists.light
     if key == "我" and (others or token.role not in (Role.AGENT, Role.MODIFIER)):
         light = False
     if key == "有" and not token.existential:

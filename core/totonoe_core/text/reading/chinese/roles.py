@@ -60,8 +60,6 @@ class _State:
     modality: str = ""
     tense: str = ""
     asks: bool = False
-    has_doer: bool = False
-    """The last predicate has an agent, in a statement."""
     case: str = ""
     """Role that the next phrase gets from a preposition."""
 
@@ -190,7 +188,7 @@ def _negation(state: _State, tokens: list[Token], at: int) -> int:
     elif value == "cannot":
         state.modality = "can"
     elif value in ("ban", "need"):
-        state.modality = "must" if value == "need" else "may"
+        state.modality = "must" if value == "need" else "allow"
     if tokens[at].word in ("没", "没有", "未", "未曾", "未能"):
         state.tense = "past"
     return at + 1
@@ -211,10 +209,7 @@ def _tense(state: _State, tokens: list[Token], at: int) -> None:
             and not state.last.tense
             and not state.last.negated
             and not state.last.modality
-            and not state.has_doer
         ):
-            # With a doer, "has done" and "does" differ no more than an aspect; without, a bare
-            # verb would be an order.
             state.last.tense = "past"
     elif token.word == "过" and before is not None and before.kind in (Kind.VERB, Kind.COMPLEMENT):
         if state.last is not None:
@@ -338,8 +333,7 @@ def _predicate(state: _State, token: Token) -> None:
                 for head in phrase.heads:
                     head.role = "prep:从"
     state.subjects = plain
-    state.has_doer = not state.asks and any(p.role == Role.AGENT for p in state.waiting)
-    token.tense = ("" if state.has_doer else "past") if tense == "done" else tense
+    token.tense = "past" if tense == "done" else tense
     for phrase in carried:
         for head in phrase.heads:
             head.role, head.head = Role.PATIENT, token
