@@ -342,11 +342,17 @@ def _compare_readings(
 
 
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
-    """Return whether all findings are quantifiers within one text's addition: "every night"."""
-    if added == missing or any(one.finding is not Finding.QUANTIFIER for one in named):
+    """Return whether all findings lie within one text's addition: "every night", "on Friday".
+
+    A conjunction does not: "or by mail" is no addition to "by post".
+    """
+    if added == missing or any(one.finding not in _WITHIN_MORE for one in named):
         return False
     nothing = (0, 0)
     return all((one.other if added else one.own) == nothing for one in named)
+
+
+_WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD)
 
 
 def _judged(verdict: Verdict, evidence: Sequence[Evidence]) -> Comparison:

@@ -212,7 +212,7 @@ QUESTIONS: dict[str, str] = {
 怎么 怎样 如何 咋 怎 怎么着 咋个 怎么才能 怎样才能 怎么才 如何才能 怎地 咋么
 怎么样 咋样 如何样 怎样的 怎么样的
 怎么办 咋办 怎么弄 怎么搞 怎办 咋整 怎么处理 如何处理 怎么解决 如何解决
-什么 啥 什麽 甚么 啥子 神马 何
+什么 啥 什麽 甚么 啥子 神马
 哪些 哪几
 什么样 啥样 什么样的 何种 哪种 怎样的
 哪
@@ -222,7 +222,8 @@ QUESTIONS: dict[str, str] = {
 什么时候 何时 啥时候 几时 什么时间 啥时 哪天
 谁 何人 哪个人 什么人
 多少钱 什么价格 什么价 啥价 几钱 几块钱
-多少 几 多少个 几个 几多
+多少 多少个 几多
+几 几个
 多久 多长时间 多少时间 几久
 多大 多少岁 几岁
 多高 多长 多远 多重 多深 多宽
@@ -301,6 +302,8 @@ QUANTIFIERS: dict[str, str] = {
     for word in line.split()
 }
 """How much and how often, without a figure."""
+HOW_OFTEN = words("再 总是 一直 永远 向来 经常 通常 有时 偶尔 多次")
+"""Those that stand before a verb, never before a noun."""
 
 ADVERBS = words(
     "很 太 挺 蛮 颇 极 超 更 最 非常 特别 比较 十分 相当 稍 稍微 略 极其 极度 极为 自动 突然 "

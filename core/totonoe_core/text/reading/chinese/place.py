@@ -117,7 +117,7 @@ def _ask_nothing(tokens: list[Token]) -> None:
             continue
         if token.kind is Kind.ASK and before.word == "有" and before.negated:
             token.asks = False
-        elif token.kind is Kind.ASK and token.word == "多少" and token.end - token.start == 1:
+        elif token.kind is Kind.ASK and token.word == "几":
             # "Recommend a few", "those few" ask for no number.
             token.asks = before.kind is not Kind.BREAK and before.word not in _OFFERS
         elif token.word in _OPEN_CHOICE and before.kind is Kind.VERB:
@@ -222,6 +222,8 @@ def _place(
         and following.word in ("多少钱", "多少", "多久", "多长", "几")
     ):
         token.kind = Kind.EMPTY
+    elif word in ("要", "需要", "需", "想要") and not _has_verb_ahead(tokens, at + 1):
+        token.kind, token.value = Kind.VERB, ""
     elif word == "才能" and before is Kind.ASK:
         token.kind, token.value = Kind.MODAL, "can"
     elif word in ("有没有", "有没") and not _has_verb_next(tokens, at + 1):
@@ -311,7 +313,8 @@ def _place(
         token.asks = before not in (Kind.BREAK, Kind.PERSON)
     elif word == "呢":
         # "And you?"
-        token.asks = not any(t.kind in _SAYS for t in tokens[max(0, at - 12) : at])
+        said = any(t.kind in _SAYS for t in tokens[max(0, at - 12) : at])
+        token.asks = not said and _says_no_more(tokens, at + 1)
     elif word == "不" and _ends(tokens, at + 1) and before in (*_SAYS, Kind.NOUN):
         token.kind, token.asks = Kind.QUESTION, True
     elif (
@@ -352,6 +355,11 @@ def _ends(tokens: list[Token], at: int) -> bool:
     if at < len(tokens) and tokens[at].kind is Kind.EMPTY:
         at += 1
     return at >= len(tokens) or tokens[at].kind in (Kind.BREAK, Kind.QUESTION)
+
+
+def _says_no_more(tokens: list[Token], at: int) -> bool:
+    """Return whether only marks follow."""
+    return all(token.kind in (Kind.BREAK, Kind.QUESTION) for token in tokens[at : at + 4])
 
 
 def _goes_on_with_noun(tokens: list[Token], at: int) -> bool:

@@ -37,7 +37,7 @@ from totonoe_core.text.reading.model import Piece, Reading, Role
 
 _ORDERED = words("分别 依次 各自 先后 顺次")
 
-_UNIVERSAL = words("所有 全部 每 任何 大家 每天 每周 每晚 每月 每年 人人 谁 什么 哪里 哪个 怎么")
+_UNIVERSAL = words("所有 每 大家 人人 每次 总是 谁 什么 哪里 哪个 怎么")
 """都 beside one of these says no more: all."""
 
 _LIGHT_WEIGHT = 0.3
@@ -69,7 +69,7 @@ def read(text: str) -> Reading:
     in_turn = any(t.word in _ORDERED for t in kept)
     # "I" goes without saying, unless there is somebody else.
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
-    universal = any(keys[id(t)] in _UNIVERSAL for t in kept)
+    universal = any(_is_universal(keys[id(t)]) for t in kept)
     pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others, universal) for t in kept)
     orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
     return Reading("zh", pieces, asks, orders, bool(pieces), counted)
@@ -77,6 +77,10 @@ def read(text: str) -> Reading:
 
 def _key(token: Token, lists: Lexicon) -> str:
     return token.word if token.kind is Kind.VALUE else lists.key(token.word)
+
+
+def _is_universal(key: str) -> bool:
+    return key in _UNIVERSAL or key.startswith("date:every")
 
 
 def _ambiguous(kept: list[Token], keys: dict[int, str]) -> set[str]:

@@ -37,6 +37,9 @@ _NAMING = frozenset((PieceType.NAME, PieceType.IDENTIFIER, PieceType.PATH))
 _PLACED = words("怎么 哪里 什么时候")
 
 
+_TAKES_PATIENT = words("赞成 完成 达成 形成 组成 构成 养成 促成 建成 生成 合成 认为 以为")
+
+
 @dataclass(slots=True)
 class _State:
     waiting: list[Phrase] = field(default_factory=list)
@@ -103,13 +106,16 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
         phrase, at = noun_phrase(tokens, at)
         _take(state, phrase, tokens, at)
         return at
-    if token.word in CARRIES_OUT and at + 1 < len(tokens) and acts(tokens[at + 1]):
+    done = at + 1 < len(tokens) and tokens[at + 1].word == "了"
+    deed = at + 1 + done
+    if token.word in CARRIES_OUT and deed < len(tokens) and acts(tokens[deed]):
         # 对 X 进行 V is V X.
-        tokens[at + 1].kind, token.kind = Kind.VERB, Kind.EMPTY
+        tokens[deed].kind, token.kind = Kind.VERB, Kind.EMPTY
+        state.tense = state.tense or ("done" if done else "")
         for phrase in state.waiting:
             if phrase.role == "prep:对":
                 phrase.role = Role.PATIENT
-        return at + 1
+        return deed
     if kind in (Kind.VERB, Kind.ADJECTIVE):
         _predicate(state, token)
         following = next_token(tokens, at)
@@ -252,7 +258,7 @@ def _object(state: _State, phrase: Phrase) -> None:
     verb = state.open
     for head in phrase.heads:
         head.head = verb
-        becomes = verb is not None and verb.word[-1] in "成为"
+        becomes = verb is not None and _turns_into(verb)
         if verb is not None and verb.word[-1] == "于" and not phrase.role:
             phrase.role = "prep:在"
         head.role = phrase.role or ("prep:到" if becomes else Role.PATIENT)
@@ -261,6 +267,11 @@ def _object(state: _State, phrase: Phrase) -> None:
             for head in state.objects[-1].heads:
                 head.role = "prep:给"
         state.objects.append(phrase)
+
+
+def _turns_into(verb: Token) -> bool:
+    """Return whether what follows the verb is what comes of it: 换成, 变为."""
+    return verb.kind is Kind.VERB and verb.word[-1] in "成为" and verb.word not in _TAKES_PATIENT
 
 
 def _complement(state: _State, phrase: Phrase) -> None:
@@ -325,7 +336,7 @@ def _predicate(state: _State, token: Token) -> None:
         if phrase.owner is not None:
             belongs(phrase, phrase.owner)
     token.existential = not any(p.role == Role.AGENT for p in plain)
-    if token.word[-1] in "成为" and token.kind is Kind.VERB:
+    if _turns_into(token):
         # What is turned into what: "from" and "to", whether 把, 被 or neither says so.
         for phrase in state.waiting:
             things = all(h.kind is not Kind.PERSON for h in phrase.heads)
