@@ -146,6 +146,9 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
     if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
         # A preposition that a guessed name swallowed.
         return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
+    if len(word) == 3 and word[0] in "小老阿" and word[2] in _GRADED and tag[:2] == "nr":
+        # 小杜高: a guessed name swallowed what is said of it.
+        return (word[:2], "nr", 0), (word[2], "a", 2)
     if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
         return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():
