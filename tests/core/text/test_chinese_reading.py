@@ -212,6 +212,7 @@ def test_read_wrapped_statement_gives_the_parts_of_the_bare_one(_why: str, text:
         "下周评估是否回滚",
         "虽然换了编译器，构建还是很慢",
         "最多重试三次",
+        "单子上写的还是旧地址",
         "我们这个团队呢，用看板管理任务",
     ],
 )

@@ -122,8 +122,10 @@ def _ask_nothing(tokens: list[Token]) -> None:
             token.asks = before.kind is not Kind.BREAK and before.word not in _OFFERS
         elif token.word in _OPEN_CHOICE and before.kind is Kind.VERB:
             token.kind, token.asks = Kind.EMPTY, False
-        elif token.word == "还是" and conceded:
-            token.asks = False
+        elif token.word == "还是":
+            # "What is written is still the old one", but "the red or the blue one".
+            one = before.kind is Kind.OF and not any(t.kind is Kind.OF for t in tokens[at:])
+            token.asks = token.asks and not (conceded or one)
 
 
 def _potential(tokens: list[Token], at: int) -> int:

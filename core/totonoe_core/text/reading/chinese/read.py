@@ -131,7 +131,12 @@ def _piece(
     if in_turn or head in ambiguous or key in ambiguous:
         # Which of several equal words it belongs to cannot be said by key: its place must tell.
         role, head = Role.UNKNOWN, ""
-    light = token.light or (key == "都" and universal) or token.word in lists.light or key in lists.light
+    light = (
+        token.light
+        or (key == "都" and universal)
+        or token.word in lists.light
+        or key in lists.light
+    )
     if key == "我" and (others or token.role not in (Role.AGENT, Role.MODIFIER)):
         light = False
     if key == "有" and not token.existential:

@@ -40,6 +40,10 @@ _PLACED = words("怎么 哪里 什么时候")
 _TAKES_PATIENT = words("赞成 完成 达成 形成 组成 构成 养成 促成 建成 生成 合成 认为 以为")
 
 
+_FINISHED = words("完 完毕")
+"""Behind a verb these say that all of it is done, not only that it succeeds."""
+
+
 @dataclass(slots=True)
 class _State:
     waiting: list[Phrase] = field(default_factory=list)
@@ -149,7 +153,8 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
         token.word = token.value or token.word
         token.role, token.head = Role.ADVERB, state.last
     elif kind is Kind.COMPLEMENT:
-        token.role, token.head, token.light = Role.ADVERB, state.last, True
+        token.role, token.head = Role.ADVERB, state.last
+        token.light = token.word not in _FINISHED
     elif kind in (Kind.BREAK, Kind.QUESTION):
         _close(state)
     return at + 1
