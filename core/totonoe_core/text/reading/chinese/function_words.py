@@ -33,10 +33,12 @@ _REASONS = {
     ),
     "joins as 和 does; the contrast is the speaker's": "但是 但 可是 不过 然而 却 可 只是",
     "a particle of tone at the end": (
-        "呢 啊 呀 哦 哟 哈 嘛 哇 呐 喽 啦 咯 吖 诶 哎 唉 嗯 噢 喔 嘿 额 呃 滴 哩 吧 罢了 而已 似的 般 来着"
+        "呢 啊 呀 哦 哟 哈 嘛 哇 呐 喽 啦 咯 吖 诶 哎 唉 嗯 噢 喔 嘿 额 呃 滴 哩 吧 罢了 "
+        "而已 似的 般 来着"
     ),
     "polite, or calls on the reader": (
-        "请 麻烦 劳驾 拜托 一下 下儿 一下下 谢谢 谢了 谢谢了 多谢 感谢 请问 您好 你好 嗨 亲 各位 大神 大侠 "
+        "请 麻烦 劳驾 拜托 一下 下儿 一下下 谢谢 谢了 谢谢了 多谢 感谢 请问 您好 你好 嗨 亲 "
+        "各位 大神 大侠 "
         "高手 大师 请教 求助 求解 急求 跪求 急急急 在线等 求教 求问"
     ),
     "how sure or surprised the speaker is of what holds anyway": (
@@ -63,6 +65,8 @@ _PAIRED = {"因为", "if"}
 _CONJUNCTIONS = words("因为 if unless or 虽然 然后 无论 等")
 _EXPERIENCED = words("过 曾经 曾 刚才 刚刚 刚")
 _UNASKED = words("can should if")
+_COUNTED = (Kind.TENSE, Kind.EMPTY, Kind.AND, Kind.LINK)
+_TENSES = {"done": "past", "past": "past", "future": "future"}
 
 
 def function_words(tokens: list[Token], asks_openly: bool) -> tuple[FunctionWord, ...]:
@@ -109,12 +113,8 @@ def _unsaid(tokens: list[Token], asks_openly: bool) -> Iterator[FunctionWord]:
                 yield _word(token, token.word)
             elif token.word not in IGNORED and not tenses[_TENSES[token.value]]:
                 yield _word(token, token.value)
-        elif token.kind in (Kind.TENSE, Kind.EMPTY, Kind.AND, Kind.LINK):
-            if token.word not in IGNORED:
-                yield _word(token, token.value or token.word)
-
-
-_TENSES = {"done": "past", "past": "past", "future": "future"}
+        elif token.kind in _COUNTED and token.word not in IGNORED:
+            yield _word(token, token.value or token.word)
 
 
 def _relations(tokens: list[Token]) -> Iterator[FunctionWord]:
