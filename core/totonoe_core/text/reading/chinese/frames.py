@@ -207,6 +207,10 @@ def uncleft(tokens: list[Token]) -> list[Token]:
         by = [token] if someone and inner[-1].kind is not Kind.ADJECTIVE else []
         if by:
             token.kind, token.value = Kind.PASSIVE, "by"
+            # Who did it is asked or said of what is done.
+            binding = tokens[end - 1]
+            binding.word, binding.kind, binding.value = "了", Kind.TENSE, "done"
+            inner.append(binding)
         return tokens[:at] + by + inner + tokens[end:]
     return tokens
 
