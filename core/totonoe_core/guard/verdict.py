@@ -108,8 +108,6 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 }
 
 
-_WITHIN_ADDITIONS = frozenset({Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION})
-"""Findings that one text alone may have where it only says more."""
 _form = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
 """Cached, since one new text is compared with many memories."""
 
@@ -344,11 +342,17 @@ def _compare_readings(
 
 
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
-    """Return whether all findings are words of one text's addition: "every night", "in Osaka"."""
-    if added == missing or any(one.finding not in _WITHIN_ADDITIONS for one in named):
+    """Return whether all findings lie within one text's addition: "every night", "on Friday".
+
+    A conjunction does not: "or by mail" is no addition to "by post".
+    """
+    if added == missing or any(one.finding not in _WITHIN_MORE for one in named):
         return False
     nothing = (0, 0)
     return all((one.other if added else one.own) == nothing for one in named)
+
+
+_WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD)
 
 
 def _judged(verdict: Verdict, evidence: Sequence[Evidence]) -> Comparison:

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from totonoe_core.text.reading.chinese.function_words import IGNORED
+from totonoe_core.text.reading.chinese.grammar import GRAMMAR, Kind
 from totonoe_core.text.reading.chinese.read import read
 from totonoe_core.text.reading.chinese.wrapping import inner
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
@@ -17,12 +19,13 @@ from totonoe_core.text.reading.model import Piece, PieceType, Reading
 _LIGHT = 0.5
 
 
-def _parts(reading: Reading) -> list[tuple[str, str, str, bool, str, str]]:
-    """What is said, without its order where every part is known."""
+def _parts(reading: Reading) -> list[tuple[object, ...]]:
+    """What is said, without its order where every part is known, and the function words."""
     heavy = [piece for piece in reading.pieces if piece.weight > _LIGHT]
     found = [(p.key, p.role, p.head, p.negated, p.modality, p.tense) for p in heavy]
     known = all(p.role and (p.head or p.role == "predicate") for p in heavy)
-    return sorted(found) if known else found
+    counted = sorted((word.key,) for word in reading.function_words)
+    return [*(sorted(found) if known else found), *counted]
 
 
 def _piece(text: str, surface: str) -> Piece:
@@ -59,15 +62,15 @@ SAME = [
     ("which of two", "火车好还是飞机好", "飞机好还是火车好"),
     ("what there is", "有什么好看的书", "什么书好看"),
     ("what it is called", "这首歌的名字叫什么", "这首歌叫什么名字"),
-    ("by whom, without aspect", "法务审查了这份协议", "这份协议由法务审查"),
+    ("by whom", "法务审查这份协议", "这份协议由法务审查"),
     ("来 before a verb", "校验器调用加载器", "加载器由校验器来调用"),
-    ("cleft", "这份周报是李娜写的", "李娜写这份周报"),
+    ("cleft", "这份周报是李娜写的", "李娜写了这份周报"),
     ("what is used", "小组用的是飞书", "小组用飞书"),
     ("whose name", "我们的队长叫赵敏", "赵敏是我们的队长"),
     ("converse of a comparison", "小何比小杜高", "小杜比小何矮"),
     ("converse of a superior", "冯涛是韩雪的上司", "韩雪是冯涛的下属"),
     ("converse of marrying", "何平娶了宋佳", "宋佳嫁给了何平"),
-    ("numbered things", "机器人乙把零件递给了机器人甲", "零件由机器人乙递给机器人甲"),
+    ("numbered things", "机器人乙把零件递给机器人甲", "零件由机器人乙递给机器人甲"),
     ("fronted place", "在办公室张伟习惯站着工作", "张伟在办公室习惯站着工作"),
     ("fronted time", "十月我的侄子开始工作", "我的侄子十月开始工作"),
     ("already done", "车票已经买了", "车票买了"),
@@ -81,6 +84,13 @@ SAME = [
     ("a part of a whole", "五分之二的门店盈利", "40% 的门店盈利"),
     ("a minute and a half", "等待两分半钟", "等待 150 秒"),
     ("every week", "每个礼拜备份", "每周备份"),
+    ("every day, all", "他每天都跑步", "他天天跑步"),
+    ("done, with 进行", "数据已经进行了清洗", "数据已清洗"),
+    ("a cause before or behind", "因为断电，服务中断", "服务中断是因为断电"),
+    ("by its effect", "断电，因此服务中断", "断电导致服务中断"),
+    ("and by a comma", "他抽烟，而且喝酒", "他抽烟，喝酒"),
+    ("at the end", "他喝咖啡啊", "他喝咖啡"),
+    ("the present", "他目前住在天津", "他住在天津"),
 ]
 WRAPPED = [
     ("label", "备注：网关每月重启"),
@@ -148,6 +158,32 @@ DIFFERENT = [
     ("escapes", r"用 \w+ 匹配", r"用 \W+ 匹配"),
     ("maximum", "取最大值", "取最小值"),
     ("done or to be done", "重启了网关", "重启网关"),
+    ("always, sometimes", "服务一直超时", "服务有时超时"),
+    ("usually, always", "构建通常很慢", "构建总是很慢"),
+    ("not always", "服务一直超时", "服务超时"),
+    ("already, about to", "系统已经升级", "系统将要升级"),
+    ("already, with somebody who does it", "团队已经用飞书", "团队用飞书"),
+    ("being done", "团队正在用飞书", "团队用飞书"),
+    ("once, no more", "团队曾经用飞书", "团队用了飞书"),
+    ("did, does", "张伟维护了网关", "张伟维护网关"),
+    ("and, or", "登录用密码和短信", "登录用密码或短信"),
+    ("because, although", "因为下雨，他来了", "虽然下雨，他来了"),
+    ("a cause or a row", "下雨，所以他迟到", "下雨，他迟到"),
+    ("hearsay", "据说，网关每月重启", "网关每月重启"),
+    ("hearsay without a comma", "听说网关每月重启", "网关每月重启"),
+    ("opinion", "我觉得网关每月重启", "网关每月重启"),
+    ("perhaps", "也许这是老问题", "这是老问题"),
+    ("perhaps forbidden", "也许禁止部署", "禁止部署"),
+    ("also", "他也喝咖啡", "他喝咖啡"),
+    ("still", "他还喝咖啡", "他喝咖啡"),
+    ("only then", "他才喝咖啡", "他喝咖啡"),
+    ("lately", "他最近喝咖啡", "他喝咖啡"),
+    ("all of them", "他们都喝咖啡", "他们喝咖啡"),
+    ("nearly, almost did", "服务几乎停止", "服务差点停止"),
+    ("too, very", "照片太大", "照片很大"),
+    ("best, good", "什么手机最好", "什么手机好"),
+    ("on behalf of", "他给客户写信", "他替客户写信"),
+    ("once it is", "一旦断电就报警", "断电就报警"),
     ("label that says something", "端口：8080", "备注：8080"),
     ("brackets that say something", "【生产】开启调试日志", "【测试】开启调试日志"),
 ]
@@ -166,6 +202,48 @@ def test_read_same_statement_in_other_words_gives_same_parts(_why: str, one: str
 @pytest.mark.parametrize(("_why", "text"), WRAPPED, ids=[row[0] for row in WRAPPED])
 def test_read_wrapped_statement_gives_the_parts_of_the_bare_one(_why: str, text: str) -> None:
     assert _parts(read(text)) == _parts(read("网关每月重启"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "那几个库已经关了",
+        "没有哪一次用户晚上回消息",
+        "下周评估是否回滚",
+        "虽然换了编译器，构建还是很慢",
+        "最多重试三次",
+        "单子上写的还是旧地址",
+        "我们这个团队呢，用看板管理任务",
+    ],
+)
+def test_read_statement_with_an_interrogative_inside_asks_nothing(text: str) -> None:
+    assert not read(text).asks
+    assert read(f"{text}吗").asks
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("张伟和李娜喝茶或咖啡", [("或", "conjunction")]),
+        ("因为断电，所以服务中断", [("因", "conjunction")]),
+        ("正在备份数据库", [("正", "relation")]),
+        ("周五在北京开会", [("北", "relation")]),
+        ("我喝茶吧", []),
+    ],
+)
+def test_read_lists_the_function_words_that_count(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    found = [(text[w.start], w.kind.value) for w in read(text).function_words]
+    assert found == expected
+
+
+def test_every_ignored_word_has_a_reason_and_no_piece_is_made_of_it() -> None:
+    assert all(reason for reason in IGNORED.values())
+    ignored = set(IGNORED) & set(GRAMMAR)
+    assert {GRAMMAR[word][0] for word in ignored}.isdisjoint(
+        {Kind.NOT, Kind.PREPOSITION, Kind.PASSIVE, Kind.OBJECT}
+    )
 
 
 @pytest.mark.parametrize("text", ["备注：", "你好", "谢谢", "## 备注"])

@@ -36,7 +36,7 @@ _OPENINGS = """
 能不能帮我 你能不能帮我 可不可以帮我 你可不可以帮我 能否帮我 你能否帮我 帮个忙
 求 急求 跪求 请 麻烦 麻烦你 请你 请您 拜托 给我 请给我 你给我 能给我 谁能给 谁能给我 谁给我
 可以给我 有人给我 有谁给我 谁能 谁来 请大家 谁有 哪位有 求问 求教 那么 那
-大家 大神 各位 高手 亲们 亲 朋友们 各位朋友 哥们 兄弟们 同志们 我说 话说 听说 请推荐 求推荐
+大家 大神 各位 高手 亲们 亲 朋友们 各位朋友 哥们 兄弟们 同志们 话说 请推荐 求推荐
 推荐一下 推荐 求助 急 你好 您好 请给
 """
 
@@ -207,6 +207,10 @@ def uncleft(tokens: list[Token]) -> list[Token]:
         by = [token] if someone and inner[-1].kind is not Kind.ADJECTIVE else []
         if by:
             token.kind, token.value = Kind.PASSIVE, "by"
+            # Who did it is asked or said of what is done.
+            binding = tokens[end - 1]
+            binding.word, binding.kind, binding.value = "了", Kind.TENSE, "done"
+            inner.append(binding)
         return tokens[:at] + by + inner + tokens[end:]
     return tokens
 

@@ -111,15 +111,17 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
     (Kind.TENSE, "future", "将 将要 将会 即将 会 快要 就要 快"),
     (Kind.TENSE, "done", "了"),
     (Kind.TENSE, "", "着 正在 正 在在"),
-    (Kind.COPULA, "", "是 就是 即是 即 乃 便是 为的是 算是 算 属于 真是 也是 都是 还是 是的"),
+    (Kind.COPULA, "", "是 就是 即是 即 乃 便是 为的是 算是 算 属于 真是 还是 是的"),
     (Kind.PASSIVE, "", "被 遭 遭到 受到 被人 为所 让人"),
     (Kind.PASSIVE, "by", "由 归 经由"),
     (Kind.OBJECT, "", "把"),
     (Kind.PREPOSITION, "在", "在 于 位于"),
     (Kind.PREPOSITION, "从", "从 自 自从 打从 来自"),
     (Kind.PREPOSITION, "到", "到 至 往"),
-    (Kind.PREPOSITION, "给", "给 替"),
-    (Kind.PREPOSITION, "对", "对 对于 关于 针对 至于"),
+    (Kind.PREPOSITION, "给", "给"),
+    (Kind.PREPOSITION, "替", "替"),
+    (Kind.PREPOSITION, "对", "对 对于 针对"),
+    (Kind.PREPOSITION, "关于", "关于 至于"),
     (Kind.PREPOSITION, "向", "向 朝 朝着 向着"),
     (Kind.PREPOSITION, "跟", "跟 同"),
     (Kind.PREPOSITION, "用", "用 以 拿 通过 凭 靠 经过 经由 使用"),
@@ -190,6 +192,8 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
 """Of several groups with a word the last one wins; `place` decides again by place."""
 
 # What a verb led to, where they stand behind one.
+CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
+"""对 X 进行 V is V X."""
 COMPLEMENTS = words("上 到 见 完 好 掉 住 起来 下来 下去 出来 成 完毕 出 得到")
 MODAL_QUESTIONS = {
     "能不能": "can",
@@ -208,7 +212,7 @@ QUESTIONS: dict[str, str] = {
 怎么 怎样 如何 咋 怎 怎么着 咋个 怎么才能 怎样才能 怎么才 如何才能 怎地 咋么
 怎么样 咋样 如何样 怎样的 怎么样的
 怎么办 咋办 怎么弄 怎么搞 怎办 咋整 怎么处理 如何处理 怎么解决 如何解决
-什么 啥 什麽 甚么 啥子 神马 何
+什么 啥 什麽 甚么 啥子 神马
 哪些 哪几
 什么样 啥样 什么样的 何种 哪种 怎样的
 哪
@@ -218,7 +222,8 @@ QUESTIONS: dict[str, str] = {
 什么时候 何时 啥时候 几时 什么时间 啥时 哪天
 谁 何人 哪个人 什么人
 多少钱 什么价格 什么价 啥价 几钱 几块钱
-多少 几 多少个 几个 几多
+多少 多少个 几多
+几 几个
 多久 多长时间 多少时间 几久
 多大 多少岁 几岁
 多高 多长 多远 多重 多深 多宽
@@ -261,25 +266,35 @@ QUANTIFIERS: dict[str, str] = {
     for line in """
 所有 全部 一切 全体 所有的 全都 通通 统统 凡是 任何
 每 每个 每一个 每位 各个 各 每一
-一些 有些 某些 有的 若干 一部分 某个 某
-很多 许多 大量 不少 好多 众多 多数 诸多 大批 好些 好几 不少的
-大多数 绝大多数 大部分 多半 绝大部分 大都 大多
+一些 有些 某些 有的 若干 一部分
+某个 某
+很多 许多 大量 不少 好多 众多 诸多 大批 好些 好几 不少的
+大多数 多数 绝大多数 大部分 多半 绝大部分 大都 大多
 只 仅 仅仅 只有 唯一 光 单单 只能 唯有 不过是 只是
 至少 最少 不少于 起码 最低
 至多 最多 不超过 顶多 不多于
 超过 多于 大于 高于 超出
 不到 少于 小于 低于 不足 不满
-大约 约 左右 大概 差不多 上下 约莫 将近 接近 近
-几乎 差点 差一点
-总是 一直 老是 总 始终 永远 向来 一向 从来 每次 时刻
-经常 常常 常 时常 往往 通常 频繁
-有时 有时候 偶尔 间或 时而 不时 时不时
+大约 约 左右 大概 差不多 上下 约莫
+将近 接近 近
+几乎
+差点 差一点
+总是 老是 总 每次
+一直 始终 时刻
+永远
+向来 一向 从来
+经常 常常 常 时常 频繁
+通常 往往 一般 一般来说
+有时 有时候 时而
+偶尔 间或 不时 时不时
 少数 个别 极少数
 都 均 皆 一律
 再 又 再次 重新 再度 重
-唯独 尤其
+唯独
+尤其
 双方 彼此 互相 相互
-第一 首 首先 最先
+第一 首
+首先 最先
 最后 最终 末
 多次 屡次 反复 一再
 几 数 几个 数个
@@ -287,6 +302,8 @@ QUANTIFIERS: dict[str, str] = {
     for word in line.split()
 }
 """How much and how often, without a figure."""
+HOW_OFTEN = words("再 总是 一直 永远 向来 经常 通常 有时 偶尔 多次")
+"""Those that stand before a verb, never before a noun."""
 
 ADVERBS = words(
     "很 太 挺 蛮 颇 极 超 更 最 非常 特别 比较 十分 相当 稍 稍微 略 极其 极度 极为 自动 突然 "

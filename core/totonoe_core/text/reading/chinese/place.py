@@ -100,7 +100,32 @@ def settled(tokens: list[Token]) -> list[Token]:
         else:
             out.append(token)
         at += 1
+    _ask_nothing(out)
     return out
+
+
+_OPEN_CHOICE = words("是否 能否 可否 会不会 能不能 可不可以")
+
+
+def _ask_nothing(tokens: list[Token]) -> None:
+    """Clear what would ask elsewhere: 没有哪一次, 那几个, 评估是否, 虽然 ... 还是."""
+    conceded = False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else None
+        conceded = conceded or (token.kind is Kind.LINK and token.value == "虽然")
+        if before is None:
+            continue
+        if token.kind is Kind.ASK and before.word == "有" and before.negated:
+            token.asks = False
+        elif token.kind is Kind.ASK and token.word == "几":
+            # "Recommend a few", "those few" ask for no number.
+            token.asks = before.kind is not Kind.BREAK and before.word not in _OFFERS
+        elif token.word in _OPEN_CHOICE and before.kind is Kind.VERB:
+            token.kind, token.asks = Kind.EMPTY, False
+        elif token.word == "还是":
+            # "What is written is still the old one", but "the red or the blue one".
+            one = before.kind is Kind.OF and not any(t.kind is Kind.OF for t in tokens[at:])
+            token.asks = token.asks and not (conceded or one)
 
 
 def _potential(tokens: list[Token], at: int) -> int:
@@ -199,6 +224,8 @@ def _place(
         and following.word in ("多少钱", "多少", "多久", "多长", "几")
     ):
         token.kind = Kind.EMPTY
+    elif word in ("要", "需要", "需", "想要") and not _has_verb_ahead(tokens, at + 1):
+        token.kind, token.value = Kind.VERB, ""
     elif word == "才能" and before is Kind.ASK:
         token.kind, token.value = Kind.MODAL, "can"
     elif word in ("有没有", "有没") and not _has_verb_next(tokens, at + 1):
@@ -210,11 +237,6 @@ def _place(
             following.word in MEASURES or following.kind is Kind.VALUE
         )
         token.word = "哪个" if counted else "哪里"
-    elif word == "几" and token.kind is Kind.ASK:
-        # "Recommend a few" asks for no number.
-        token.asks = (
-            before is not Kind.BREAK and previous is not None and (previous.word not in _OFFERS)
-        )
     elif (
         word == "那"
         and before is Kind.NOUN
@@ -293,7 +315,8 @@ def _place(
         token.asks = before not in (Kind.BREAK, Kind.PERSON)
     elif word == "呢":
         # "And you?"
-        token.asks = not any(t.kind in _SAYS for t in tokens[max(0, at - 12) : at])
+        said = any(t.kind in _SAYS for t in tokens[max(0, at - 12) : at])
+        token.asks = not said and _says_no_more(tokens, at + 1)
     elif word == "不" and _ends(tokens, at + 1) and before in (*_SAYS, Kind.NOUN):
         token.kind, token.asks = Kind.QUESTION, True
     elif (
@@ -334,6 +357,11 @@ def _ends(tokens: list[Token], at: int) -> bool:
     if at < len(tokens) and tokens[at].kind is Kind.EMPTY:
         at += 1
     return at >= len(tokens) or tokens[at].kind in (Kind.BREAK, Kind.QUESTION)
+
+
+def _says_no_more(tokens: list[Token], at: int) -> bool:
+    """Return whether only marks follow."""
+    return all(token.kind in (Kind.BREAK, Kind.QUESTION) for token in tokens[at : at + 4])
 
 
 def _goes_on_with_noun(tokens: list[Token], at: int) -> bool:

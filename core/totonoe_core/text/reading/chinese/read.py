@@ -10,6 +10,7 @@ place    its kind where it stands
 cut      the text to tokens, by these and `values`
 frames   wordings that say the same, made one
 phrases  noun phrases; roles who does what to whom
+function_words   what no piece says, but counts
 chinese          pieces of what carries content
 """
 
@@ -28,12 +29,16 @@ from totonoe_core.text.reading.chinese.frames import (
     which_there_is,
     without_name,
 )
+from totonoe_core.text.reading.chinese.function_words import function_words
 from totonoe_core.text.reading.chinese.grammar import Kind, words
-from totonoe_core.text.reading.chinese.roles import assign
+from totonoe_core.text.reading.chinese.roles import asks_openly, assign
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import Piece, Reading, Role
 
 _ORDERED = words("分别 依次 各自 先后 顺次")
+
+_UNIVERSAL = words("所有 每 大家 人人 每次 总是 谁 什么 哪里 哪个 怎么")
+"""都 beside one of these says no more: all."""
 
 _LIGHT_WEIGHT = 0.3
 
@@ -57,19 +62,25 @@ def read(text: str) -> Reading:
     asks = assign(tokens) and not wishes
     lists = lexicon("zh")
     keys = {id(t): _key(t, lists) for t in tokens}
+    counted = function_words(tokens, asks_openly(tokens))
     kept = sorted((t for t in tokens if t.kind in KEPT), key=lambda token: token.start)
     ambiguous = _ambiguous(kept, keys)
     _doubt(kept)
     in_turn = any(t.word in _ORDERED for t in kept)
     # "I" goes without saying, unless there is somebody else.
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
-    pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others) for t in kept)
+    universal = any(_is_universal(keys[id(t)]) for t in kept)
+    pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others, universal) for t in kept)
     orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
-    return Reading("zh", pieces, asks=asks, orders=orders, certain=bool(pieces))
+    return Reading("zh", pieces, asks, orders, bool(pieces), counted)
 
 
 def _key(token: Token, lists: Lexicon) -> str:
     return token.word if token.kind is Kind.VALUE else lists.key(token.word)
+
+
+def _is_universal(key: str) -> bool:
+    return key in _UNIVERSAL or key.startswith("date:every")
 
 
 def _ambiguous(kept: list[Token], keys: dict[int, str]) -> set[str]:
@@ -112,6 +123,7 @@ def _piece(
     ambiguous: set[str],
     in_turn: bool,
     others: bool,
+    universal: bool,
 ) -> Piece:
     key = keys[id(token)]
     head = keys[id(token.head)] if token.head is not None else ""
@@ -119,7 +131,12 @@ def _piece(
     if in_turn or head in ambiguous or key in ambiguous:
         # Which of several equal words it belongs to cannot be said by key: its place must tell.
         role, head = Role.UNKNOWN, ""
-    light = token.light or token.word in lists.light or key in lists.light
+    light = (
+        token.light
+        or (key == "都" and universal)
+        or token.word in lists.light
+        or key in lists.light
+    )
     if key == "我" and (others or token.role not in (Role.AGENT, Role.MODIFIER)):
         light = False
     if key == "有" and not token.existential:

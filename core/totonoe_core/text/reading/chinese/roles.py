@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from totonoe_core.text.reading.chinese.grammar import MODAL_QUESTIONS, Kind, words
+from totonoe_core.text.reading.chinese.grammar import CARRIES_OUT, MODAL_QUESTIONS, Kind, words
 from totonoe_core.text.reading.chinese.phrases import (
     ASKS_ADVERB,
     NOMINAL,
@@ -32,14 +32,16 @@ from totonoe_core.text.reading.model import PieceType, Role
 
 _OPEN_QUESTIONS = words("怎么 什么 哪里 哪个 哪些 怎么样 什么样 怎么办 为什么 多少钱")
 
-# In a question of that kind these ask nothing more.
-_LESS_ASKED = words("一些 总是 再 我 大约")
-
-_CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
-
 _NAMING = frozenset((PieceType.NAME, PieceType.IDENTIFIER, PieceType.PATH))
 
 _PLACED = words("怎么 哪里 什么时候")
+
+
+_TAKES_PATIENT = words("赞成 完成 达成 形成 组成 构成 养成 促成 建成 生成 合成 认为 以为")
+
+
+_FINISHED = words("完 完毕")
+"""Behind a verb these say that all of it is done, not only that it succeeds."""
 
 
 @dataclass(slots=True)
@@ -65,8 +67,6 @@ class _State:
     modality: str = ""
     tense: str = ""
     asks: bool = False
-    has_doer: bool = False
-    """The last predicate has an agent, in a statement."""
     case: str = ""
     """Role that the next phrase gets from a preposition."""
 
@@ -86,18 +86,19 @@ def assign(tokens: list[Token]) -> bool:
         at = _step(state, tokens, at)
     _close(state)
     _leftovers(state)
-    if any(t.kind is Kind.ASK and t.word in _OPEN_QUESTIONS for t in tokens):
+    if asks_openly(tokens):
         for token in tokens:
             # "What can I ..." and "what do I ..." ask for the same.
             if token.modality in ("can", "should", "if") and not token.negated:
                 token.modality = ""
             if token.tense == "past" and not token.negated:
                 token.tense = ""
-            if token.word in _LESS_ASKED or (
-                token.word in ("最", "更") and token.role == Role.ADVERB
-            ):
-                token.light = True
     return asks
+
+
+def asks_openly(tokens: list[Token]) -> bool:
+    """Return whether the text asks what, which, where or how."""
+    return any(t.kind is Kind.ASK and t.word in _OPEN_QUESTIONS for t in tokens)
 
 
 def _step(state: _State, tokens: list[Token], at: int) -> int:
@@ -109,13 +110,16 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
         phrase, at = noun_phrase(tokens, at)
         _take(state, phrase, tokens, at)
         return at
-    if token.word in _CARRIES_OUT and at + 1 < len(tokens) and acts(tokens[at + 1]):
+    done = at + 1 < len(tokens) and tokens[at + 1].word == "了"
+    deed = at + 1 + done
+    if token.word in CARRIES_OUT and deed < len(tokens) and acts(tokens[deed]):
         # 对 X 进行 V is V X.
-        tokens[at + 1].kind, token.kind = Kind.VERB, Kind.EMPTY
+        tokens[deed].kind, token.kind = Kind.VERB, Kind.EMPTY
+        state.tense = state.tense or ("done" if done else "")
         for phrase in state.waiting:
             if phrase.role == "prep:对":
                 phrase.role = Role.PATIENT
-        return at + 1
+        return deed
     if kind in (Kind.VERB, Kind.ADJECTIVE):
         _predicate(state, token)
         following = next_token(tokens, at)
@@ -149,7 +153,8 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
         token.word = token.value or token.word
         token.role, token.head = Role.ADVERB, state.last
     elif kind is Kind.COMPLEMENT:
-        token.role, token.head, token.light = Role.ADVERB, state.last, True
+        token.role, token.head = Role.ADVERB, state.last
+        token.light = token.word not in _FINISHED
     elif kind in (Kind.BREAK, Kind.QUESTION):
         _close(state)
     return at + 1
@@ -194,7 +199,7 @@ def _negation(state: _State, tokens: list[Token], at: int) -> int:
     elif value == "cannot":
         state.modality = "can"
     elif value in ("ban", "need"):
-        state.modality = "must" if value == "need" else "may"
+        state.modality = "must" if value == "need" else "allow"
     if tokens[at].word in ("没", "没有", "未", "未曾", "未能"):
         state.tense = "past"
     return at + 1
@@ -215,10 +220,7 @@ def _tense(state: _State, tokens: list[Token], at: int) -> None:
             and not state.last.tense
             and not state.last.negated
             and not state.last.modality
-            and not state.has_doer
         ):
-            # With a doer, "has done" and "does" differ no more than an aspect; without, a bare
-            # verb would be an order.
             state.last.tense = "past"
     elif token.word == "过" and before is not None and before.kind in (Kind.VERB, Kind.COMPLEMENT):
         if state.last is not None:
@@ -261,7 +263,7 @@ def _object(state: _State, phrase: Phrase) -> None:
     verb = state.open
     for head in phrase.heads:
         head.head = verb
-        becomes = verb is not None and verb.word[-1] in "成为"
+        becomes = verb is not None and _turns_into(verb)
         if verb is not None and verb.word[-1] == "于" and not phrase.role:
             phrase.role = "prep:在"
         head.role = phrase.role or ("prep:到" if becomes else Role.PATIENT)
@@ -270,6 +272,11 @@ def _object(state: _State, phrase: Phrase) -> None:
             for head in state.objects[-1].heads:
                 head.role = "prep:给"
         state.objects.append(phrase)
+
+
+def _turns_into(verb: Token) -> bool:
+    """Return whether what follows the verb is what comes of it: 换成, 变为."""
+    return verb.kind is Kind.VERB and verb.word[-1] in "成为" and verb.word not in _TAKES_PATIENT
 
 
 def _complement(state: _State, phrase: Phrase) -> None:
@@ -334,7 +341,7 @@ def _predicate(state: _State, token: Token) -> None:
         if phrase.owner is not None:
             belongs(phrase, phrase.owner)
     token.existential = not any(p.role == Role.AGENT for p in plain)
-    if token.word[-1] in "成为" and token.kind is Kind.VERB:
+    if _turns_into(token):
         # What is turned into what: "from" and "to", whether 把, 被 or neither says so.
         for phrase in state.waiting:
             things = all(h.kind is not Kind.PERSON for h in phrase.heads)
@@ -342,8 +349,7 @@ def _predicate(state: _State, token: Token) -> None:
                 for head in phrase.heads:
                     head.role = "prep:从"
     state.subjects = plain
-    state.has_doer = not state.asks and any(p.role == Role.AGENT for p in state.waiting)
-    token.tense = ("" if state.has_doer else "past") if tense == "done" else tense
+    token.tense = "past" if tense == "done" else tense
     for phrase in carried:
         for head in phrase.heads:
             head.role, head.head = Role.PATIENT, token

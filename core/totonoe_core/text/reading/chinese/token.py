@@ -10,6 +10,7 @@ from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
     ADVERBS,
     GRAMMAR,
+    HOW_OFTEN,
     PERSONS,
     PRONOUNS,
     QUANTIFIERS,
@@ -88,7 +89,8 @@ def make_token(start: int, end: int, word: str, tag: str) -> Token:
     if low in ABOUT:
         return Token(start, end, low, Kind.ADJECTIVE)
     if low in QUANTIFIERS:
-        kind = Kind.ADVERB if tag[:1] == "d" else Kind.DETERMINER
+        adverb = tag[:1] == "d" or QUANTIFIERS[low] in HOW_OFTEN
+        kind = Kind.ADVERB if adverb else Kind.DETERMINER
         return Token(start, end, QUANTIFIERS[low], kind, type=PieceType.QUANTIFIER)
     if low in GRAMMAR:
         kind, value = GRAMMAR[low]

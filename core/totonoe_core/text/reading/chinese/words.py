@@ -54,7 +54,7 @@ _WITH_ASPECT = words(
     "试着 意味着 有着 本着 对着"
 )
 
-_TWO_WORDS = words("还有 都有 也有 又有 有何 有啥 没啥")
+_TWO_WORDS = words("也是 都是 还有 都有 也有 又有 有何 有啥 没啥")
 
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
 
@@ -146,6 +146,9 @@ def word_parts(word: str, tag: str) -> tuple[tuple[str, str, int], ...]:
     if len(word) > 2 and word[0] in "比被把由给跟" and tag[:2] == "nr":
         # A preposition that a guessed name swallowed.
         return (word[0], "p", 0), *_moved(word_parts(word[1:], tag), 1)
+    if len(word) == 3 and word[0] in "小老阿" and word[2] in _GRADED and tag[:2] == "nr":
+        # 小杜高: a guessed name swallowed what is said of it.
+        return (word[:2], "nr", 0), (word[2], "a", 2)
     if len(word) == 2 and word[0] == "最" and word not in _NO_SUPERLATIVE:
         return (word[0], "d", 0), (word[1], tag_of(word[1]), 1)
     if len(word) < 2 or word in NEGATION_FREE or is_listed(word) or word[0].isascii():

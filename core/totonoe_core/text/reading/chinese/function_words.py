@@ -1,0 +1,146 @@
+"""Function words of Chinese whose meaning no piece carries, and those that may be ignored.
+
+What is no piece counts, unless it stands on one of the closed lists below, or a piece says it: its
+role, modality, tense or denial.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from totonoe_core.text.reading.chinese.frames import KEPT
+from totonoe_core.text.reading.chinese.grammar import CARRIES_OUT, Kind, words
+from totonoe_core.text.reading.chinese.phrases import is_time
+from totonoe_core.text.reading.chinese.token import Token
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord
+
+IGNORED_KINDS = {
+    Kind.OF: "binds what the parts of a noun phrase say",
+    Kind.DEGREE: "binds a manner to its verb, as its part says",
+    Kind.MEASURE: "goes with its figure",
+    Kind.COPULA: "what is said of the subject stands behind it",
+    Kind.PASSIVE: "the parts say who does it to whom",
+    Kind.OBJECT: "the parts say what it is done to",
+    Kind.BREAK: "the marks are compared by themselves",
+    Kind.LIST: "a row of items may be joined by other means",
+    Kind.QUESTION: "that it asks is read of the text",
+}
+"""Kinds of words that are never listed, each with the reason."""
+_REASONS = {
+    "a comma or a full stop joins as well": (
+        "和 与 及 以及 并且 和与 暨 且 而 而且 并 则 那么 那就 便 就 既 不仅 不但 不光 而是"
+    ),
+    "joins as 和 does; the contrast is the speaker's": "但是 但 可是 不过 然而 却 可 只是",
+    "a particle of tone at the end": (
+        "呢 啊 呀 哦 哟 哈 嘛 哇 呐 喽 啦 咯 吖 诶 哎 唉 嗯 噢 喔 嘿 额 呃 滴 哩 吧 罢了 "
+        "而已 似的 般 来着"
+    ),
+    "polite, or calls on the reader": (
+        "请 麻烦 劳驾 拜托 一下 下儿 一下下 谢谢 谢了 谢谢了 多谢 感谢 请问 您好 你好 嗨 亲 "
+        "各位 大神 大侠 "
+        "高手 大师 请教 求助 求解 急求 跪求 急急急 在线等 求教 求问"
+    ),
+    "how sure or surprised the speaker is of what holds anyway": (
+        "其实 反正 到底 究竟 毕竟 竟然 居然"
+    ),
+    "a degree without a measure": "一点 一点儿 点儿 些许 一些",
+    "binds a verb or adverb to what is beside it": "的 地 之 所 来 下 个 些 里",
+    "a state that lasts, as the verb itself says": "着",
+    "that it is done is the tense of its verb; at the end it says no more": "了",
+    "the verb behind it says what is done": "负责 " + " ".join(sorted(CARRIES_OUT)),
+    "the question behind it says what is asked": "要 需要 需 还是",
+}
+IGNORED = {word: reason for reason, group in _REASONS.items() for word in group.split()}
+"""Function words that another wording may leave out, each with the reason."""
+
+_BEFORE_TIMES = words("在 当")
+"""Said before a date or a time of day, or left out."""
+_EQUAL = {"因": "因为", "所以": "因为", "的话": "if", "曾": "曾经", "过": "曾经"}
+"""Function words that say the same. A cause is told by its own word, or by that of its effect."""
+_EQUAL |= dict.fromkeys(("刚", "刚刚", "刚才"), "刚")
+_EQUAL |= dict.fromkeys(("正", "在", "在在"), "正在")
+_PAIRED = {"因为", "if"}
+"""A clause and its main clause may both have such a word: 因为 ... 所以."""
+_CONJUNCTIONS = words("因为 if unless or 虽然 然后 无论 等")
+_EXPERIENCED = words("过 曾经 曾 刚才 刚刚 刚")
+_UNASKED = words("can should if")
+_COUNTED = (Kind.TENSE, Kind.EMPTY, Kind.AND, Kind.LINK)
+_TENSES = {"done": "past", "past": "past", "future": "future"}
+
+
+def function_words(tokens: list[Token], asks_openly: bool) -> tuple[FunctionWord, ...]:
+    """Return the function words that count, in text order.
+
+    Parameters
+    ----------
+    tokens : list of Token
+        With their parts assigned.
+    asks_openly : bool
+        An open question: "what can I" asks for the same as "what do I".
+    """
+    found = [*_relations(tokens), *_unsaid(tokens, asks_openly)]
+    once: dict[str, FunctionWord] = {}
+    for word in sorted(found, key=lambda word: word.start):
+        if word.key in _PAIRED:
+            once.setdefault(word.key, word)
+    kept = [word for word in found if word.key not in _PAIRED or once[word.key] is word]
+    return tuple(sorted(kept, key=lambda word: (word.start, word.key)))
+
+
+def _word(token: Token, key: str) -> FunctionWord:
+    key = _EQUAL.get(key, key)
+    kind = FunctionKind.CONJUNCTION if key in _CONJUNCTIONS else FunctionKind.RELATION
+    return FunctionWord(token.start, token.end, key, kind)
+
+
+def _unsaid(tokens: list[Token], asks_openly: bool) -> Iterator[FunctionWord]:
+    """Yield what is neither a piece nor said by one, but for prepositions."""
+    pieces = [token for token in tokens if token.kind in KEPT]
+    modalities = Counter(token.modality for token in pieces)
+    tenses = Counter(token.tense for token in pieces)
+    denials = [token for token in tokens if token.kind is Kind.NOT and token.value != "yes"]
+    if (len(denials) - sum(token.negated for token in pieces)) % 2 and denials:
+        yield _word(denials[-1], "不")
+    for token in tokens:
+        if token.kind is Kind.MODAL:
+            if modalities[token.value]:
+                modalities[token.value] -= 1
+            elif not (asks_openly and token.value in _UNASKED):
+                yield _word(token, token.value)
+        elif token.kind is Kind.TENSE and token.value:
+            if token.word in _EXPERIENCED:
+                yield _word(token, token.word)
+            elif token.word not in IGNORED and not tenses[_TENSES[token.value]]:
+                yield _word(token, token.value)
+        elif token.kind in _COUNTED and token.word not in IGNORED:
+            yield _word(token, token.value or token.word)
+
+
+def _relations(tokens: list[Token]) -> Iterator[FunctionWord]:
+    """Yield the relations: one for each row of phrases, and prepositions without a phrase.
+
+    A role that no preposition of the text stands for counts too: 送我一本书 has the 给 of
+    送一本书给我.
+    """
+    rows: dict[tuple[str, int], Token] = {}
+    for token in tokens:
+        if token.kind in KEPT and token.role.startswith("prep:"):
+            row = token.group if token.group >= 0 else token.start
+            rows.setdefault((token.role.removeprefix("prep:"), row), token)
+    said = Counter(role for role, _ in rows)
+    said["对"] += sum(token.word in CARRIES_OUT for token in tokens)
+    for (role, _), token in rows.items():
+        yield _word(token, role)
+    for at, token in enumerate(tokens):
+        if token.kind is not Kind.PREPOSITION:
+            continue
+        if said[token.value]:
+            said[token.value] -= 1
+        elif not (token.value in _BEFORE_TIMES and _time_follows(tokens, at)):
+            yield _word(token, token.value)
+
+
+def _time_follows(tokens: list[Token], at: int) -> bool:
+    """Return whether a date or a time of day is near behind a preposition."""
+    return any(is_time(token) or token.value == "时" for token in tokens[at + 1 : at + 8])
