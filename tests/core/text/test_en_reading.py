@@ -38,9 +38,6 @@ SAME = {
         ("Olga got elected in May", "Olga was elected in May"),
         ("The parcel gets delivered by drone", "The parcel is delivered by drone"),
     ],
-    "gerund as agent": [
-        ("Replacing the belt cured the noise", "The noise was cured by replacing the belt"),
-    ],
     "required for and by": [
         ("A license is required for the plugin", "The plugin requires a license"),
         ("Unit R-14 needs a fuse", "A fuse is needed by unit R-14"),
@@ -163,7 +160,6 @@ SAME = {
     "filler": [
         ("Please restart the server", "Restart the server"),
         ("Note that the key expires in June", "The key expires in June"),
-        ("I think the API is stable", "The API is stable"),
         ("Do not forget to run the tests", "Remember to run the tests"),
         ("Don't hesitate to ask", "Feel free to ask"),
     ],
@@ -181,6 +177,16 @@ SAME = {
 }
 
 DIFFERENT = {
+    "opinion and hearsay": [
+        ("I think the API is stable", "The API is stable"),
+        ("In my opinion the API is stable", "The API is stable"),
+        ("The user said that the API is stable", "The API is stable"),
+        ("The API is stable, so they say", "The API is stable"),
+        ("As far as I know the API is stable", "The API is stable"),
+    ],
+    "another": [
+        ("Bob put on another coat", "Bob put on a coat"),
+    ],
     "have and have no": [
         ("Ann has a car", "Ann has no car"),
         ("The switch has an effect on speed", "The switch has no effect on speed"),

@@ -25,7 +25,6 @@ from totonoe_core.text.reading.wrapping import inner
         "As we discussed yesterday, ",
         "Please keep in mind that ",
         "I have learned that ",
-        "The user explicitly told me that ",
         "Hi everyone, quick update: ",
         "Observation #12: ",
         "It should be noted that ",

@@ -95,7 +95,7 @@ class Parse(Verbs):
             return
         following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         here = self._here
-        if here.predicate == self._last_content(at) and self._merely_is(form, here):
+        if here.predicate == self._last_content(at) and self._merely_is(at, here):
             return
         if here.predicate >= 0 and form in closed.PLACES:
             self._you_find(here)
@@ -103,6 +103,7 @@ class Parse(Verbs):
             phrasal = f"{self.tokens[here.predicate].lemma} {form}"
             if words.is_listed(phrasal):  # "turn the light off"
                 self.tokens[here.predicate].lemma = phrasal
+                self.carried.add(at)
                 return
         if form in closed.PREPOSITIONS_AS_WORDS:
             particle = following is None or following.tag in "X.,CISPR"
@@ -119,11 +120,11 @@ class Parse(Verbs):
         self._prep_at = at
         self._joined = False
 
-    def _merely_is(self, form: str, here: Clause) -> bool:
+    def _merely_is(self, at: int, here: Clause) -> bool:
         """ "works as a nurse" as "is a nurse", "can be found in" as "is in"."""
         if here.predicate < 0 or not here.subjects:
             return False
-        lemma = self.tokens[here.predicate].lemma
+        lemma, form = self.tokens[here.predicate].lemma, self.tokens[at].lemma
         works = form == "as" and lemma in closed.WORK_AS and not here.passive
         found = lemma == "find" and here.passive and here.modality == "can"
         if not works and not (found and form in closed.PLACES):
@@ -134,6 +135,8 @@ class Parse(Verbs):
         if found:
             here.modality = ""
         self._prep = ""
+        if works:
+            self.carried.add(at)
         return works
 
     def _you_find(self, here: Clause) -> None:
@@ -149,7 +152,7 @@ class Parse(Verbs):
     def _subordinate(self, at: int) -> None:
         form = self.tokens[at].lemma
         here = self._here
-        if here.predicate == self._last_content(at) and self._merely_is(form, here):
+        if here.predicate == self._last_content(at) and self._merely_is(at, here):
             return
         if not self._clause_follows(at):
             if form in closed.PREPOSITIONS_AS_WORDS:

@@ -17,6 +17,7 @@ IGNORED = {
     "but": "joins as 'and' does; the contrast is the speaker's",
     "&": "and",
     "plus": "and",
+    "nor": "'and' after a denial",
     "of": "says what belongs to what, as a compound or 's does",
     "that": "opens a clause, which may begin without it",
     "whether": "opens a clause, which asks by its words",
@@ -52,8 +53,8 @@ def function_words(parse: Parse) -> tuple[FunctionWord, ...]:
     return tuple(sorted(found, key=lambda word: word.start))
 
 
-_EQUAL = {"nor": "or", "though": "although", "till": "until", "unless": "if"}
-"""Function words that say the same; the denial in "nor" and "unless" is read as one."""
+_EQUAL = {"though": "although", "till": "until", "unless": "if"}
+"""Function words that say the same; the denial in "unless" is read as one."""
 
 
 def _roles(parse: Parse) -> dict[tuple[str, int], int]:

@@ -294,6 +294,7 @@ class Phrases(Wordings):
         self.role[head] = "prep:" + prep
         if prep in ("in", "with") and tokens[head].lemma in closed.CLOTHES and noun >= 0:
             self.role[head], self.head[head] = "prep:with", noun
+            self.carried.add(self._prep_at)
         elif here.predicate >= 0:
             lemma = tokens[here.predicate].lemma
             subject = self._subject_of(here)
