@@ -3,16 +3,553 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
-_NUMBER = re.compile(r"(?<![\w.])[1-9][0-9]?(?![\w.])")
+Edit = Callable[[str], Iterable[str]]
+_NOMINAL = r"[一-龠々〆ァ-ヴーA-Za-z0-9)」]"
+"""A character that ends a noun."""
+_PEOPLE = (
+    "田中|佐藤|渡辺|山本|加藤|中村|小林|清水|松田|石井|小川|岡田|前田|長谷川|村上|石田|橋本|井上|坂本"
+    "|木村|三浦|馬場|安藤|近藤|西村|野口|山口|健太|由美|冨田|西尾|三輪|及川|藤巻|戸塚|早川|柏木|桐谷"
+    "|朝倉|平井|坂口|大野|香川|佐伯|平川|アリス|ボブ|キャロル|先生|生徒|猫|犬|父|母"
+)
+_KANJI_DIGITS = "一二三四五六七八九"
 
 
-def _other_number(text: str) -> Iterable[str]:
-    for match in _NUMBER.finditer(text):
+def _replaced(table: str) -> Edit:
+    """Return an edit that exchanges one expression for another: "ので > のに" lines.
+
+    The left side is a pattern. `<>` works in both directions, and takes both sides as they are.
+    """
+    pairs = []
+    for line in table.strip().splitlines():
+        if "<>" in line:
+            one, other = (side.strip() for side in line.split("<>"))
+            pairs += [(re.escape(one), other), (re.escape(other), one)]
+        else:
+            one, other = (side.strip() for side in line.split(" > "))
+            pairs.append((one, other))
+    patterns = [(re.compile(one), other) for one, other in pairs]
+
+    def edit(text: str) -> Iterator[str]:
+        if not re.search("[ぁ-ん]", text):
+            return
+        for pattern, other in patterns:
+            for match in pattern.finditer(text):
+                yield text[: match.start()] + match.expand(other) + text[match.end() :]
+
+    return edit
+
+
+def _begun(before: str) -> Edit:
+    """Return an edit that begins a statement with other words."""
+
+    def edit(text: str) -> Iterator[str]:
+        if _end_of(text) is not None and re.match(rf"{_NOMINAL}|この|その|[ぁ-ん]", text):
+            yield before + text
+
+    return edit
+
+
+def _put_behind_topic(word: str, but: str = "") -> Edit:
+    """Return an edit that puts a word behind the topic of a statement, if `but` is not in it."""
+    pattern = re.compile(rf"(?<={_NOMINAL})は(?=[^、 ])")
+
+    def edit(text: str) -> Iterator[str]:
+        match = pattern.search(text)
+        if match and _end_of(text) is not None and not (but and re.search(but, text)):
+            yield text[: match.end()] + word + text[match.end() :]
+
+    return edit
+
+
+# -- Inflection of the last predicate
+
+_OPEN_ENDS = r"(か|こと|ほしい|たい|よう|ない|ません|ました|でした|願いします|なる|ある|[?？!！])$"
+"""Ends of what is no plain statement, or cannot take another ending."""
+_E_AND_I = "いきぎしじちにびみりえけげせぜてでねべめれ"
+_FIVE_STEPS = "入走切要知帰減滑戻残通乗取送守作登撮回終始変上下当移図計配断図写返眠降困怒限"
+_OTHER_ROWS = {
+    "う": ("わ", "い", "って"),
+    "く": ("か", "き", "いて"),
+    "ぐ": ("が", "ぎ", "いで"),
+    "す": ("さ", "し", "して"),
+    "つ": ("た", "ち", "って"),
+    "ぬ": ("な", "に", "んで"),
+    "ぶ": ("ば", "び", "んで"),
+    "む": ("ま", "み", "んで"),
+    "る": ("ら", "り", "って"),
+}
+
+
+def _forms(verb: str) -> tuple[str, str, str]:
+    """Return the forms of a verb before ない, before たい, and that with て."""
+    if verb.endswith("する"):
+        stem = verb[:-2] + "し"
+        return stem, stem, stem + "て"
+    stem, last = verb[:-1], verb[-1]
+    if last == "る" and (stem[-1] in _E_AND_I or re.fullmatch("[一-龠]", stem[-1])):
+        if stem[-1] not in _FIVE_STEPS:
+            return stem, stem, stem + "て"
+    a, i, te = _OTHER_ROWS[last]
+    return stem + a, stem + i, stem + ("って" if verb.endswith(("行く", "いく")) else te)
+
+
+def _end_of(text: str) -> tuple[str, str, str] | None:
+    """Return the body of a statement, what ends it, and its stop.
+
+    It ends with a verb, a state (している, できる), a past, an adjective or a noun.
+    """
+    body, stop = (text[:-1], "。") if text.endswith("。") else (text, "")
+    if not re.search("[ぁ-ん]", body) or re.search(_OPEN_ENDS, body):
+        return None
+    if body.endswith("です"):
+        body = body[:-2]
+    elif body.endswith("である"):
+        return body[:-3], "noun", stop
+    elif body.endswith(("ています", "でいます", "れます")):
+        return body[:-2] + "る", "state", stop
+    elif body.endswith("します"):
+        body = body[:-3] + "する"
+    elif body.endswith("ます"):
+        return None
+    if re.search(rf"({_NOMINAL}|嫌い|好き|きれい)だ?$", body):
+        return body.removesuffix("だ"), "noun", stop
+    if body.endswith(("った", "した", "いた", "れた", "けた", "めた", "えた", "んだ", "きた")):
+        return body, "past", stop
+    if re.search("[一-龠しなきさ]い$", body):
+        return body, "adjective", stop
+    if re.search("(いる|れる|使える|できる)$", body):
+        return body, "state", stop
+    if re.search("[一-龠ぁ-ん][るうくぐすつぬぶむ]$", body):
+        return body, "verb", stop
+    return None
+
+
+def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") -> Edit:
+    """Return an edit of the end of a statement, by what ends it.
+
+    `{}` stands for the whole, `{a}`, `{i}` and `{te}` for the forms of the verb, `{ta}` for its
+    past, `{p}` for what れる follows; of an adjective `{}` is without its い. A state takes what is
+    added to the verb as it is, its past and its denial.
+    """
+    of_state = verb if verb in ("{a}ない", "{ta}") or verb.startswith("{}") else ""
+    templates = {
+        "verb": verb, "state": of_state, "past": past, "adjective": adjective, "noun": noun,
+    }  # fmt: skip
+
+    def edit(text: str) -> Iterator[str]:
+        found = _end_of(text)
+        if found is None:
+            return
+        body, sort, stop = found
+        template = templates[sort]
+        if not template:
+            return
+        a = i = te = ""
+        if sort in ("verb", "state"):
+            a, i, te = _forms(body)
+        elif sort == "adjective":
+            body = body[:-1]
+        ta = te[:-1] + ("だ" if te.endswith("で") else "た")
+        passive = a[:-1] + "さ" if body.endswith("する") else a + ("ら" if a == i else "")
+        end = "" if template.endswith("？") else stop
+        yield template.format(body, a=a, i=i, te=te, ta=ta, p=passive) + end
+
+    return edit
+
+
+def _said(word: str, before_noun: str = "") -> Edit:
+    """Return an edit that adds an expression to the end of any statement."""
+    return _ended("{}" + word, "{}" + word, "{}い" + word, "{}" + before_noun + word)
+
+
+# -- Numbers and names
+
+
+def _other_number(text: str) -> Iterator[str]:
+    for match in re.finditer(r"(?<![\w.:/-])[1-9][0-9]{0,3}(?![0-9.:/%-])", text):
         yield text[: match.start()] + str(int(match.group()) + 1) + text[match.end() :]
 
 
-KINDS: dict[str, Callable[[str], Iterable[str]]] = {
+def _last_digit(text: str) -> Iterator[str]:
+    """Change the last digit of an identifier, version or path."""
+    for match in re.finditer(r"(?<=[A-Za-z./:-])[0-9](?![A-Za-z0-9])", text):
+        yield text[: match.start()] + str((int(match.group()) + 1) % 10) + text[match.end() :]
+
+
+def _other_kanji_number(text: str) -> Iterator[str]:
+    for match in re.finditer(
+        rf"(?<![{_KANJI_DIGITS}十百第])[二三四五六七八](?=[回人名日時分枚個台本か度年月週秒つ割])",
+        text,
+    ):
+        other = _KANJI_DIGITS[_KANJI_DIGITS.index(match.group()) + 1]
+        yield text[: match.start()] + other + text[match.end() :]
+
+
+def _next_of(pattern: str, last: int) -> Edit:
+    """Return an edit that counts a figure one on, and from the last one to the first."""
+
+    def edit(text: str) -> Iterator[str]:
+        for match in re.finditer(pattern, text):
+            other = int(match.group()) % last + 1
+            yield text[: match.start()] + str(other) + text[match.end() :]
+
+    return edit
+
+
+def _exchanged_names(text: str) -> Iterator[str]:
+    """Exchange two people around a particle: 猫が犬を追いかけた."""
+    for match in re.finditer(rf"({_PEOPLE})([^。、]{{1,12}}?)({_PEOPLE})", text):
+        one, middle, other = match.groups()
+        if one != other and re.match("(さん)?[はがをにからのもへ]", middle):
+            yield text[: match.start()] + other + middle + one + text[match.end() :]
+
+
+def _exchanged(pattern: str) -> Edit:
+    """Return an edit that exchanges the groups 1 and 3 of a pattern."""
+
+    def edit(text: str) -> Iterator[str]:
+        for match in re.finditer(pattern, text):
+            one, middle, other = match.groups()
+            if one != other:
+                yield text[: match.start()] + other + middle + one + text[match.end() :]
+
+    return edit
+
+
+_PLACE = r"([一-龠ァ-ヴーA-Za-z0-9]+)"
+_TIME = r"(?<=[0-9一二三四五六七八九十末初正][時分日月年末初午])"
+
+KINDS: dict[str, Edit] = {
     "number": _other_number,
+    "kanji number": _other_kanji_number,
+    "last digit": _last_digit,
+    "unit": _replaced(
+        r"""
+        MB <> GB
+        ミリ秒 > 秒
+        (?<=[0-9一二三四五六七八九十])秒 > 分
+        (?<=[0-9一二三四五六七八九十])分(?!の|以) > 時間
+        (?<=[0-9一二三四五六七八九十])時間 > 日間
+        (?<=[0-9一二三四五六七八九十])日間 > 週間
+        (?<=[0-9一二三四五六七八九十])週間 > か月
+        (?<=[0-9])kg > g
+        (?<=[0-9])km > m
+        円 > ドル
+        cm > mm
+        """
+    ),
+    "weekday": _replaced("月曜 <> 火曜\n水曜 <> 木曜\n金曜 <> 土曜\n日曜 > 月曜\n平日 <> 週末"),
+    "month": _next_of(r"(?<![0-9])[0-9]{1,2}(?=月)", 12),
+    "day": _next_of(r"(?<=月)[0-9]{1,2}(?=日)", 28),
+    "hour": _next_of(r"(?<![0-9])[0-9]{1,2}(?=時(?!間))", 23),
+    "relative day": _replaced(
+        """
+        今日 <> 明日
+        昨日 <> 今日
+        来週 <> 先週
+        今週 <> 来週
+        来月 <> 先月
+        今月 <> 来月
+        来年 <> 昨年
+        去年 > 来年
+        """
+    ),
+    "part of the day": _replaced("午前 <> 午後\n朝 <> 夜\n正午 > 深夜\n夕方 > 早朝\n昼(?!休) > 夜"),
+    "name": _replaced("田中 <> 佐藤\n加藤 > 中村\n石井 > 小川\n森さん > 林さん\n木村 > 坂本"),
+    "exchanged names": _exchanged_names,
+    "exchanged ends": _exchanged(rf"{_PLACE}(から){_PLACE}(?=[にへ])"),
+    "denied": _ended("{a}ない", "", "{}くない", "{}ではない"),
+    "not denied": _replaced(
+        """
+        していない > している
+        しない(?=。|$) > する
+        ではない > である
+        られない > られる
+        できない > できる
+        てはいけない > てもよい
+        てはならない > てもよい
+        ていない > ている
+        がない(?=。|$) > がある
+        """
+    ),
+    "から, まで": _replaced(
+        rf"""
+        {_TIME}から > まで
+        {_TIME}まで(?!に) > から
+        {_TIME}に(?![わよつ対]) > から
+        {_TIME}に(?![わよつ対]) > まで
+        {_TIME}まで(?!に) > までに
+        以降 <> 以前
+        """
+    ),
+    "date without a particle": _replaced(f"{_TIME}(?=[。]|$) > から\n{_TIME}(?=[。]|$) > まで"),
+    "で, が": _replaced(
+        f"(?<={_NOMINAL})で(?= ?[一-龠]) > が\n(?<={_NOMINAL})が(?= ?[一-龠]) > で"
+    ),
+    "に, から": _replaced(
+        rf"""
+        (?<={_NOMINAL})に(?=(戻|送|移|置|書|渡|行|届|飛|予算|入れ|手紙|保存|コピー|旅行)) > から
+        (?<={_NOMINAL})から(?=(取得|引き落|届|送|読み|コピー|値|認証)) > に
+        """
+    ),
+    "へ, から": _replaced(
+        f"(?<={_NOMINAL})へ(?!の) > から\n(?<={_NOMINAL})から(?={_NOMINAL}+[へに]) > まで"
+    ),
+    "を, が": _replaced(rf"(?<={_NOMINAL})が([^。、はがを0-9]{{1,12}})を(?= ?[一-龠]) > を\1が"),
+    "を, に": _replaced(rf"(?<={_NOMINAL})を(?= ?(守|追|呼|選|話|変|紹介)) > に"),
+    "に, で": _replaced(rf"(?<={_NOMINAL})に(?= ?(置|保存|書|登|送|移|勤|入れ)) > で"),
+    "と, か": _replaced(
+        f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > か\n"
+        f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > より\n(?<=[一-龠ァ-ヴー])、(?=[一-龠ァ-ヴー]+を) > か"
+    ),
+    "と, や": _replaced(rf"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > や"),
+    "together, against": _replaced(
+        "と一緒に > の代わりに\nと合同で > とは別に\nとともに > なしに\nなしで > ありで\n付き > なし"
+    ),
+    "ので, のに": _replaced(
+        """
+        ので > のに
+        のに > ので
+        (?<=[るたいう])ため、 > のに、
+        (?<=[るたいう])から、 > のに、
+        が、 > ので、
+        (?<=[るたい])ため、 > ものの、
+        """
+    ),
+    "ても, たら": _replaced(
+        """
+        ったら > っても
+        したら > しても
+        れたら > れても
+        ときは、?  > ときも
+        きたら > きても
+        きれば > きても
+        ければ > くても
+        (?<=る)と、 > が、
+        """
+    ),
+    "before, after": _replaced(
+        """
+        (?<=る)前に > まで
+        の前に <> の後に
+        てから(?!は) > ながら
+        てから(?!は) > ないで
+        後に > 前に
+        食前 <> 食後
+        (?<=る)まで(?=[^にの。]) > 前に
+        """
+    ),
+    "for, against": _replaced(
+        "のために > のせいで\nについて > に対して\nによって > のために\nとして > について\nに対して > とともに"
+    ),
+    "tense": _ended("{ta}", "", "{}かった", "{}だった"),
+    "not past": _replaced(
+        "した(?=。|$) > する\nしました > します\nだった(?=。|$) > だ\nでした > です"
+    ),
+    "lasting": _ended("{te}いる"),
+    "done": _ended("{te}ある"),
+    "ended up": _ended("{te}しまう", "", "", ""),
+    "just did": _ended("{ta}ばかりだ", "{}ばかりだ"),
+    "beginning": _ended("{i}始める"),
+    "going on": _ended("{i}続ける"),
+    "too much": _ended("{i}すぎる"),
+    "for a test": _ended("{te}みる"),
+    "in advance": _ended("{te}おく"),
+    "about to": _ended("{}ところだ"),
+    "no longer": _ended("{a}なくなる"),
+    "to become": _ended("{}ようになる", "", "{}くなる", "{}になる"),
+    "intention": _ended("{}つもりだ"),
+    "plan": _ended("{}予定だ"),
+    "volition": _ended("{i}たい"),
+    "wish": _ended("{te}ほしい"),
+    "may be": _said("かもしれない"),
+    "expected": _said("はずだ", "の"),
+    "surely": _said("に違いない"),
+    "probably": _said("だろう"),
+    "should": _ended("{}べきだ"),
+    "may": _ended("{te}もいい"),
+    "must": _ended("{a}なければならない"),
+    "need not": _ended("{a}なくてもいい"),
+    "can": _ended("{}ことができる"),
+    "sometimes": _ended("{}ことがある", "{}ことがある"),
+    "not always": _said("わけではない", "という"),
+    "modality": _replaced(
+        """
+        かもしれない > はずだ
+        べきだ > てもいい
+        なければならない <> なくてもいい
+        必要がある > ことがある
+        必須 <> 任意
+        必要 > 可能
+        予定 > 可能性
+        禁止 > 不要
+        """
+    ),
+    "hearsay そうだ": _said("そうだ", "だ"),
+    "hearsay らしい": _said("らしい"),
+    "hearsay とのこと": _said("とのことだ"),
+    "hearsay という": _said("という", "だ"),
+    "seems": _said("ようだ", "の"),
+    "only a rumour": _said("という噂だ", "だ"),
+    "opinion": _said("と思う", "だ"),
+    "said by": _said("と田中さんが言っていた", "だ"),
+    "supposed to": _said("と思われる", "だ"),
+    "attribution": _begun("田中さんによると、"),
+    "apparently": _begun("どうやら"),
+    "doubt": _begun("おそらく"),
+    "condition": _begun("雨が降ったら"),
+    "exception": _begun("日曜以外は"),
+    "limited to": _begun("ステージングでは"),
+    "question": _ended("{}か？", "{}か？", "{}いか？", "{}か？"),
+    "why": _ended("なぜ{}のか？", "なぜ{}のか？"),
+    "passive": _ended("{p}れる"),
+    "passive turned round": _replaced(
+        """
+        を叱った > に叱られた
+        を追いかけた > に追いかけられた
+        を紹介した > に紹介された
+        を呼び出す > に呼び出される
+        に叱られた > を叱った
+        に追いかけられた > を追いかけた
+        """
+    ),
+    "causative": _replaced(
+        """
+        する(?=。|$) > させる
+        使う(?=。|$) > 使わせる
+        飲む(?=。|$) > 飲ませる
+        食べる(?=。|$) > 食べさせる
+        書く(?=。|$) > 書かせる
+        """
+    ),
+    "favour": _ended("{te}もらう"),
+    "giving": _replaced("貸し > 借り\nもらった > あげた\n借りた > 貸した\n渡した > 受け取った"),
+    "all, some": _replaced(
+        """
+        すべて > 一部
+        全て > 一部
+        全員 > 誰か
+        全員 > 数人
+        全件 > 数件
+        誰も > 全員
+        すべて > ほとんど
+        ほとんど > すべて
+        各 > 一部の
+        多くの > 少数の
+        """
+    ),
+    "all": _replaced(f"(?<={_NOMINAL})は(?=[^、 ]) > はすべて\n(?<={_NOMINAL})を > をほとんど"),
+    "frequency word": _replaced(
+        """
+        いつも > ときどき
+        常に > ときどき
+        時々 > いつも
+        ときどき > いつも
+        必ず > たまに
+        たいてい > めったに
+        よく(?=[一-龠]) > たまに
+        """
+    ),
+    "always": _put_behind_topic("いつも"),
+    "now and then": _put_behind_topic("ときどき"),
+    "often": _put_behind_topic("よく"),
+    "frequency": _replaced(
+        """
+        毎日 <> 毎週
+        毎朝 <> 毎晩
+        毎月 <> 毎年
+        毎週 > 隔週
+        毎時 > 毎分
+        月に一度 > 年に一度
+        週に一度 > 月に一度
+        たびに > 前に
+        """
+    ),
+    "already, yet": _put_behind_topic("まだ"),
+    "already": _put_behind_topic("もう"),
+    "again": _put_behind_topic("再び"),
+    "almost": _put_behind_topic("ほぼ", "ほぼ|全|すべて"),
+    "for the time being": _put_behind_topic("当面"),
+    "without fail": _put_behind_topic("必ず", "必ず|常に|いつも|ない"),
+    "comparison": _exchanged(rf"{_PLACE}([はが]){_PLACE}(?=より)"),
+    "comparison turned": _replaced("より高い <> より低い\nより速い <> より遅い\nより上 <> より下"),
+    "most": _replaced(
+        "(?<=[はが])(?=(高い|速い|重い|大きい|安い|広い|新しい|古い|長い|短い|好き)) > 最も\n"
+        "(?<=[はが])(?=(高い|速い|重い|大きい|安い|広い|新しい|古い|長い|短い)) > より"
+    ),
+    "only": _replaced(
+        f"(?<={_NOMINAL})を > だけを\n(?<={_NOMINAL})が > だけが\n(?<={_NOMINAL})に(?!は) > だけに"
+    ),
+    "also": _replaced(
+        f"(?<={_NOMINAL})は(?=[^、]) > も\n(?<={_NOMINAL})を > も\n(?<={_NOMINAL})が > も"
+    ),
+    "even": _replaced(f"(?<={_NOMINAL})は(?=[^、]) > さえ\n(?<={_NOMINAL})が > すら"),
+    "not only": _replaced("だけを > も\nだけが > も\nのみ(?=[をがは]) > 以外"),
+    "such as": _replaced(f"(?<={_NOMINAL})を > などを\n(?<={_NOMINAL})が > などが"),
+    "at least, at most": _replaced(
+        """
+        以上 <> 以下
+        以内 > 以上
+        最大 <> 最小
+        少なくとも > 多くとも
+        最低 > 最高
+        超え > 下回っ
+        上限 <> 下限
+        """
+    ),
+    "at least": _replaced(
+        r"(?<![最約])(?<![0-9年月日])([0-9]+(?:回|人|名|件|台|個|本|枚)) > \1以上"
+    ),
+    "at least, before a figure": _replaced(
+        r"(?<![約0-9.])([0-9]+(?:回|人|名|件|台|個|本|枚|秒|分|%)) > 少なくとも\1"
+    ),
+    "first, last": _replaced(
+        "最初 <> 最後\n先頭 <> 末尾\n最新 > 最古\n次の > 前の\n新しい <> 古い"
+    ),
+    "more, less": _replaced(
+        "多い <> 少ない\n速い <> 遅い\n高い <> 低い\n大きい <> 小さい\n長い <> 短い\n重い <> 軽い\n増え > 減っ"
+    ),
+    "opposite": _replaced(
+        """
+        有効 <> 無効
+        許可 <> 禁止
+        成功 <> 失敗
+        開始 <> 終了
+        (?<!再)起動 > 停止
+        追加 <> 削除
+        開く > 閉じる
+        好き <> 嫌い
+        好む > 嫌う
+        承認 <> 却下
+        公開 <> 非公開
+        安全 <> 危険
+        """
+    ),
+    "direction": _replaced(
+        "左 <> 右\nの上に <> の下に\n内側 <> 外側\n東(?!京) > 西\n前方 > 後方\nの中に > の前に\n入口 <> 出口"
+    ),
+    "place": _replaced(
+        "の中に > のそばに\nの上に > の近くに\n階段 > 廊下\n部屋 > 建物\n駅 > 空港\n海 > 川\n山 > 丘\n庭 > 畑\n"
+        "東京 <> 大阪\n京都 > 神戸\n家 > 会社\n窓 > 扉\n道(?=を|は) > 線路"
+    ),
+    "animal": _replaced("犬 <> 猫\n魚 > 肉\n肉(?!じゃが) > 魚\n馬(?!場) > 牛\n犬 > 動物"),
+    "vehicle": _replaced(
+        "自転車 > バイク\n(?<![転動電])車(?=[はをがで]) > 自転車\n新幹線 > 飛行機\n船 > 車\n(?<![転動電])車(?=[はをがで]) > トラック"
+    ),
+    "thing": _replaced(
+        "コーヒー > 紅茶\n紅茶 > コーヒー\n本(?=を|は) > 雑誌\n薬 > 酒\n鍵 > 財布\n上着 > 帽子\nメール > 電話\n"
+        "サーバー > データベース\nテスト > ビルド\nログ > エラー\nレビュー > テスト\n会議 > 面談\n設定 > 記録"
+    ),
+    "action": _replaced(
+        "保存 > 削除\n再起動 > 停止\n確認 > 修正\n読み込む > 書き込む\n修理 > 交換\n更新 > 削除\n担当 > 確認\n"
+        "開発 > テスト\n実行 > 停止\n買っ > 借り\n歩 > 走\n使う > 作る\n走る > 歩く\n移行 > コピー\n作成 > 更新"
+    ),
+    "person": _replaced(
+        "彼女 > 彼\n彼(?!女) > 彼女\n父 <> 母\n姉 <> 妹\n兄(?!弟) > 弟\n夫 <> 妻\n息子 <> 娘\nユーザー > 開発者\n社長 > 部長"
+    ),
+    "same, other": _replaced(
+        "同じ > 別の\n自分の > 他人の\n(?<!非)同期 > 非同期\n専用 > 共用\n以外 > だけ"
+    ),
 }
