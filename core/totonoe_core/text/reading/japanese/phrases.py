@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
+    AFTER_PREDICATE,
     CASES,
     DEMONSTRATIVES,
     HONORIFICS,
@@ -37,6 +38,7 @@ from totonoe_core.text.reading.japanese.words import (
     NAME,
     NOMINAL,
     NOUN,
+    OTHER,
     PARTICLE,
     PREFIX,
     QUANTIFIER,
@@ -49,15 +51,22 @@ from totonoe_core.text.reading.japanese.words import (
     WHEN,
     Word,
 )
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.model import FunctionWord, PieceType
 
 _TOPICS: Final = words_of("は も って こそ さえ すら なんて")
+_OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
+_CONJUNCTIONS: Final = words_of(
+    "または あるいは もしくは 或いは 若しくは だから なので ですから したがって 従って そのため"
+    " しかも なのに それでも それなら そうすれば それから すると"
+)
+_JOINING: Final = frozenset((CASE, TOPIC, PARTICLE, LINK, AUXILIARY))
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
 
 
-def phrases(words: list[Word]) -> list[Phrase]:
-    """Phrases in text order."""
-    return _Parser(words).run()
+def phrases(words: list[Word]) -> tuple[list[Phrase], list[FunctionWord]]:
+    """Return the phrases in text order, and the function words that none of them holds."""
+    parser = _Parser(words)
+    return parser.run(), parser.left
 
 
 class _Parser(Reader):
@@ -93,6 +102,8 @@ class _Parser(Reader):
                         tag == FINAL and word.surface == "か"
                     ):
                         last.asks = True
+                if tag in _JOINING or (tag == OTHER and word.surface in _CONJUNCTIONS):
+                    self.leave(word)
                 self.at += 1
         return self.found
 
@@ -203,13 +214,19 @@ class _Parser(Reader):
         if here.base == "で" and self.bases(self.at, 2) == ("で", "ある"):
             self.predicate(parts, be=True)
             return
+        before = self.at
+        effect = self.match(AFTER_PREDICATE)
+        self.at = before
+        if effect is not None and effect.modality in _OF_NOUNS:
+            self.predicate(parts, be=True)
+            return
         self._case(parts)
 
     def _case(self, parts: list[Word]) -> None:
         """Particles behind a thing."""
         words = self.words
         phrase = self._thing(parts, "")
-        before = self.at
+        before = start = self.at
         case = self.match(CASES)
         following = words[self.at].base if self.at < len(words) else ""
         if case and words[self.at - 1].base == "て" and following in ("いる", "おる", "ある"):
@@ -217,6 +234,7 @@ class _Parser(Reader):
         if case is not None:
             if case in ("は", "も"):
                 phrase.topic = True
+                self.leave(words[self.at - 1])
             else:
                 phrase.case = case
         while self.at < len(words):
@@ -231,15 +249,19 @@ class _Parser(Reader):
             elif word.tag == TOPIC or word.surface in _TOPICS:
                 if word.surface == "しか":
                     phrase.limit = "しか"
+                else:
+                    self.leave(word)
                 phrase.topic = True
             elif word.tag == PARTICLE:
                 if word.surface in _LIMITS:
                     phrase.limit = word.surface
                     phrase.topic |= word.surface == "しか"
                 elif word.surface in ("や", "とか", "か"):
-                    phrase.case = "や" if word.surface != "か" else phrase.case
+                    phrase.case = "か" if word.surface == "か" else "や"
                 elif word.surface in ("より",):
                     phrase.case = "より"
+                else:
+                    self.leave(word)
             elif word.tag == LINK and word.surface == "と":
                 phrase.case = "と"
             elif word.tag == LINK and word.surface == "が":
@@ -247,6 +269,8 @@ class _Parser(Reader):
             else:
                 break
             self.at += 1
+        if self.at > start:
+            phrase.until = words[self.at - 1].end
 
     def _thing(self, parts: list[Word], case: str) -> Phrase:
         phrase = Phrase(parts, THING)

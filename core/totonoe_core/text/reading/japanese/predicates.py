@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
+from totonoe_core.text.reading.japanese.function_words import word_of
 from totonoe_core.text.reading.japanese.grammar import (
     AFTER_PREDICATE,
     ASPECTS,
@@ -41,6 +42,7 @@ from totonoe_core.text.reading.japanese.words import (
     VERB,
     Word,
 )
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
 _T = TypeVar("_T")
 
@@ -55,7 +57,10 @@ _TAIL_WORDS: Final = words_of(
 
 
 class Reader:
-    """Words of a text, the place reached in them, and the phrases found so far."""
+    """Words of a text, the place reached in them, and the phrases found so far.
+
+    `left` has the function words that count and that no phrase holds.
+    """
 
     def __init__(self, words: list[Word]) -> None:
         # Politeness says nothing, wherever it stands.
@@ -66,6 +71,7 @@ class Reader:
         ]
         self.at = 0
         self.found: list[Phrase] = []
+        self.left: list[FunctionWord] = []
 
     def bases(self, at: int, count: int) -> tuple[str, ...]:
         found = [word.base for word in self.words[at : at + count]]
@@ -135,13 +141,14 @@ class Reader:
             form = words[self.at - 1].form
             if form == "連用形-ニ" and effect.modality == "seem":
                 phrase.link = "so"  # 失敗しないように確かめる
+                phrase.until = words[self.at - 1].end
                 break
-            self._say(phrase, effect)
+            self._say(phrase, effect, words[before])
             if words[before].form == "仮定形-融合" and words[before].base == "ない":
                 self._must_colloquially(phrase)
                 break
             if words[before].base == "だ" and words[before].form == "意志推量形":
-                phrase.modality = phrase.modality or "seem"
+                self._modal(phrase, "guess")
             if form == "仮定形-一般" and words[self.at - 1].base in ("た", "だ"):
                 phrase.link, phrase.past = "if", False
             if form == "意志推量形" and words[self.at - 1].base == "ます":
@@ -166,11 +173,16 @@ class Reader:
         else:
             phrase.link = "if"
 
-    def _say(self, phrase: Phrase, effect: Effect) -> None:
+    def _say(self, phrase: Phrase, effect: Effect, first: Word) -> None:
+        end = self.words[self.at - 1].end
+        phrase.until = end
         if effect.flips:
             phrase.negated = not phrase.negated
         if effect.modality:
-            phrase.modality = effect.modality
+            self._modal(phrase, effect.modality)
+        if effect.aspect:
+            aspect = FunctionWord(first.start, end, effect.aspect, FunctionKind.RELATION)
+            phrase.aspects = (*phrase.aspects, aspect)
         mark = effect.mark
         if not mark:
             return
@@ -178,6 +190,16 @@ class Reader:
             setattr(phrase, mark, True)
         else:
             phrase.link = mark
+
+    def _modal(self, phrase: Phrase, modality: str) -> None:
+        """Add a modality: べきかもしれない is should and maybe."""
+        before = phrase.modality
+        phrase.modality = modality if before in ("", modality) else f"{before}+{modality}"
+
+    def leave(self, word: Word) -> None:
+        """Keep a function word that no phrase holds, if it counts."""
+        if (found := word_of(word)) is not None:
+            self.left.append(found)
 
     def _link(self, phrase: Phrase, form: str) -> None:
         """How the predicate goes on, from its inflected form and what follows."""
@@ -241,7 +263,7 @@ class Reader:
             phrase.link = ""
             effect = self.match(AFTER_PREDICATE)
             if effect is not None:
-                self._say(phrase, effect)
+                self._say(phrase, effect, following)
             return
         phrase.link = "noun"
         if following.base == "は" and word.tag == NOMINALISER:
@@ -252,4 +274,6 @@ class Reader:
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
             else:
                 phrase.topic = True
+                self.leave(word)
+            phrase.until = word.end
             self.at += 1

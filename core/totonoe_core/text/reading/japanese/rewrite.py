@@ -21,6 +21,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     THING,
     Phrase,
     is_time,
+    lasting,
 )
 from totonoe_core.text.reading.japanese.words import (
     ACTION,
@@ -122,6 +123,8 @@ def _say_of_compound(phrase: Phrase) -> None:
         phrase.words = words[:-1]
     elif before.tag == ACTION and (last.normal in LIGHT_VERBS or last.surface in ("中", "化")):
         phrase.words = words[:-1]
+        if last.surface == "中":
+            phrase.aspects = (*phrase.aspects, lasting(last))
         phrase.be = False
     elif before.tag == ACTION and last.normal in ("済み", "済む", "済"):
         phrase.words = words[:-1]
@@ -136,6 +139,7 @@ def _modal(phrase: Phrase, noun: str) -> None:
     phrase.negated ^= denied
     phrase.modality = modality
     phrase.passive = phrase.be = phrase.past = False
+    phrase.aspects = ()  # 禁止されている is 禁止だ
 
 
 def _says_of(before: Phrase, phrase: Phrase) -> bool:
@@ -165,6 +169,7 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
     elif not (normal in LIGHT_VERBS and plain and word.tag in (VERB, ACTION)):
         return False
     phrase.words = before.words
+    phrase.aspects = (*before.aspects, *phrase.aspects)
     phrase.negated ^= before.negated
     phrase.be = False
     return True

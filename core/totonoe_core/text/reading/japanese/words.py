@@ -58,6 +58,7 @@ _SOME: Final = words_of("数 何 幾 何人")
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
 
+_HEARSAY: Final = "hearsay"
 _CASES_ALONE: Final = words_of("が で と")
 """Behind a space the dictionary takes them for conjunctions."""
 
@@ -188,8 +189,10 @@ def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
             tag = VERB
         elif second == "形容詞的":
             tag = ADJECTIVE
-    elif (first, second) == ("形状詞", "助動詞語幹"):
+    elif second == "助動詞語幹":
         tag = AUXILIARY
+        if first == "名詞":
+            conjugation = _HEARSAY
     else:
         tag = _SIMPLE_TAGS.get(first) or _SECOND_TAGS.get((first, second), OTHER)
     return tag, conjugation, form
@@ -269,6 +272,8 @@ def words(text: str) -> list[Word]:
                 word.can = True
         elif tag == AUXILIARY and conjugation == "助動詞-ヌ":
             word.base = "ない"
+        elif tag == AUXILIARY and conjugation == _HEARSAY:
+            word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
         elif tag == LINK and base in ("で", "ちゃ"):
             word.base = "て"
         elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
