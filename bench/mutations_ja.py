@@ -131,9 +131,9 @@ def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") 
 
     `{}` stands for the whole, `{a}`, `{i}` and `{te}` for the forms of the verb, `{ta}` for its
     past, `{p}` for what れる follows; of an adjective `{}` is without its い. A state takes what is
-    added to the verb as it is, its past and its denial.
+    added to a past too, its past and its denial.
     """
-    of_state = verb if verb in ("{a}ない", "{ta}") or verb.startswith("{}") else ""
+    of_state = verb if verb in ("{a}ない", "{ta}") or past else ""
     templates = {
         "verb": verb, "state": of_state, "past": past, "adjective": adjective, "noun": noun,
     }  # fmt: skip
@@ -157,6 +157,21 @@ def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") 
         yield template.format(body, a=a, i=i, te=te, ta=ta, p=passive) + end
 
     return edit
+
+
+def _if(needed: str, edit: Edit, but: str = "(?!)") -> Edit:
+    """Return an edit of the sentences that have one pattern and not another."""
+
+    def applied(text: str) -> Iterable[str]:
+        return edit(text) if re.search(needed, text) and not re.search(but, text) else ()
+
+    return applied
+
+
+_HABITS = "毎|常に|いつも|時々|たまに|たび|ごと|度に|定期|よう|管理|担当|対応"
+_STATES = "(好む|使う|使用する|利用する|持つ|住む|含む|望む|要る|思う|保つ)。?$"
+_SAME_WITH_TEIRU = f"{_HABITS}|{_STATES}"
+"""What is done again and again, or is a state, is said with ている as without."""
 
 
 def _said(word: str, before_noun: str = "") -> Edit:
@@ -278,7 +293,7 @@ KINDS: dict[str, Edit] = {
         rf"""
         {_TIME}から > まで
         {_TIME}まで(?!に) > から
-        {_TIME}に(?![わよつ対]) > から
+        {_TIME}に(?![わよつ対]|[^。]*(?:始|スタート|開|起動|実行|出発|適用)) > から
         {_TIME}に(?![わよつ対]) > まで
         {_TIME}まで(?!に) > までに
         以降 <> 以前
@@ -348,8 +363,8 @@ KINDS: dict[str, Edit] = {
     "not past": _replaced(
         "した(?=。|$) > する\nしました > します\nだった(?=。|$) > だ\nでした > です"
     ),
-    "lasting": _ended("{te}いる"),
-    "done": _ended("{te}ある"),
+    "lasting": _if("", _ended("{te}いる"), but=_SAME_WITH_TEIRU),
+    "done": _if("を", _ended("{te}ある")),
     "ended up": _ended("{te}しまう", "", "", ""),
     "just did": _ended("{ta}ばかりだ", "{}ばかりだ"),
     "beginning": _ended("{i}始める"),
@@ -404,7 +419,7 @@ KINDS: dict[str, Edit] = {
     "limited to": _begun("ステージングでは"),
     "question": _ended("{}か？", "{}か？", "{}いか？", "{}か？"),
     "why": _ended("なぜ{}のか？", "なぜ{}のか？"),
-    "passive": _ended("{p}れる"),
+    "passive": _if("を[^は、]+$", _ended("{p}れる")),
     "passive turned round": _replaced(
         """
         を叱った > に叱られた

@@ -8,6 +8,7 @@ clause), its modality, tense or denial.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import words_of
@@ -89,6 +90,10 @@ STATES: Final = words_of(
     " 考える 好む 望む 嫌い 信じる 要る 関する 使う 使用 利用 管理 対応 構成"
 )
 """Verbs whose plain form says the state that ている says: 使う and 使っている are one habit."""
+BOTH_WAYS: Final = words_of("完了 終了 停止 開始 再開 移動 回転 発生 実現 充実 徹底")
+"""Actions that have an object with する as with させる: 処理を完了させる is 処理を完了する."""
+_LASTING_MODALITIES: Final = words_of("want think")
+"""思っている is 思う, 望んでいる is 望む."""
 HABITS: Final = words_of("常に 時々 滅多に 毎 都度 度 定期的 自動的 毎日 毎朝 毎晩 毎週 毎月 毎年")
 """Words for what is done again and again: 毎週行う is 毎週行っている."""
 _BEFORE_TIMES: Final = frozenset(("", "に", "で", "time"))
@@ -128,7 +133,13 @@ def function_words(
     for phrase in rows:
         word = phrase.words[-1]
         state = habit or phrase.be or word.normal in STATES or word.key in STATES
-        found += [one for one in phrase.aspects if not (state and one.key == "ている")]
+        for one in phrase.aspects:
+            if one.key == "ている" and (state or phrase.modality in _LASTING_MODALITIES):
+                continue
+            if one.key == "させる" and word.normal in BOTH_WAYS:
+                continue
+            key = "てある" if one.key == "ている" and phrase.passive else one.key
+            found.append(replace(one, key=key))
         key = _joined(phrase) if phrase.sort == PREDICATE else _case(phrase)
         if key:
             start, end = word.end, phrase.until

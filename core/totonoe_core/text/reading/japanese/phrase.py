@@ -59,9 +59,9 @@ class Phrase:
         return self.words[-1].key
 
 
-def lasting(word: Word) -> FunctionWord:
-    """Return the ている that a word says: 使用中, 使っている."""
-    return FunctionWord(word.start, word.end, "ている", FunctionKind.RELATION)
+def aspect(word: Word, key: str) -> FunctionWord:
+    """Return the aspect that a word says: 使用中 has the ている of 使っている."""
+    return FunctionWord(word.start, word.end, key, FunctionKind.RELATION)
 
 
 def counts(word: Word) -> bool:

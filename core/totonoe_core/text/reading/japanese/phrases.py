@@ -18,6 +18,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     PREDICATE,
     THING,
     Phrase,
+    aspect,
     counts,
     is_label,
 )
@@ -188,7 +189,9 @@ class _Parser(Reader):
                 self.at += 1
                 if following is not None and following.normal in ("為る", "成る"):
                     self.at += 1
-                    self.predicate(parts, following.form)
+                    made = self.predicate(parts, following.form)
+                    become = "になる" if following.normal == "成る" else "にする"
+                    made.aspects = (aspect(following, become), *made.aspects)
                 else:
                     phrase = Phrase(parts, MANNER)
                     self.found.append(phrase)

@@ -13,6 +13,8 @@ from totonoe_core.text.reading.japanese.grammar import (
     LIGHT_VERBS,
     SAME_CASE,
     SAYING,
+    SEEMS,
+    SO_ORDERS,
     Effect,
     Table,
     words_of,
@@ -139,6 +141,8 @@ class Reader:
             if effect is None:
                 break
             form = words[self.at - 1].form
+            if effect is SO_ORDERS and form != "連用形-ニ":
+                effect = SEEMS
             if form == "連用形-ニ" and effect.modality == "seem":
                 phrase.link = "so"  # 失敗しないように確かめる
                 phrase.until = words[self.at - 1].end

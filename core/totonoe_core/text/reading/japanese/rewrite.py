@@ -21,7 +21,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     THING,
     Phrase,
     is_time,
-    lasting,
+    aspect,
 )
 from totonoe_core.text.reading.japanese.words import (
     ACTION,
@@ -124,7 +124,7 @@ def _say_of_compound(phrase: Phrase) -> None:
     elif before.tag == ACTION and (last.normal in LIGHT_VERBS or last.surface in ("中", "化")):
         phrase.words = words[:-1]
         if last.surface == "中":
-            phrase.aspects = (*phrase.aspects, lasting(last))
+            phrase.aspects = (*phrase.aspects, aspect(last, "ている"))
         phrase.be = False
     elif before.tag == ACTION and last.normal in ("済み", "済む", "済"):
         phrase.words = words[:-1]
@@ -138,7 +138,9 @@ def _modal(phrase: Phrase, noun: str) -> None:
     denied, modality = MODAL_NOUNS[noun]
     phrase.negated ^= denied
     phrase.modality = modality
-    phrase.passive = phrase.be = phrase.past = False
+    if not (phrase.be or phrase.lasting):
+        phrase.past = False
+    phrase.passive = phrase.be = False
     phrase.aspects = ()  # 禁止されている is 禁止だ
 
 

@@ -272,6 +272,8 @@ def words(text: str) -> list[Word]:
                 word.can = True
         elif tag == AUXILIARY and conjugation == "助動詞-ヌ":
             word.base = "ない"
+        elif tag == AUXILIARY and base == "だ" and normal == "た":
+            word.base = "た"  # 飲んだ
         elif tag == AUXILIARY and conjugation == _HEARSAY:
             word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
         elif tag == LINK and base in ("で", "ちゃ"):
