@@ -169,7 +169,7 @@ def _if(needed: str, edit: Edit, but: str = "(?!)") -> Edit:
 
 
 _HABITS = "毎|常に|いつも|時々|たまに|たび|ごと|度に|定期|よう|管理|担当|対応"
-_STATES = "(好む|使う|使用する|利用する|持つ|住む|含む|望む|要る|思う|保つ)。?$"
+_STATES = "(好む|備える|担う|使用する|利用する|持つ|住む|含む|望む|要る|思う|保つ|使う)。?$"
 _SAME_WITH_TEIRU = f"{_HABITS}|{_STATES}"
 """What is done again and again, or is a state, is said with ている as without."""
 
@@ -329,7 +329,7 @@ KINDS: dict[str, Edit] = {
         のに > ので
         (?<=[るたいう])ため、 > のに、
         (?<=[るたいう])から、 > のに、
-        が、 > ので、
+        (?<=[るたい])が、 > ので、
         (?<=[るたい])ため、 > ものの、
         """
     ),
@@ -374,7 +374,7 @@ KINDS: dict[str, Edit] = {
     "in advance": _ended("{te}おく"),
     "about to": _ended("{}ところだ"),
     "no longer": _ended("{a}なくなる"),
-    "to become": _ended("{}ようになる", "", "{}くなる", "{}になる"),
+    "to become": _ended("{}ようになる", "", "{}くなる"),
     "intention": _ended("{}つもりだ"),
     "plan": _ended("{}予定だ"),
     "volition": _ended("{i}たい"),
@@ -387,7 +387,7 @@ KINDS: dict[str, Edit] = {
     "may": _ended("{te}もいい"),
     "must": _ended("{a}なければならない"),
     "need not": _ended("{a}なくてもいい"),
-    "can": _ended("{}ことができる"),
+    "can": _if("", _ended("{}ことができる"), but="[えけせてねべめれ]る。?$"),
     "sometimes": _ended("{}ことがある", "{}ことがある"),
     "not always": _said("わけではない", "という"),
     "modality": _replaced(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import words_of
+from totonoe_core.text.reading.japanese.grammar import AROUND, words_of
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase, is_time
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord, Role
@@ -132,11 +132,13 @@ def function_words(
     habit = any(_is_habit(word) for phrase in rows for word in phrase.words)
     for phrase in rows:
         word = phrase.words[-1]
-        state = habit or phrase.be or word.normal in STATES or word.key in STATES
+        state = habit or word.normal in STATES or word.key in STATES
         for one in phrase.aspects:
-            if one.key == "ている" and (state or phrase.modality in _LASTING_MODALITIES):
+            if one.key == "ている" and (state or phrase.link == "rel"):
+                continue  # 帽子をかぶっている人 is 帽子をかぶった人
+            if one.key == "ている" and phrase.modality in _LASTING_MODALITIES:
                 continue
-            if one.key == "させる" and word.normal in BOTH_WAYS:
+            if one.key == "させる" and word.normal in BOTH_WAYS and _has_object(phrase):
                 continue
             key = "てある" if one.key == "ている" and phrase.passive else one.key
             found.append(replace(one, key=key))
@@ -147,6 +149,10 @@ def function_words(
                 start, end = word.start, word.end
             found.append(FunctionWord(start, end, key, _kind(key)))
     return tuple(sorted(found, key=_start))
+
+
+def _has_object(phrase: Phrase) -> bool:
+    return any(each.case == "を" for each in phrase.args)
 
 
 def _is_habit(word: Word) -> bool:
@@ -169,7 +175,8 @@ def _case(phrase: Phrase) -> str:
     case = phrase.case
     if case in ("や", "か"):
         return EQUAL.get(case, case)
-    if case in _BEFORE_TIMES and is_time(phrase):
+    around = phrase.words[0].normal in AROUND  # 交換後に
+    if case in _BEFORE_TIMES and (around or is_time(phrase)):
         return ""
     if phrase.role.startswith("prep:"):
         case = phrase.role.removeprefix("prep:")

@@ -68,9 +68,7 @@ _CANNOT = Effect(flips=True, modality="can")
 _WANT = Effect(modality="want")
 _SHOULD = Effect(modality="should")
 _SHOULD_NOT = Effect(flips=True, modality="should")
-SEEMS: Final = Effect(modality="seem")
-SO_ORDERS: Final = Effect(mark="orders")
-"""ようだ seems, ように at the end orders: only the form of だ is different."""
+_SEEM = Effect(modality="seem")
 _HEARD = Effect(modality="hearsay")
 _MAYBE = Effect(modality="maybe")
 _GUESS = Effect(modality="guess")
@@ -117,8 +115,8 @@ AFTER_PREDICATE: Final = Table(
     # seem
     ("か も しれる ない|か も しれる|か も 知れる ない|か も ね|可能 性 が ある", _MAYBE),
     ("に 違い ない|に 相違 ない|に ちがい ない", Effect(modality="surely")),
-    ("よう だ|みたい だ|みたい|の よう だ END|様子 だ|と みる れる|と 見る れる", SEEMS),
-    ("そう だ|そう", SEEMS),
+    ("よう だ|みたい だ|みたい|の よう だ END|様子 だ|と みる れる|と 見る れる", _SEEM),
+    ("そう だ|そう", _SEEM),
     ("伝聞 だ|伝聞|らしい|と の こと|と の こと だ|と いう こと だ|だ と の こと|だ と の こと だ", _HEARD),
     ("と 聞く た|と 聞く て いる|だ と 聞く た|だ と 聞く て いる", _HEARD),
     ("だろう", _GUESS),
@@ -142,7 +140,7 @@ AFTER_PREDICATE: Final = Table(
     ("ない で くださる|ない だ くださる|ない て くださる", Effect(True, mark="orders")),
     ("な END", Effect(True, mark="orders")),
     ("よう だ 願う いたす|よう 願う いたす|よう だ 願う|よう 願う|て 願う|よう だ 頼む", _ORDERS),
-    ("よう だ END|よう に END", SO_ORDERS),
+    ("よう だ END|よう に END", _ORDERS),
     (
         "ない こと END|ない よう に END|ない よう だ END|ない よう に する て くださる",
         Effect(True, mark="orders"),

@@ -173,6 +173,8 @@ class _Parser(Reader):
             if makes:
                 parts.pop()
             phrase = self.predicate(parts, here.form)
+            if makes or (last.surface.endswith("化") and last.key != last.normal):
+                phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
             if makes:
                 last.key = "化"
                 phrase.aspect = last
@@ -216,6 +218,10 @@ class _Parser(Reader):
             return
         if here.base == "で" and self.bases(self.at, 2) == ("で", "ある"):
             self.predicate(parts, be=True)
+            return
+        inflected = last.tag == QUANTIFIER and last.form != "*"
+        if inflected and here.tag in (AUXILIARY, LINK, CASE):  # 残業が多かった
+            self.predicate(parts)
             return
         before = self.at
         effect = self.match(AFTER_PREDICATE)

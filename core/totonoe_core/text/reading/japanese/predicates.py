@@ -13,8 +13,6 @@ from totonoe_core.text.reading.japanese.grammar import (
     LIGHT_VERBS,
     SAME_CASE,
     SAYING,
-    SEEMS,
-    SO_ORDERS,
     Effect,
     Table,
     words_of,
@@ -23,6 +21,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     MANNER,
     PREDICATE,
     Phrase,
+    aspect,
 )
 from totonoe_core.text.reading.japanese.words import (
     ADJECTIVE,
@@ -111,6 +110,8 @@ class Reader:
         if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in NEGATING:
             phrase.words = parts[1:]
             phrase.negated = True
+            if parts[0].surface == "未":  # 未完了 is 完了していない
+                phrase.aspects = (aspect(parts[0], "ている"),)
         if last.can:
             phrase.modality = "can"
         if last.tag == ADJECTIVE and last.normal == "無い":
@@ -141,8 +142,9 @@ class Reader:
             if effect is None:
                 break
             form = words[self.at - 1].form
-            if effect is SO_ORDERS and form != "連用形-ニ":
-                effect = SEEMS
+            closing = words[self.at - 1]
+            if closing.base == "だ" and effect.mark == "orders" and form != "連用形-ニ":
+                effect = Effect(effect.flips, "seem")  # するように orders, するようだ seems
             if form == "連用形-ニ" and effect.modality == "seem":
                 phrase.link = "so"  # 失敗しないように確かめる
                 phrase.until = words[self.at - 1].end
@@ -151,7 +153,7 @@ class Reader:
             if words[before].form == "仮定形-融合" and words[before].base == "ない":
                 self._must_colloquially(phrase)
                 break
-            if words[before].base == "だ" and words[before].form == "意志推量形":
+            if closing.base == "だ" and form == "意志推量形":
                 self._modal(phrase, "guess")
             if form == "仮定形-一般" and words[self.at - 1].base in ("た", "だ"):
                 phrase.link, phrase.past = "if", False

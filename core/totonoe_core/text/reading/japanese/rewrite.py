@@ -137,11 +137,12 @@ def _say_of_compound(phrase: Phrase) -> None:
 def _modal(phrase: Phrase, noun: str) -> None:
     denied, modality = MODAL_NOUNS[noun]
     phrase.negated ^= denied
-    phrase.modality = modality
+    phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
     if not (phrase.be or phrase.lasting):
         phrase.past = False
     phrase.passive = phrase.be = False
-    phrase.aspects = ()  # 禁止されている is 禁止だ
+    # 禁止されている is 禁止だ
+    phrase.aspects = tuple(one for one in phrase.aspects if one.key not in ("ている", "にする"))
 
 
 def _says_of(before: Phrase, phrase: Phrase) -> bool:
@@ -152,6 +153,8 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
     normal = word.normal
     if before.sort == MANNER and normal in _MAKING_SO and before.words[-1].tag == ADJECTIVE:
         word.key = "化" if normal == "為る" else normal  # 速くする is 高速化
+        made = "にする" if normal == "為る" else "になる"
+        phrase.aspects = (aspect(word, made), *phrase.aspects)
         phrase.words, phrase.aspect = before.words, word
         return True
     if before.sort == PREDICATE:  # 変更することは禁止だ
