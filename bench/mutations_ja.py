@@ -65,7 +65,7 @@ def _put_behind_topic(word: str, but: str = "") -> Edit:
 
 # -- Inflection of the last predicate
 
-_OPEN_ENDS = r"(か|こと|ほしい|たい|よう|ない|ません|ました|でした|願いします|なる|ある|[?？!！])$"
+_OPEN_ENDS = r"(か|こと|ほしい|ください|思う|たい|よう|ない|ません|ました|でした|願いします|なる|ある|[?？!！])$"
 """Ends of what is no plain statement, or cannot take another ending."""
 _E_AND_I = "いきぎしじちにびみりえけげせぜてでねべめれ"
 _FIVE_STEPS = "入走切要知帰減滑戻残通乗取送守作登撮回終始変上下当移図計配断図写返眠降困怒限"
@@ -121,7 +121,7 @@ def _end_of(text: str) -> tuple[str, str, str] | None:
         return body, "adjective", stop
     if re.search("(いる|れる|使える|できる)$", body):
         return body, "state", stop
-    if re.search("[一-龠ぁ-ん][るうくぐすつぬぶむ]$", body):
+    if re.search("[一-龠ぁ-ん][るうくぐすつぶむ]$", body):
         return body, "verb", stop
     return None
 
@@ -301,20 +301,20 @@ KINDS: dict[str, Edit] = {
     ),
     "date without a particle": _replaced(f"{_TIME}(?=[。]|$) > から\n{_TIME}(?=[。]|$) > まで"),
     "で, が": _replaced(
-        f"(?<={_NOMINAL})で(?= ?[一-龠]) > が\n(?<={_NOMINAL})が(?= ?[一-龠]) > で"
+        f"(?<={_NOMINAL})で(?= ?[一-龠]) > が\n(?<={_NOMINAL})(?<!曜)が(?= ?[一-龠]) > で"
     ),
     "に, から": _replaced(
         rf"""
-        (?<={_NOMINAL})に(?=(戻|送|移|置|書|渡|行|届|飛|予算|入れ|手紙|保存|コピー|旅行)) > から
+        (?<={_NOMINAL})に(?=(戻|送|移|置(?!き換え)|書|渡|行|届|飛|予算|入れ|手紙|保存|コピー|旅行)) > から
         (?<={_NOMINAL})から(?=(取得|引き落|届|送|読み|コピー|値|認証)) > に
         """
     ),
     "へ, から": _replaced(
         f"(?<={_NOMINAL})へ(?!の) > から\n(?<={_NOMINAL})から(?={_NOMINAL}+[へに]) > まで"
     ),
-    "を, が": _replaced(rf"(?<={_NOMINAL})が([^。、はがを0-9]{{1,12}})を(?= ?[一-龠]) > を\1が"),
+    "を, が": _replaced(rf"(?<={_NOMINAL})が([^。、はがをか0-9]{{1,12}})を(?= ?[一-龠]) > を\1が"),
     "を, に": _replaced(rf"(?<={_NOMINAL})を(?= ?(守|追|呼|選|話|変|紹介)) > に"),
-    "に, で": _replaced(rf"(?<={_NOMINAL})に(?= ?(置|保存|書|登|送|移|勤|入れ)) > で"),
+    "に, で": _replaced(rf"(?<={_NOMINAL})(?<![前後])に(?= ?(置|保存|書|登|送|移|勤|入れ)) > で"),
     "と, か": _replaced(
         f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > か\n"
         f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > より\n(?<=[一-龠ァ-ヴー])、(?=[一-龠ァ-ヴー]+を) > か"
@@ -357,7 +357,7 @@ KINDS: dict[str, Edit] = {
         """
     ),
     "for, against": _replaced(
-        "のために > のせいで\nについて > に対して\nによって > のために\nとして > について\nに対して > とともに"
+        "のために > のせいで\nについて > に対して\nによって > のために\nとして > について"
     ),
     "tense": _ended("{ta}", "", "{}かった", "{}だった"),
     "not past": _replaced(

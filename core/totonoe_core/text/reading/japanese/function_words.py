@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from totonoe_core.text.reading.japanese.grammar import AROUND, words_of
+from totonoe_core.text.reading.japanese.grammar import AROUND, LIGHT_VERBS, words_of
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase, is_time
 from totonoe_core.text.reading.japanese.words import Word
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord, Role
@@ -23,7 +23,6 @@ IGNORED: Final = {
     "が": "subject, or joins as a full stop does; the role says the one",
     "けど": "joins as a full stop does; the contrast is the speaker's",
     "けれど": "けど",
-    "けれども": "けど",
     "を": "object: the role says it",
     "の": "says what belongs to what, as a compound does, or makes a noun of a clause",
     "と": "joins things as a comma does, or closes what is quoted",
@@ -45,13 +44,18 @@ IGNORED: Final = {
     "さ": "ね",
     "わ": "ね",
     "な": "ね",
-    "又": "opens a sentence, and adds nothing to it",
-    "尚": "又",
-    "然し": "又; the contrast is the speaker's",
+    "尚": "opens a sentence, and adds nothing to it",
+    "因みに": "尚",
+    "さて": "尚",
+    "つまり": "尚",
+    "即ち": "尚",
+    "要するに": "尚",
+    "然し": "opens a sentence; the contrast is the speaker's",
     "但し": "然し",
     "ただし": "然し",
-    "でも": "然し",
+    "ただ": "然し",
     "だが": "然し",
+    "けれども": "然し",
     "及び": "と",
     "並びに": "と",
     "且つ": "と",
@@ -65,6 +69,7 @@ EQUAL: Final = {
     "ほど": "約",
     "程": "約",
     "程度": "約",
+    "約": "約",
     "すら": "さえ",
     "だって": "さえ",
     "とか": "等",
@@ -106,12 +111,12 @@ def word_of(word: Word) -> FunctionWord | None:
     """Return the function word that no phrase took, if it counts."""
     if word.base in IGNORED or word.normal in IGNORED:
         return None
-    key = EQUAL.get(word.base, EQUAL.get(word.normal, word.base))
+    key = EQUAL.get(word.base) or EQUAL.get(word.normal) or EQUAL.get(word.key, word.base)
     return FunctionWord(word.start, word.end, key, _kind(key))
 
 
 def _kind(key: str) -> FunctionKind:
-    joins = key in ("か", "because", "if", "even", "although")
+    joins = key in ("か", "because", "if", "so", "even", "although", "ながら")
     return FunctionKind.CONJUNCTION if joins else FunctionKind.RELATION
 
 
@@ -182,6 +187,9 @@ def _case(phrase: Phrase) -> str:
         case = phrase.role.removeprefix("prep:")
     elif phrase.role != Role.UNKNOWN or case in _BEFORE_TIMES:
         return ""
+    if phrase.role == "prep:と" and phrase.head is not None:
+        # 田中と話す counts; 田中と佐藤 only joins, and 公開とする is 公開する.
+        return "" if phrase.head.words[-1].normal in LIGHT_VERBS else "と"
     return "" if case in IGNORED else case
 
 

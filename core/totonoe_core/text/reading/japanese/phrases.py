@@ -35,11 +35,11 @@ from totonoe_core.text.reading.japanese.words import (
     COUNTER,
     FIGURE,
     FINAL,
+    JOINER,
     LINK,
     NAME,
     NOMINAL,
     NOUN,
-    OTHER,
     PARTICLE,
     PREFIX,
     QUANTIFIER,
@@ -56,11 +56,9 @@ from totonoe_core.text.reading.model import FunctionWord, PieceType
 
 _TOPICS: Final = words_of("は も って こそ さえ すら なんて")
 _OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
-_CONJUNCTIONS: Final = words_of(
-    "または あるいは もしくは 或いは 若しくは だから なので ですから したがって 従って そのため"
-    " しかも なのに それでも それなら そうすれば それから すると"
-)
-_JOINING: Final = frozenset((CASE, TOPIC, PARTICLE, LINK, AUXILIARY))
+_JOINING: Final = frozenset((CASE, TOPIC, PARTICLE, LINK, AUXILIARY, JOINER))
+_AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
+"""Said before a figure or behind it: about."""
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
 
 
@@ -77,6 +75,9 @@ class _Parser(Reader):
             word = words[self.at]
             tag = word.tag
             if tag == PREFIX and word.surface in ("お", "ご", "御"):
+                self.at += 1
+            elif word.key in _AROUND_VALUES and self.tag_at(self.at + 1) == VALUE:
+                self.leave(word)
                 self.at += 1
             elif tag in NOMINAL:
                 self._compound()
@@ -103,7 +104,9 @@ class _Parser(Reader):
                         tag == FINAL and word.surface == "か"
                     ):
                         last.asks = True
-                if tag in _JOINING or (tag == OTHER and word.surface in _CONJUNCTIONS):
+                # また、: opens a sentence; または behind a Latin letter is cut in two.
+                opens = word.normal == "又" and self.tag_at(self.at + 1) == COMMA
+                if tag in _JOINING and not opens:
                     self.leave(word)
                 self.at += 1
         return self.found
@@ -177,7 +180,7 @@ class _Parser(Reader):
                 phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
             if makes:
                 last.key = "化"
-                phrase.aspect = last
+                phrase.aspect = phrase.aspect or last
             if here.normal == "出来る" and not phrase.modality:
                 phrase.modality = "can"
             return

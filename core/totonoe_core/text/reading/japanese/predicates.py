@@ -46,6 +46,7 @@ from totonoe_core.text.reading.japanese.words import (
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
 _T = TypeVar("_T")
+_JOINS: Final = FunctionKind.CONJUNCTION
 
 NEGATING: Final = words_of("未 不 非 無")
 _QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
@@ -79,6 +80,10 @@ class Reader:
         if len(found) < count:
             found.append("END")
         return tuple(found)
+
+    def tag_at(self, at: int) -> str:
+        """Return the tag of a word, "" behind the last."""
+        return self.words[at].tag if at < len(self.words) else ""
 
     def match(self, table: Table[_T]) -> _T | None:
         """The longest expression of the table that begins here, which is then passed."""
@@ -159,6 +164,9 @@ class Reader:
                 phrase.link, phrase.past = "if", False
             if form == "意志推量形" and words[self.at - 1].base == "ます":
                 phrase.orders = True
+            if phrase.asks and self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
+                phrase.asks = False  # 動くかを確かめる asks nothing
+                self.left.append(FunctionWord(closing.start, closing.end, "か", _JOINS))
             if phrase.link:
                 break
         if phrase.no_more:

@@ -47,6 +47,7 @@ STOP: Final = "stop"
 COMMA: Final = "comma"
 BRACKET: Final = "bracket"
 SPACE: Final = "space"
+JOINER: Final = "joiner"  # 接続詞: または, しかし
 OTHER: Final = "other"
 
 NOMINAL: Final = frozenset(
@@ -159,6 +160,7 @@ _SIMPLE_TAGS: Final = {
     "接頭辞": PREFIX,
     "助動詞": AUXILIARY,
     "空白": SPACE,
+    "接続詞": JOINER,
 }
 _SECOND_TAGS: Final = {
     ("助詞", "格助詞"): CASE,
@@ -280,8 +282,12 @@ def words(text: str) -> list[Word]:
             word.base = "て"
         elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
             word.tag = NAME
-        elif tag == OTHER and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
+        elif tag in (OTHER, JOINER) and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
             word.tag = CASE  # ASR1603 が
+        if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
+            found[-1].base = found[-1].normal = found[-1].key = "又は"  # cut in two: AまたはB
+            found[-1].end = end
+            continue
         word.key = key = keys.get(normal, normal)
         if word.tag == NAME and key != normal:
             word.tag = NOUN  # DB and the like
