@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from bench.mutations_ja_forms import NOMINAL, end_of, forms
+
 Edit = Callable[[str], Iterable[str]]
-_NOMINAL = r"[一-龠々〆ァ-ヴーA-Za-z0-9)」]"
-"""A character that ends a noun."""
 _PEOPLE = (
     "田中|佐藤|渡辺|山本|加藤|中村|小林|清水|松田|石井|小川|岡田|前田|長谷川|村上|石田|橋本|井上|坂本"
     "|木村|三浦|馬場|安藤|近藤|西村|野口|山口|健太|由美|冨田|西尾|三輪|及川|藤巻|戸塚|早川|柏木|桐谷"
@@ -45,7 +45,7 @@ def _begun(before: str) -> Edit:
     """Return an edit that begins a statement with other words."""
 
     def edit(text: str) -> Iterator[str]:
-        if _end_of(text) is not None and re.match(rf"{_NOMINAL}|この|その|[ぁ-ん]", text):
+        if end_of(text) is not None and re.match(rf"{NOMINAL}|この|その|[ぁ-ん]", text):
             yield before + text
 
     return edit
@@ -53,77 +53,14 @@ def _begun(before: str) -> Edit:
 
 def _put_behind_topic(word: str, but: str = "") -> Edit:
     """Return an edit that puts a word behind the topic of a statement, if `but` is not in it."""
-    pattern = re.compile(rf"(?<={_NOMINAL})は(?=[^、 ])")
+    pattern = re.compile(rf"(?<={NOMINAL})は(?=[^、 ])")
 
     def edit(text: str) -> Iterator[str]:
         match = pattern.search(text)
-        if match and _end_of(text) is not None and not (but and re.search(but, text)):
+        if match and end_of(text) is not None and not (but and re.search(but, text)):
             yield text[: match.end()] + word + text[match.end() :]
 
     return edit
-
-
-# -- Inflection of the last predicate
-
-_OPEN_ENDS = r"(か|こと|ほしい|ください|思う|たい|よう|ない|ません|ました|でした|願いします|なる|ある|[?？!！])$"
-"""Ends of what is no plain statement, or cannot take another ending."""
-_E_AND_I = "いきぎしじちにびみりえけげせぜてでねべめれ"
-_FIVE_STEPS = "入走切要知帰減滑戻残通乗取送守作登撮回終始変上下当移図計配断図写返眠降困怒限"
-_OTHER_ROWS = {
-    "う": ("わ", "い", "って"),
-    "く": ("か", "き", "いて"),
-    "ぐ": ("が", "ぎ", "いで"),
-    "す": ("さ", "し", "して"),
-    "つ": ("た", "ち", "って"),
-    "ぬ": ("な", "に", "んで"),
-    "ぶ": ("ば", "び", "んで"),
-    "む": ("ま", "み", "んで"),
-    "る": ("ら", "り", "って"),
-}
-
-
-def _forms(verb: str) -> tuple[str, str, str]:
-    """Return the forms of a verb before ない, before たい, and that with て."""
-    if verb.endswith("する"):
-        stem = verb[:-2] + "し"
-        return stem, stem, stem + "て"
-    stem, last = verb[:-1], verb[-1]
-    if last == "る" and (stem[-1] in _E_AND_I or re.fullmatch("[一-龠]", stem[-1])):
-        if stem[-1] not in _FIVE_STEPS:
-            return stem, stem, stem + "て"
-    a, i, te = _OTHER_ROWS[last]
-    return stem + a, stem + i, stem + ("って" if verb.endswith(("行く", "いく")) else te)
-
-
-def _end_of(text: str) -> tuple[str, str, str] | None:
-    """Return the body of a statement, what ends it, and its stop.
-
-    It ends with a verb, a state (している, できる), a past, an adjective or a noun.
-    """
-    body, stop = (text[:-1], "。") if text.endswith("。") else (text, "")
-    if not re.search("[ぁ-ん]", body) or re.search(_OPEN_ENDS, body):
-        return None
-    if body.endswith("です"):
-        body = body[:-2]
-    elif body.endswith("である"):
-        return body[:-3], "noun", stop
-    elif body.endswith(("ています", "でいます", "れます")):
-        return body[:-2] + "る", "state", stop
-    elif body.endswith("します"):
-        body = body[:-3] + "する"
-    elif body.endswith("ます"):
-        return None
-    if re.search(rf"({_NOMINAL}|嫌い|好き|きれい)だ?$", body):
-        return body.removesuffix("だ"), "noun", stop
-    if body.endswith(("った", "した", "いた", "れた", "けた", "めた", "えた", "んだ", "きた")):
-        return body, "past", stop
-    if re.search("[一-龠しなきさ]い$", body):
-        return body, "adjective", stop
-    if re.search("(いる|れる|使える|できる)$", body):
-        return body, "state", stop
-    if re.search("[一-龠ぁ-ん][るうくぐすつぶむ]$", body):
-        return body, "verb", stop
-    return None
 
 
 def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") -> Edit:
@@ -139,7 +76,7 @@ def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") 
     }  # fmt: skip
 
     def edit(text: str) -> Iterator[str]:
-        found = _end_of(text)
+        found = end_of(text)
         if found is None:
             return
         body, sort, stop = found
@@ -148,7 +85,7 @@ def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") 
             return
         a = i = te = ""
         if sort in ("verb", "state"):
-            a, i, te = _forms(body)
+            a, i, te = forms(body)
         elif sort == "adjective":
             body = body[:-1]
         ta = te[:-1] + ("だ" if te.endswith("で") else "た")
@@ -301,27 +238,29 @@ KINDS: dict[str, Edit] = {
     ),
     "date without a particle": _replaced(f"{_TIME}(?=[。]|$) > から\n{_TIME}(?=[。]|$) > まで"),
     "で, が": _replaced(
-        f"(?<={_NOMINAL})で(?= ?[一-龠]) > が\n(?<={_NOMINAL})(?<!曜)が(?= ?[一-龠]) > で"
+        f"(?<={NOMINAL})で(?= ?[一-龠]) > が\n(?<={NOMINAL})(?<!曜)が(?= ?[一-龠]) > で"
     ),
     "に, から": _replaced(
         rf"""
-        (?<={_NOMINAL})に(?=(戻|送|移|置(?!き換え)|書|渡|行|届|飛|予算|入れ|手紙|保存|コピー|旅行)) > から
-        (?<={_NOMINAL})から(?=(取得|引き落|届|送|読み|コピー|値|認証)) > に
+        (?<={NOMINAL})に(?=(戻|送|移|置(?!き換え)|書|渡|行|届|飛|予算|入れ|手紙|保存)) > から
+        (?<={NOMINAL})から(?=(取得|引き落|届|送|読み|コピー|値|認証)) > に
         """
     ),
     "へ, から": _replaced(
-        f"(?<={_NOMINAL})へ(?!の) > から\n(?<={_NOMINAL})から(?={_NOMINAL}+[へに]) > まで"
+        f"(?<={NOMINAL})へ(?!の) > から\n(?<={NOMINAL})から(?={NOMINAL}+[へに]) > まで"
     ),
-    "を, が": _replaced(rf"(?<={_NOMINAL})が([^。、はがをか0-9]{{1,12}})を(?= ?[一-龠]) > を\1が"),
-    "を, に": _replaced(rf"(?<={_NOMINAL})を(?= ?(守|追|呼|選|話|変|紹介)) > に"),
-    "に, で": _replaced(rf"(?<={_NOMINAL})(?<![前後])に(?= ?(置|保存|書|登|送|移|勤|入れ)) > で"),
+    "を, が": _replaced(rf"(?<={NOMINAL})が([^。、はがをか0-9]{{1,12}})を(?= ?[一-龠]) > を\1が"),
+    "を, に": _replaced(rf"(?<={NOMINAL})を(?= ?(守|追|呼|選|話|変|紹介)) > に"),
+    "に, で": _replaced(rf"(?<={NOMINAL})(?<![前後])に(?= ?(置|保存|書|登|送|移|勤|入れ)) > で"),
     "と, か": _replaced(
-        f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > か\n"
-        f"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > より\n(?<=[一-龠ァ-ヴー])、(?=[一-龠ァ-ヴー]+を) > か"
+        f"(?<={NOMINAL})と(?={NOMINAL}+[をがはにで]) > か\n"
+        f"(?<={NOMINAL})と(?={NOMINAL}+[をがはにで]) > より\n"
+        f"(?<=[一-龠ァ-ヴー])、(?=[一-龠ァ-ヴー]+を) > か"
     ),
-    "と, や": _replaced(rf"(?<={_NOMINAL})と(?={_NOMINAL}+[をがはにで]) > や"),
+    "と, や": _replaced(rf"(?<={NOMINAL})と(?={NOMINAL}+[をがはにで]) > や"),
     "together, against": _replaced(
-        "と一緒に > の代わりに\nと合同で > とは別に\nとともに > なしに\nなしで > ありで\n付き > なし"
+        "と一緒に > の代わりに\nと合同で > とは別に\nとともに > なしに\n"
+        "なしで > ありで\n付き > なし"
     ),
     "ので, のに": _replaced(
         """
@@ -455,7 +394,7 @@ KINDS: dict[str, Edit] = {
         多くの > 少数の
         """
     ),
-    "all": _replaced(f"(?<={_NOMINAL})は(?=[^、 ]) > はすべて\n(?<={_NOMINAL})を > をほとんど"),
+    "all": _replaced(f"(?<={NOMINAL})は(?=[^、 ]) > はすべて\n(?<={NOMINAL})を > をほとんど"),
     "frequency word": _replaced(
         """
         いつも > ときどき
@@ -495,14 +434,14 @@ KINDS: dict[str, Edit] = {
         "(?<=[はが])(?=(高い|速い|重い|大きい|安い|広い|新しい|古い|長い|短い)) > より"
     ),
     "only": _replaced(
-        f"(?<={_NOMINAL})を > だけを\n(?<={_NOMINAL})が > だけが\n(?<={_NOMINAL})に(?!は) > だけに"
+        f"(?<={NOMINAL})を > だけを\n(?<={NOMINAL})が > だけが\n(?<={NOMINAL})に(?!は) > だけに"
     ),
     "also": _replaced(
-        f"(?<={_NOMINAL})は(?=[^、]) > も\n(?<={_NOMINAL})を > も\n(?<={_NOMINAL})が > も"
+        f"(?<={NOMINAL})は(?=[^、]) > も\n(?<={NOMINAL})を > も\n(?<={NOMINAL})が > も"
     ),
-    "even": _replaced(f"(?<={_NOMINAL})は(?=[^、]) > さえ\n(?<={_NOMINAL})が > すら"),
+    "even": _replaced(f"(?<={NOMINAL})は(?=[^、]) > さえ\n(?<={NOMINAL})が > すら"),
     "not only": _replaced("だけを > も\nだけが > も\nのみ(?=[をがは]) > 以外"),
-    "such as": _replaced(f"(?<={_NOMINAL})を > などを\n(?<={_NOMINAL})が > などが"),
+    "such as": _replaced(f"(?<={NOMINAL})を > などを\n(?<={NOMINAL})が > などが"),
     "at least, at most": _replaced(
         """
         以上 <> 以下
@@ -524,7 +463,8 @@ KINDS: dict[str, Edit] = {
         "最初 <> 最後\n先頭 <> 末尾\n最新 > 最古\n次の > 前の\n新しい <> 古い"
     ),
     "more, less": _replaced(
-        "多い <> 少ない\n速い <> 遅い\n高い <> 低い\n大きい <> 小さい\n長い <> 短い\n重い <> 軽い\n増え > 減っ"
+        "多い <> 少ない\n速い <> 遅い\n高い <> 低い\n大きい <> 小さい\n長い <> 短い\n"
+        "重い <> 軽い\n増え > 減っ"
     ),
     "opposite": _replaced(
         """
@@ -543,26 +483,34 @@ KINDS: dict[str, Edit] = {
         """
     ),
     "direction": _replaced(
-        "左 <> 右\nの上に <> の下に\n内側 <> 外側\n東(?!京) > 西\n前方 > 後方\nの中に > の前に\n入口 <> 出口"
+        "左 <> 右\nの上に <> の下に\n内側 <> 外側\n東(?!京) > 西\n前方 > 後方\n"
+        "の中に > の前に\n入口 <> 出口"
     ),
     "place": _replaced(
-        "の中に > のそばに\nの上に > の近くに\n階段 > 廊下\n部屋 > 建物\n駅 > 空港\n海 > 川\n山 > 丘\n庭 > 畑\n"
+        "の中に > のそばに\nの上に > の近くに\n階段 > 廊下\n部屋 > 建物\n駅 > 空港\n"
+        "海 > 川\n山 > 丘\n庭 > 畑\n"
         "東京 <> 大阪\n京都 > 神戸\n家 > 会社\n窓 > 扉\n道(?=を|は) > 線路"
     ),
     "animal": _replaced("犬 <> 猫\n魚 > 肉\n肉(?!じゃが) > 魚\n馬(?!場) > 牛\n犬 > 動物"),
     "vehicle": _replaced(
-        "自転車 > バイク\n(?<![転動電])車(?=[はをがで]) > 自転車\n新幹線 > 飛行機\n船 > 車\n(?<![転動電])車(?=[はをがで]) > トラック"
+        "自転車 > バイク\n(?<![転動電])車(?=[はをがで]) > 自転車\n新幹線 > 飛行機\n"
+        "船 > 車\n(?<![転動電])車(?=[はをがで]) > トラック"
     ),
     "thing": _replaced(
-        "コーヒー > 紅茶\n紅茶 > コーヒー\n本(?=を|は) > 雑誌\n薬 > 酒\n鍵 > 財布\n上着 > 帽子\nメール > 電話\n"
-        "サーバー > データベース\nテスト > ビルド\nログ > エラー\nレビュー > テスト\n会議 > 面談\n設定 > 記録"
+        "コーヒー > 紅茶\n紅茶 > コーヒー\n本(?=を|は) > 雑誌\n薬 > 酒\n鍵 > 財布\n"
+        "上着 > 帽子\nメール > 電話\n"
+        "サーバー > データベース\nテスト > ビルド\nログ > エラー\nレビュー > テスト\n"
+        "会議 > 面談\n設定 > 記録"
     ),
     "action": _replaced(
-        "保存 > 削除\n再起動 > 停止\n確認 > 修正\n読み込む > 書き込む\n修理 > 交換\n更新 > 削除\n担当 > 確認\n"
-        "開発 > テスト\n実行 > 停止\n買っ > 借り\n歩 > 走\n使う > 作る\n走る > 歩く\n移行 > コピー\n作成 > 更新"
+        "保存 > 削除\n再起動 > 停止\n確認 > 修正\n読み込む > 書き込む\n修理 > 交換\n"
+        "更新 > 削除\n担当 > 確認\n"
+        "開発 > テスト\n実行 > 停止\n買っ > 借り\n歩 > 走\n使う > 作る\n走る > 歩く\n"
+        "移行 > コピー\n作成 > 更新"
     ),
     "person": _replaced(
-        "彼女 > 彼\n彼(?!女) > 彼女\n父 <> 母\n姉 <> 妹\n兄(?!弟) > 弟\n夫 <> 妻\n息子 <> 娘\nユーザー > 開発者\n社長 > 部長"
+        "彼女 > 彼\n彼(?!女) > 彼女\n父 <> 母\n姉 <> 妹\n兄(?!弟) > 弟\n夫 <> 妻\n"
+        "息子 <> 娘\nユーザー > 開発者\n社長 > 部長"
     ),
     "same, other": _replaced(
         "同じ > 別の\n自分の > 他人の\n(?<!非)同期 > 非同期\n専用 > 共用\n以外 > だけ"

@@ -91,8 +91,8 @@ EQUAL: Final = {
 }
 """Function words that say the same."""
 STATES: Final = words_of(
-    "有る 持つ 備える 含む 担当者 担当 所属 存在 違う 異なる 似る 優れる 住む 勤める 勤務 働く 知る 思う"
-    " 考える 好む 望む 嫌い 信じる 要る 関する 使う 使用 利用 管理 対応 構成"
+    "有る 持つ 備える 含む 担当者 担当 所属 存在 違う 異なる 似る 優れる 住む 勤める 勤務 働く 知る"
+    " 思う 考える 好む 望む 嫌い 信じる 要る 関する 使う 使用 利用 管理 対応 構成"
 )
 """Verbs whose plain form says the state that ている says: 使う and 使っている are one habit."""
 BOTH_WAYS: Final = words_of("完了 終了 停止 開始 再開 移動 回転 発生 実現 充実 徹底")
@@ -191,5 +191,3 @@ def _case(phrase: Phrase) -> str:
         # 田中と話す counts; 田中と佐藤 only joins, and 公開とする is 公開する.
         return "" if phrase.head.words[-1].normal in LIGHT_VERBS else "と"
     return "" if case in IGNORED else case
-
-

@@ -20,8 +20,8 @@ from totonoe_core.text.reading.japanese.phrase import (
     PREDICATE,
     THING,
     Phrase,
-    is_time,
     aspect,
+    is_time,
 )
 from totonoe_core.text.reading.japanese.words import (
     ACTION,
