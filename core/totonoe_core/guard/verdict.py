@@ -341,9 +341,12 @@ def _compare_readings(
     return _reworded(aligned, total, cosine, weights)
 
 
+_OF_ADDITIONS = (Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION)
+
+
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
-    """Return whether all findings are quantifiers within one text's addition: "every night"."""
-    if added == missing or any(one.finding is not Finding.QUANTIFIER for one in named):
+    """Return whether all findings belong to one text's addition: "every night", "at the gate"."""
+    if added == missing or any(one.finding not in _OF_ADDITIONS for one in named):
         return False
     nothing = (0, 0)
     return all((one.other if added else one.own) == nothing for one in named)
