@@ -106,7 +106,7 @@ def _if(needed: str, edit: Edit, but: str = "(?!)") -> Edit:
 
 
 _HABITS = "毎|常に|いつも|時々|たまに|たび|ごと|度に|定期|よう|管理|担当|対応"
-_STATES = "(好む|備える|担う|使用する|利用する|持つ|住む|含む|望む|要る|思う|保つ|使う)。?$"
+_STATES = "(好む|持てる|備える|担う|使用する|利用する|持つ|住む|含む|望む|要る|思う|保つ|使う)。?$"
 _SAME_WITH_TEIRU = f"{_HABITS}|{_STATES}"
 """What is done again and again, or is a state, is said with ている as without."""
 

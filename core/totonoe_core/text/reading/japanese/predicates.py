@@ -154,6 +154,8 @@ class Reader:
                 phrase.link = "so"  # 失敗しないように確かめる
                 phrase.until = words[self.at - 1].end
                 break
+            if words[before].tag == NOMINALISER and self._gives_reason(self.at - 1):
+                effect = Effect(mark="because")  # 試したので
             self._say(phrase, effect, words[before])
             if words[before].form == "仮定形-融合" and words[before].base == "ない":
                 self._must_colloquially(phrase)
@@ -254,6 +256,12 @@ class Reader:
             phrase.link, phrase.case = ("noun", "に") if purpose else ("te", "")
             self.at += 1 + purpose  # 入るには鍵が要る: entering needs it
 
+    def _gives_reason(self, at: int) -> bool:
+        """Return whether this is the で of ので, not that of のではない."""
+        word = self.words[at]
+        joins = word.base == "だ" and word.form.startswith("連用形") and word.surface == "で"
+        return joins and self.bases(at + 1, 1)[0] not in ("は", "も", "ない", "ある")
+
     def _quotes(self) -> bool:
         following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]
         return any(word.normal in SAYING or word.key in SAYING for word in following)
@@ -272,6 +280,10 @@ class Reader:
         following = words[self.at] if self.at < len(words) else None
         if following is None or following.tag in (STOP, COMMA):
             phrase.link = ""
+            return
+        if word.tag == NOMINALISER and self._gives_reason(self.at):  # 雨なので
+            phrase.link, phrase.until = "because", following.end
+            self.at += 1
             return
         if following.base in ("だ", "です"):
             phrase.link = ""
