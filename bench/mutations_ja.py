@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
-from bench.mutations_ja_forms import NOMINAL, end_of, forms
+from bench.mutations_ja_forms import NOMINAL, Edit, end_of, ended
 
-Edit = Callable[[str], Iterable[str]]
 _PEOPLE = (
     "田中|佐藤|渡辺|山本|加藤|中村|小林|清水|松田|石井|小川|岡田|前田|長谷川|村上|石田|橋本|井上|坂本"
     "|木村|三浦|馬場|安藤|近藤|西村|野口|山口|健太|由美|冨田|西尾|三輪|及川|藤巻|戸塚|早川|柏木|桐谷"
@@ -63,39 +62,6 @@ def _put_behind_topic(word: str, but: str = "") -> Edit:
     return edit
 
 
-def _ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") -> Edit:
-    """Return an edit of the end of a statement, by what ends it.
-
-    `{}` stands for the whole, `{a}`, `{i}` and `{te}` for the forms of the verb, `{ta}` for its
-    past, `{p}` for what れる follows; of an adjective `{}` is without its い. A state takes what is
-    added to a past too, its past and its denial.
-    """
-    of_state = verb if verb in ("{a}ない", "{ta}") or past else ""
-    templates = {
-        "verb": verb, "state": of_state, "past": past, "adjective": adjective, "noun": noun,
-    }  # fmt: skip
-
-    def edit(text: str) -> Iterator[str]:
-        found = end_of(text)
-        if found is None:
-            return
-        body, sort, stop = found
-        template = templates[sort]
-        if not template:
-            return
-        a = i = te = ""
-        if sort in ("verb", "state"):
-            a, i, te = forms(body)
-        elif sort == "adjective":
-            body = body[:-1]
-        ta = te[:-1] + ("だ" if te.endswith("で") else "た")
-        passive = a[:-1] + "さ" if body.endswith("する") else a + ("ら" if a == i else "")
-        end = "" if template.endswith("？") else stop
-        yield template.format(body, a=a, i=i, te=te, ta=ta, p=passive) + end
-
-    return edit
-
-
 def _if(needed: str, edit: Edit, but: str = "(?!)") -> Edit:
     """Return an edit of the sentences that have one pattern and not another."""
 
@@ -113,7 +79,7 @@ _SAME_WITH_TEIRU = f"{_HABITS}|{_STATES}"
 
 def _said(word: str, before_noun: str = "") -> Edit:
     """Return an edit that adds an expression to the end of any statement."""
-    return _ended("{}" + word, "{}" + word, "{}い" + word, "{}" + before_noun + word)
+    return ended("{}" + word, "{}" + word, "{}い" + word, "{}" + before_noun + word)
 
 
 # -- Numbers and names
@@ -212,7 +178,7 @@ KINDS: dict[str, Edit] = {
     "name": _replaced("田中 <> 佐藤\n加藤 > 中村\n石井 > 小川\n森さん > 林さん\n木村 > 坂本"),
     "exchanged names": _exchanged_names,
     "exchanged ends": _exchanged(rf"{_PLACE}(から){_PLACE}(?=[にへ])"),
-    "denied": _ended("{a}ない", "", "{}くない", "{}ではない"),
+    "denied": ended("{a}ない", "", "{}くない", "{}ではない"),
     "not denied": _replaced(
         """
         していない > している
@@ -298,36 +264,36 @@ KINDS: dict[str, Edit] = {
     "for, against": _replaced(
         "のために > のせいで\nについて > に対して\nによって > のために\nとして > について"
     ),
-    "tense": _ended("{ta}", "", "{}かった", "{}だった"),
+    "tense": ended("{ta}", "", "{}かった", "{}だった"),
     "not past": _replaced(
         "した(?=。|$) > する\nしました > します\nだった(?=。|$) > だ\nでした > です"
     ),
-    "lasting": _if("", _ended("{te}いる"), but=_SAME_WITH_TEIRU),
-    "done": _if("を", _ended("{te}ある")),
-    "ended up": _ended("{te}しまう", "", "", ""),
-    "just did": _ended("{ta}ばかりだ", "{}ばかりだ"),
-    "beginning": _ended("{i}始める"),
-    "going on": _ended("{i}続ける"),
-    "too much": _ended("{i}すぎる"),
-    "for a test": _ended("{te}みる"),
-    "in advance": _ended("{te}おく"),
-    "about to": _ended("{}ところだ"),
-    "no longer": _ended("{a}なくなる"),
-    "to become": _ended("{}ようになる", "", "{}くなる"),
-    "intention": _ended("{}つもりだ"),
-    "plan": _ended("{}予定だ"),
-    "volition": _ended("{i}たい"),
-    "wish": _ended("{te}ほしい"),
+    "lasting": _if("", ended("{te}いる"), but=_SAME_WITH_TEIRU),
+    "done": _if("を", ended("{te}ある")),
+    "ended up": ended("{te}しまう", "", "", ""),
+    "just did": ended("{ta}ばかりだ", "{}ばかりだ"),
+    "beginning": ended("{i}始める"),
+    "going on": ended("{i}続ける"),
+    "too much": ended("{i}すぎる"),
+    "for a test": ended("{te}みる"),
+    "in advance": ended("{te}おく"),
+    "about to": ended("{}ところだ"),
+    "no longer": ended("{a}なくなる"),
+    "to become": ended("{}ようになる", "", "{}くなる"),
+    "intention": ended("{}つもりだ"),
+    "plan": ended("{}予定だ"),
+    "volition": ended("{i}たい"),
+    "wish": ended("{te}ほしい"),
     "may be": _said("かもしれない"),
     "expected": _said("はずだ", "の"),
     "surely": _said("に違いない"),
     "probably": _said("だろう"),
-    "should": _ended("{}べきだ"),
-    "may": _ended("{te}もいい"),
-    "must": _ended("{a}なければならない"),
-    "need not": _ended("{a}なくてもいい"),
-    "can": _if("", _ended("{}ことができる"), but="[えけせてねべめれ]る。?$"),
-    "sometimes": _ended("{}ことがある", "{}ことがある"),
+    "should": ended("{}べきだ"),
+    "may": ended("{te}もいい"),
+    "must": ended("{a}なければならない"),
+    "need not": ended("{a}なくてもいい"),
+    "can": _if("", ended("{}ことができる"), but="[えけせてねべめれ]る。?$"),
+    "sometimes": ended("{}ことがある", "{}ことがある"),
     "not always": _said("わけではない", "という"),
     "modality": _replaced(
         """
@@ -356,9 +322,9 @@ KINDS: dict[str, Edit] = {
     "condition": _begun("雨が降ったら"),
     "exception": _begun("日曜以外は"),
     "limited to": _begun("ステージングでは"),
-    "question": _ended("{}か？", "{}か？", "{}いか？", "{}か？"),
-    "why": _ended("なぜ{}のか？", "なぜ{}のか？"),
-    "passive": _if("を[^は、]+$", _ended("{p}れる")),
+    "question": ended("{}か？", "{}か？", "{}いか？", "{}か？"),
+    "why": ended("なぜ{}のか？", "なぜ{}のか？"),
+    "passive": _if("を[^は、]+$", ended("{p}れる")),
     "passive turned round": _replaced(
         """
         を叱った > に叱られた
@@ -378,7 +344,7 @@ KINDS: dict[str, Edit] = {
         書く(?=。|$) > 書かせる
         """
     ),
-    "favour": _ended("{te}もらう"),
+    "favour": ended("{te}もらう"),
     "giving": _replaced("貸し > 借り\nもらった > あげた\n借りた > 貸した\n渡した > 受け取った"),
     "all, some": _replaced(
         """

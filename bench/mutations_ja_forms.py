@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+
+Edit = Callable[[str], Iterable[str]]
+"""Returns the edited sentences; nothing if the edit does not apply."""
 
 NOMINAL = r"[一-龠々〆ァ-ヴーA-Za-z0-9)」]"
 """A character that ends a noun."""
-_OPEN_ENDS = r"(か|こと|ほしい|ください|思う|たい|よう|ない|ません|ました|でした|願いします|なる|ある|[?？!！])$"
+_OPEN_ENDS = (
+    r"(か|こと|ほしい|ください|思う|たい|よう|ない|ません|ました|でした|なる|ある|[?？!！])$"
+)
 """Ends of what is no plain statement, or cannot take another ending."""
 _E_AND_I = "いきぎしじちにびみりえけげせぜてでねべめれ"
 _FIVE_STEPS = "入走切要知帰減滑戻残通乗取送守作登撮回終始変上下当移図計配断図写返眠降困怒限"
@@ -65,3 +71,36 @@ def end_of(text: str) -> tuple[str, str, str] | None:
     if re.search("[一-龠ぁ-ん][るうくぐすつぶむ]$", body):
         return body, "verb", stop
     return None
+
+
+def ended(verb: str = "", past: str = "", adjective: str = "", noun: str = "") -> Edit:
+    """Return an edit of the end of a statement, by what ends it.
+
+    `{}` stands for the whole, `{a}`, `{i}` and `{te}` for the forms of the verb, `{ta}` for its
+    past, `{p}` for what れる follows; of an adjective `{}` is without its い. A state takes what is
+    added to a past too, its past and its denial.
+    """
+    of_state = verb if verb in ("{a}ない", "{ta}") or past else ""
+    templates = {
+        "verb": verb, "state": of_state, "past": past, "adjective": adjective, "noun": noun,
+    }  # fmt: skip
+
+    def edit(text: str) -> Iterator[str]:
+        found = end_of(text)
+        if found is None:
+            return
+        body, sort, stop = found
+        template = templates[sort]
+        if not template:
+            return
+        a = i = te = ""
+        if sort in ("verb", "state"):
+            a, i, te = forms(body)
+        elif sort == "adjective":
+            body = body[:-1]
+        ta = te[:-1] + ("だ" if te.endswith("で") else "た")
+        passive = a[:-1] + "さ" if body.endswith("する") else a + ("ら" if a == i else "")
+        end = "" if template.endswith("？") else stop
+        yield template.format(body, a=a, i=i, te=te, ta=ta, p=passive) + end
+
+    return edit
