@@ -28,6 +28,8 @@ class Effect(NamedTuple):
     mark: str = ""
     """past, passive, causative, lasting (ている), done (てある), receives (てもらう), no_more
     (なくなる), orders, asks, or a link to what follows: te, if, because, but, quote."""
+    aspect: str = ""
+    """How it goes on (ている, てしまう): the key of a function word."""
 
 
 class Table(Generic[_T]):
@@ -67,6 +69,10 @@ _WANT = Effect(modality="want")
 _SHOULD = Effect(modality="should")
 _SHOULD_NOT = Effect(flips=True, modality="should")
 _SEEM = Effect(modality="seem")
+_HEARD = Effect(modality="hearsay")
+_MAYBE = Effect(modality="maybe")
+_GUESS = Effect(modality="guess")
+_THINK = Effect(modality="think")
 _PLAN = Effect(modality="plan")
 _TRY = Effect(modality="try")
 _TE = Effect(mark="te")
@@ -107,10 +113,19 @@ AFTER_PREDICATE: Final = Table(
     ("つもり だ|つもり|予定 だ|予定|こと に する|こと に なる|こと と する", _PLAN),
     ("て みる|う と する|て 見る", _TRY),
     # seem
-    ("か も しれる ない|か も しれる|か も 知れる ない|に 違い ない|に 相違 ない", _SEEM),
-    ("らしい|よう だ|みたい だ|みたい|そう だ|はず だ|筈 だ|だろう|可能 性 が ある", _SEEM),
-    ("と 思う て いる|と 思う|と 考える|と 思う れる|と 考える れる|と みる れる", _SEEM),
-    ("はず が ない|はず は ない|筈 が ない|筈 は ない|まい", Effect(True, "seem")),
+    ("か も しれる ない|か も しれる|か も 知れる ない|か も ね|可能 性 が ある", _MAYBE),
+    ("に 違い ない|に 相違 ない|に ちがい ない", Effect(modality="surely")),
+    ("よう だ|みたい だ|みたい|の よう だ END|様子 だ|と みる れる|と 見る れる", _SEEM),
+    ("そう だ|そう", _SEEM),
+    ("伝聞 だ|伝聞|らしい|と の こと|と の こと だ|と いう こと だ", _HEARD),
+    ("だ と の こと|だ と の こと だ", _HEARD),
+    ("と 聞く た|と 聞く て いる|だ と 聞く た|だ と 聞く て いる", _HEARD),
+    ("だろう", _GUESS),
+    ("はず だ|筈 だ|はず|筈|の はず だ|の 筈 だ", Effect(modality="expect")),
+    ("と 思う て いる|と 思う|と 考える|と 思う れる|と 考える れる", _THINK),
+    ("だ と 思う て いる|だ と 思う|だ と 考える|だ と 思う れる|だ と 考える れる", _THINK),
+    ("はず が ない|はず は ない|筈 が ない|筈 は ない", Effect(True, "expect")),
+    ("まい", Effect(True, "guess")),
     # denied
     ("だ は ない|で は ない|だ は ある ない|で は ある ない|だ ない|だ も ない", _NOT),
     ("わけ だ は ない|わけ で は ない|訳 で は ない|こと は ない|こと が ない|は ない", _NOT),
@@ -136,19 +151,32 @@ AFTER_PREDICATE: Final = Table(
     ("こと END|て おく こと END|よう に する て くださる|よう に くださる", Effect(mark="orders")),
     # voice
     ("れる|られる", Effect(mark="passive")),
-    ("せる|させる|しめる", Effect(mark="causative")),
-    ("て ある", Effect(mark="done")),
-    ("て もらう|て 貰う|て いただく|て 頂く", Effect(mark="receives")),
-    # aspect, politeness: nothing that another wording would keep
-    ("て いる|て おる|てる", Effect(mark="lasting")),
-    ("て おく|て しまう|て くる|て いく|て くれる|て くださる|て あげる", _NOTHING),
-    ("て やる|とく|ちゃう|ます|だ ある|だ いる|の だ|ん だ|もの だ|わけ だ|こと だ", _NOTHING),
-    ("よう だ する て いる|よう だ する|よう だ なる|もの と する|こと に なる て いる", _NOTHING),
-    ("と いう もの だ|こと と する て いる", _NOTHING),
-    ("よう に する|よう に なる|ところ だ|た ところ だ|様子 だ|状態 だ|と いう こと だ", _NOTHING),
-    ("だ|です|で ある|よ|ね|ぞ|さ|わ|そう", _NOTHING),
+    ("せる|させる|しめる", Effect(mark="causative", aspect="させる")),
+    ("て ある", Effect(mark="done", aspect="てある")),
+    ("て もらう|て 貰う|て いただく|て 頂く", Effect(mark="receives", aspect="てもらう")),
+    # aspect
+    ("て いる|て おる|てる", Effect(mark="lasting", aspect="ている")),
+    ("て おく|とく", Effect(aspect="ておく")),
+    ("て しまう|ちゃう", Effect(aspect="てしまう")),
+    ("て くる", Effect(aspect="てくる")),
+    ("て いく", Effect(aspect="ていく")),
+    ("て くれる|て くださる|て 下さる", Effect(aspect="てくれる")),
+    ("て あげる|て やる|て 差し上げる", Effect(aspect="てあげる")),
+    ("よう だ する て いる|よう だ する|よう に する", Effect(aspect="ようにする")),
+    ("よう だ なる|よう に なる", Effect(aspect="ようになる")),
+    ("ところ だ|ところ だ ある", Effect(aspect="ところだ")),
+    ("た ところ だ|た ばかり だ|た ばかり", Effect(mark="past", aspect="たばかりだ")),
+    # Closed list of what another wording may leave out. Politeness and tone:
+    ("ます|だ|です|で ある|だ ある|だ いる|よ|ね|ぞ|さ|わ", _NOTHING),
+    # Explains why it is said:
+    ("の だ|ん だ|もの だ|わけ だ|こと だ", _NOTHING),
+    # A rule, which the plain form says as well:
+    ("もの と する|こと に なる て いる|と いう もの だ|こと と する て いる", _NOTHING),
+    # Makes a noun of the clause:
+    ("状態 だ", _NOTHING),
     ("と する て いる", _TRY),
-    ("た こと が ある|た|た こと も ある", Effect(mark="past")),
+    ("た こと が ある|た こと も ある", Effect(mark="past", aspect="たことがある")),
+    ("た", Effect(mark="past")),
     # links
     ("て|つつ|て は", _TE),
     ("ながら", Effect(mark="ながら")),
@@ -157,7 +185,8 @@ AFTER_PREDICATE: Final = Table(
     ("て も|と も", Effect(mark="even")),
     ("ば|たら|なら", Effect(mark="if")),
     ("ので|から|ため|ため に", Effect(mark="because")),
-    ("が|けど|けれど|けれども|のに|ものの|くせに", Effect(mark="but")),
+    ("が|けど|けれど|けれども", Effect(mark="but")),
+    ("のに|ものの|もの の|くせに|にもかかわらず", Effect(mark="although")),
     ("か", Effect(mark="asks")),
 )
 

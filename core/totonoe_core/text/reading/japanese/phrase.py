@@ -6,7 +6,7 @@ from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import AROUND, TIMES
 from totonoe_core.text.reading.japanese.words import Word
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord, PieceType
 
 THING: Final = "thing"
 PREDICATE: Final = "predicate"
@@ -29,6 +29,10 @@ class Phrase:
     link : str
         How a predicate goes on: "" (ends a sentence), rel (before a noun), te, if, because, but,
         quote, noun (made a noun).
+    aspects : tuple of FunctionWord
+        How a predicate goes on: ている, てしまう.
+    until : int
+        Offset behind its function words; 0 if it has none.
     light : bool
         Only says what sort of thing its neighbour is: 楽器 of ピアノという楽器.
     cleft : bool
@@ -37,8 +41,10 @@ class Phrase:
 
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = limit = role = ""
+    until = 0
     topic = negated = passive = causative = done = receives = lasting = no_more = False
     past = asks = orders = be = comma = cleft = light = False
+    aspects: tuple[FunctionWord, ...] = ()
     aspect: Word | None = None
     head: Phrase | None = None
 
@@ -51,6 +57,11 @@ class Phrase:
     def key(self) -> str:
         """Key of what the phrase is about."""
         return self.words[-1].key
+
+
+def aspect(word: Word, key: str) -> FunctionWord:
+    """Return the aspect that a word says: 使用中 has the ている of 使っている."""
+    return FunctionWord(word.start, word.end, key, FunctionKind.RELATION)
 
 
 def counts(word: Word) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
+    AFTER_PREDICATE,
     CASES,
     DEMONSTRATIVES,
     HONORIFICS,
@@ -17,6 +18,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     PREDICATE,
     THING,
     Phrase,
+    aspect,
     counts,
     is_label,
 )
@@ -33,6 +35,7 @@ from totonoe_core.text.reading.japanese.words import (
     COUNTER,
     FIGURE,
     FINAL,
+    JOINER,
     LINK,
     NAME,
     NOMINAL,
@@ -49,15 +52,20 @@ from totonoe_core.text.reading.japanese.words import (
     WHEN,
     Word,
 )
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.model import FunctionWord, PieceType
 
 _TOPICS: Final = words_of("は も って こそ さえ すら なんて")
+_OF_NOUNS: Final = words_of("maybe surely seem hearsay guess expect think")
+_JOINING: Final = frozenset((CASE, TOPIC, PARTICLE, LINK, AUXILIARY, JOINER))
+_AROUND_VALUES: Final = frozenset(("約", "ほど", "くらい", "ぐらい", "程度"))
+"""Said before a figure or behind it: about."""
 _LIMITS: Final = {"だけ": "だけ", "のみ": "だけ", "しか": "だけ", "ばかり": "だけ"}
 
 
-def phrases(words: list[Word]) -> list[Phrase]:
-    """Phrases in text order."""
-    return _Parser(words).run()
+def phrases(words: list[Word]) -> tuple[list[Phrase], list[FunctionWord]]:
+    """Return the phrases in text order, and the function words that none of them holds."""
+    parser = _Parser(words)
+    return parser.run(), parser.left
 
 
 class _Parser(Reader):
@@ -67,6 +75,9 @@ class _Parser(Reader):
             word = words[self.at]
             tag = word.tag
             if tag == PREFIX and word.surface in ("お", "ご", "御"):
+                self.at += 1
+            elif word.key in _AROUND_VALUES and self.tag_at(self.at + 1) == VALUE:
+                self.leave(word)
                 self.at += 1
             elif tag in NOMINAL:
                 self._compound()
@@ -93,6 +104,10 @@ class _Parser(Reader):
                         tag == FINAL and word.surface == "か"
                     ):
                         last.asks = True
+                # また、: opens a sentence; または behind a Latin letter is cut in two.
+                opens = word.normal == "又" and self.tag_at(self.at + 1) == COMMA
+                if tag in _JOINING and not opens:
+                    self.leave(word)
                 self.at += 1
         return self.found
 
@@ -161,9 +176,11 @@ class _Parser(Reader):
             if makes:
                 parts.pop()
             phrase = self.predicate(parts, here.form)
+            if makes or (last.surface.endswith("化") and last.key != last.normal):
+                phrase.aspects = (aspect(last, "にする"), *phrase.aspects)
             if makes:
                 last.key = "化"
-                phrase.aspect = last
+                phrase.aspect = phrase.aspect or last
             if here.normal == "出来る" and not phrase.modality:
                 phrase.modality = "can"
             return
@@ -177,7 +194,9 @@ class _Parser(Reader):
                 self.at += 1
                 if following is not None and following.normal in ("為る", "成る"):
                     self.at += 1
-                    self.predicate(parts, following.form)
+                    made = self.predicate(parts, following.form)
+                    become = "になる" if following.normal == "成る" else "にする"
+                    made.aspects = (aspect(following, become), *made.aspects)
                 else:
                     phrase = Phrase(parts, MANNER)
                     self.found.append(phrase)
@@ -203,13 +222,23 @@ class _Parser(Reader):
         if here.base == "で" and self.bases(self.at, 2) == ("で", "ある"):
             self.predicate(parts, be=True)
             return
+        inflected = last.tag == QUANTIFIER and last.form != "*"
+        if inflected and here.tag in (AUXILIARY, LINK, CASE):  # 残業が多かった
+            self.predicate(parts)
+            return
+        before = self.at
+        effect = self.match(AFTER_PREDICATE)
+        self.at = before
+        if effect is not None and effect.modality in _OF_NOUNS:
+            self.predicate(parts, be=True)
+            return
         self._case(parts)
 
     def _case(self, parts: list[Word]) -> None:
         """Particles behind a thing."""
         words = self.words
         phrase = self._thing(parts, "")
-        before = self.at
+        before = start = self.at
         case = self.match(CASES)
         following = words[self.at].base if self.at < len(words) else ""
         if case and words[self.at - 1].base == "て" and following in ("いる", "おる", "ある"):
@@ -217,6 +246,7 @@ class _Parser(Reader):
         if case is not None:
             if case in ("は", "も"):
                 phrase.topic = True
+                self.leave(words[self.at - 1])
             else:
                 phrase.case = case
         while self.at < len(words):
@@ -231,15 +261,19 @@ class _Parser(Reader):
             elif word.tag == TOPIC or word.surface in _TOPICS:
                 if word.surface == "しか":
                     phrase.limit = "しか"
+                else:
+                    self.leave(word)
                 phrase.topic = True
             elif word.tag == PARTICLE:
                 if word.surface in _LIMITS:
                     phrase.limit = word.surface
                     phrase.topic |= word.surface == "しか"
                 elif word.surface in ("や", "とか", "か"):
-                    phrase.case = "や" if word.surface != "か" else phrase.case
+                    phrase.case = "か" if word.surface == "か" else "や"
                 elif word.surface in ("より",):
                     phrase.case = "より"
+                else:
+                    self.leave(word)
             elif word.tag == LINK and word.surface == "と":
                 phrase.case = "と"
             elif word.tag == LINK and word.surface == "が":
@@ -247,6 +281,8 @@ class _Parser(Reader):
             else:
                 break
             self.at += 1
+        if self.at > start:
+            phrase.until = words[self.at - 1].end
 
     def _thing(self, parts: list[Word], case: str) -> Phrase:
         phrase = Phrase(parts, THING)

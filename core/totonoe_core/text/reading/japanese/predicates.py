@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
+from totonoe_core.text.reading.japanese.function_words import word_of
 from totonoe_core.text.reading.japanese.grammar import (
     AFTER_PREDICATE,
     ASPECTS,
@@ -20,6 +21,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     MANNER,
     PREDICATE,
     Phrase,
+    aspect,
 )
 from totonoe_core.text.reading.japanese.words import (
     ADJECTIVE,
@@ -41,8 +43,10 @@ from totonoe_core.text.reading.japanese.words import (
     VERB,
     Word,
 )
+from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
 _T = TypeVar("_T")
+_JOINS: Final = FunctionKind.CONJUNCTION
 
 NEGATING: Final = words_of("未 不 非 無")
 _QUOTED_WITHIN: Final = 5  # words behind と in which a verb of saying is looked for
@@ -55,7 +59,10 @@ _TAIL_WORDS: Final = words_of(
 
 
 class Reader:
-    """Words of a text, the place reached in them, and the phrases found so far."""
+    """Words of a text, the place reached in them, and the phrases found so far.
+
+    `left` has the function words that count and that no phrase holds.
+    """
 
     def __init__(self, words: list[Word]) -> None:
         # Politeness says nothing, wherever it stands.
@@ -66,12 +73,17 @@ class Reader:
         ]
         self.at = 0
         self.found: list[Phrase] = []
+        self.left: list[FunctionWord] = []
 
     def bases(self, at: int, count: int) -> tuple[str, ...]:
         found = [word.base for word in self.words[at : at + count]]
         if len(found) < count:
             found.append("END")
         return tuple(found)
+
+    def tag_at(self, at: int) -> str:
+        """Return the tag of a word, "" behind the last."""
+        return self.words[at].tag if at < len(self.words) else ""
 
     def match(self, table: Table[_T]) -> _T | None:
         """The longest expression of the table that begins here, which is then passed."""
@@ -103,6 +115,8 @@ class Reader:
         if len(parts) > 1 and parts[0].tag == PREFIX and parts[0].surface in NEGATING:
             phrase.words = parts[1:]
             phrase.negated = True
+            if parts[0].surface == "未":  # 未完了 is 完了していない
+                phrase.aspects = (aspect(parts[0], "ている"),)
         if last.can:
             phrase.modality = "can"
         if last.tag == ADJECTIVE and last.normal == "無い":
@@ -133,19 +147,28 @@ class Reader:
             if effect is None:
                 break
             form = words[self.at - 1].form
+            closing = words[self.at - 1]
+            if closing.base == "だ" and effect.mark == "orders" and form != "連用形-ニ":
+                effect = Effect(effect.flips, "seem")  # するように orders, するようだ seems
             if form == "連用形-ニ" and effect.modality == "seem":
                 phrase.link = "so"  # 失敗しないように確かめる
+                phrase.until = words[self.at - 1].end
                 break
-            self._say(phrase, effect)
+            if words[before].tag == NOMINALISER and self._gives_reason(self.at - 1):
+                effect = Effect(mark="because")  # 試したので
+            self._say(phrase, effect, words[before])
             if words[before].form == "仮定形-融合" and words[before].base == "ない":
                 self._must_colloquially(phrase)
                 break
-            if words[before].base == "だ" and words[before].form == "意志推量形":
-                phrase.modality = phrase.modality or "seem"
+            if closing.base == "だ" and form == "意志推量形":
+                self._modal(phrase, "guess")
             if form == "仮定形-一般" and words[self.at - 1].base in ("た", "だ"):
                 phrase.link, phrase.past = "if", False
             if form == "意志推量形" and words[self.at - 1].base == "ます":
                 phrase.orders = True
+            if phrase.asks and self.at < len(words) and words[self.at].tag in (CASE, TOPIC):
+                phrase.asks = False  # 動くかを確かめる asks nothing
+                self.left.append(FunctionWord(closing.start, closing.end, "か", _JOINS))
             if phrase.link:
                 break
         if phrase.no_more:
@@ -166,11 +189,16 @@ class Reader:
         else:
             phrase.link = "if"
 
-    def _say(self, phrase: Phrase, effect: Effect) -> None:
+    def _say(self, phrase: Phrase, effect: Effect, first: Word) -> None:
+        end = self.words[self.at - 1].end
+        phrase.until = end
         if effect.flips:
             phrase.negated = not phrase.negated
         if effect.modality:
-            phrase.modality = effect.modality
+            self._modal(phrase, effect.modality)
+        if effect.aspect:
+            aspect = FunctionWord(first.start, end, effect.aspect, FunctionKind.RELATION)
+            phrase.aspects = (*phrase.aspects, aspect)
         mark = effect.mark
         if not mark:
             return
@@ -178,6 +206,16 @@ class Reader:
             setattr(phrase, mark, True)
         else:
             phrase.link = mark
+
+    def _modal(self, phrase: Phrase, modality: str) -> None:
+        """Add a modality: べきかもしれない is should and maybe."""
+        before = phrase.modality
+        phrase.modality = modality if before in ("", modality) else f"{before}+{modality}"
+
+    def leave(self, word: Word) -> None:
+        """Keep a function word that no phrase holds, if it counts."""
+        if (found := word_of(word)) is not None:
+            self.left.append(found)
 
     def _link(self, phrase: Phrase, form: str) -> None:
         """How the predicate goes on, from its inflected form and what follows."""
@@ -218,6 +256,12 @@ class Reader:
             phrase.link, phrase.case = ("noun", "に") if purpose else ("te", "")
             self.at += 1 + purpose  # 入るには鍵が要る: entering needs it
 
+    def _gives_reason(self, at: int) -> bool:
+        """Return whether this is the で of ので, not that of のではない."""
+        word = self.words[at]
+        joins = word.base == "だ" and word.form.startswith("連用形") and word.surface == "で"
+        return joins and self.bases(at + 1, 1)[0] not in ("は", "も", "ない", "ある")
+
     def _quotes(self) -> bool:
         following = self.words[self.at + 1 : self.at + 1 + _QUOTED_WITHIN]
         return any(word.normal in SAYING or word.key in SAYING for word in following)
@@ -237,11 +281,15 @@ class Reader:
         if following is None or following.tag in (STOP, COMMA):
             phrase.link = ""
             return
+        if word.tag == NOMINALISER and self._gives_reason(self.at):  # 雨なので
+            phrase.link, phrase.until = "because", following.end
+            self.at += 1
+            return
         if following.base in ("だ", "です"):
             phrase.link = ""
             effect = self.match(AFTER_PREDICATE)
             if effect is not None:
-                self._say(phrase, effect)
+                self._say(phrase, effect, following)
             return
         phrase.link = "noun"
         if following.base == "は" and word.tag == NOMINALISER:
@@ -252,4 +300,6 @@ class Reader:
                 phrase.case = SAME_CASE.get(word.surface, word.surface)
             else:
                 phrase.topic = True
+                self.leave(word)
+            phrase.until = word.end
             self.at += 1

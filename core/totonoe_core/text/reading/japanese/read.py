@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from totonoe_core.text.lexicon import lexicon
+from totonoe_core.text.reading.japanese.function_words import function_words
 from totonoe_core.text.reading.japanese.grammar import NO_OBJECT, ONE
 from totonoe_core.text.reading.japanese.phrase import PREDICATE, Phrase
 from totonoe_core.text.reading.japanese.phrases import phrases
 from totonoe_core.text.reading.japanese.roles import assign
 from totonoe_core.text.reading.japanese.words import BRACKET, NAME, QUANTIFIER, Word, words
-from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
+from totonoe_core.text.reading.model import FunctionWord, Piece, PieceType, Reading, Role
 
 _LIGHT = 0.3
 _WEEKDAYS = frozenset("月火水木金土日")
@@ -25,7 +26,8 @@ def read(text: str) -> Reading:
 
     Pure and deterministic, linear in the length of the text.
     """
-    found = _phrases(words(text))
+    left: list[FunctionWord] = []
+    found = _phrases(words(text), left)
     names = _head_names(found)
     pieces: list[Piece] = []
     for phrase in found:
@@ -37,13 +39,23 @@ def read(text: str) -> Reading:
         asks=any(phrase.asks for phrase in found),
         orders=any(phrase.orders for phrase in found),
         certain=bool(pieces),
+        function_words=function_words(found, left),
     )
 
 
-def _phrases(found: list[Word]) -> list[Phrase]:
-    """Phrases with their parts; what stands in brackets belongs to the phrase before it."""
+def _phrases(found: list[Word], left: list[FunctionWord]) -> list[Phrase]:
+    """Phrases with their parts; what stands in brackets belongs to the phrase before it.
+
+    Function words that no phrase holds go to `left`.
+    """
+
+    def assigned(of: list[Word]) -> list[Phrase]:
+        rows, more = phrases(of)
+        left.extend(more)
+        return assign(rows)
+
     if not any(word.tag == BRACKET for word in found):
-        return assign(phrases(found))
+        return assigned(found)
     outside: list[Word] = []
     asides: list[tuple[Word, list[Word]]] = []
     at = 0
@@ -60,12 +72,12 @@ def _phrases(found: list[Word]) -> list[Phrase]:
                 continue
         outside.append(word)
         at += 1
-    result = assign(phrases(outside))
+    result = assigned(outside)
     owners = {id(word): phrase for phrase in result for word in phrase.words}
     for before, inside in asides:
         owner = owners.get(id(before))
         weekday = len(inside) == 1 and inside[0].surface in _WEEKDAYS and before.value is not None
-        for phrase in assign(phrases(inside)):
+        for phrase in assigned(inside):
             phrase.light = weekday
             if phrase.head is None:
                 phrase.role, phrase.head = Role.MODIFIER, owner

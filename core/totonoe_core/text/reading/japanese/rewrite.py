@@ -20,6 +20,7 @@ from totonoe_core.text.reading.japanese.phrase import (
     PREDICATE,
     THING,
     Phrase,
+    aspect,
     is_time,
 )
 from totonoe_core.text.reading.japanese.words import (
@@ -122,6 +123,8 @@ def _say_of_compound(phrase: Phrase) -> None:
         phrase.words = words[:-1]
     elif before.tag == ACTION and (last.normal in LIGHT_VERBS or last.surface in ("中", "化")):
         phrase.words = words[:-1]
+        if last.surface == "中":
+            phrase.aspects = (*phrase.aspects, aspect(last, "ている"))
         phrase.be = False
     elif before.tag == ACTION and last.normal in ("済み", "済む", "済"):
         phrase.words = words[:-1]
@@ -134,8 +137,12 @@ def _say_of_compound(phrase: Phrase) -> None:
 def _modal(phrase: Phrase, noun: str) -> None:
     denied, modality = MODAL_NOUNS[noun]
     phrase.negated ^= denied
-    phrase.modality = modality
-    phrase.passive = phrase.be = phrase.past = False
+    phrase.modality = f"{modality}+{phrase.modality}" if phrase.modality else modality
+    if not (phrase.be or phrase.lasting):
+        phrase.past = False
+    phrase.passive = phrase.be = False
+    # 禁止されている is 禁止だ
+    phrase.aspects = tuple(one for one in phrase.aspects if one.key not in ("ている", "にする"))
 
 
 def _says_of(before: Phrase, phrase: Phrase) -> bool:
@@ -146,6 +153,8 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
     normal = word.normal
     if before.sort == MANNER and normal in _MAKING_SO and before.words[-1].tag == ADJECTIVE:
         word.key = "化" if normal == "為る" else normal  # 速くする is 高速化
+        made = "にする" if normal == "為る" else "になる"
+        phrase.aspects = (aspect(word, made), *phrase.aspects)
         phrase.words, phrase.aspect = before.words, word
         return True
     if before.sort == PREDICATE:  # 変更することは禁止だ
@@ -165,6 +174,7 @@ def _says_of(before: Phrase, phrase: Phrase) -> bool:
     elif not (normal in LIGHT_VERBS and plain and word.tag in (VERB, ACTION)):
         return False
     phrase.words = before.words
+    phrase.aspects = (*before.aspects, *phrase.aspects)
     phrase.negated ^= before.negated
     phrase.be = False
     return True

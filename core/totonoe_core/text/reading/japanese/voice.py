@@ -15,7 +15,7 @@ from totonoe_core.text.reading.japanese.grammar import (
     TRANSITIVE,
     words_of,
 )
-from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase, is_time
+from totonoe_core.text.reading.japanese.phrase import MANNER, THING, Phrase, aspect, is_time
 from totonoe_core.text.reading.japanese.words import ACTION, NAME, VERB, Word
 from totonoe_core.text.reading.model import Role
 
@@ -81,7 +81,7 @@ def resolve(predicate: Phrase) -> None:
         for each in args:
             if each.role == Role.AGENT:
                 each.role = "prep:for"
-            elif each.case in ("に", "から") and each.role != TIME:
+            elif each.case in ("に", "から") and not is_time(each):
                 each.role = Role.AGENT
     elif "を" not in cases and (predicate.done or word.normal in STANDING or word.key in HAPPENING):
         for each in args:
@@ -126,6 +126,8 @@ def _named(word: Word) -> bool:
 def _passive(predicate: Phrase, cases: set[str]) -> None:
     placing = predicate.words[-1].key in PLACING or predicate.words[-1].normal in PLACING
     gives = predicate.words[-1].normal in GIVING
+    if "を" in cases and not gives:
+        predicate.aspects = (*predicate.aspects, aspect(predicate.words[-1], "られる"))
     for each in predicate.args:
         if each.role == Role.AGENT:
             if "を" not in cases:

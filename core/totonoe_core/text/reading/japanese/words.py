@@ -47,6 +47,7 @@ STOP: Final = "stop"
 COMMA: Final = "comma"
 BRACKET: Final = "bracket"
 SPACE: Final = "space"
+JOINER: Final = "joiner"  # 接続詞: または, しかし
 OTHER: Final = "other"
 
 NOMINAL: Final = frozenset(
@@ -58,6 +59,7 @@ _SOME: Final = words_of("数 何 幾 何人")
 QUANTIFIERS: Final = words_of("全て 沢山 幾つか 殆ど 少し 半分 常に 時々 滅多に 各 最大 最小")
 """Keys of words that say how many or how often without a figure."""
 
+_HEARSAY: Final = "hearsay"
 _CASES_ALONE: Final = words_of("が で と")
 """Behind a space the dictionary takes them for conjunctions."""
 
@@ -158,6 +160,7 @@ _SIMPLE_TAGS: Final = {
     "接頭辞": PREFIX,
     "助動詞": AUXILIARY,
     "空白": SPACE,
+    "接続詞": JOINER,
 }
 _SECOND_TAGS: Final = {
     ("助詞", "格助詞"): CASE,
@@ -188,8 +191,10 @@ def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
             tag = VERB
         elif second == "形容詞的":
             tag = ADJECTIVE
-    elif (first, second) == ("形状詞", "助動詞語幹"):
+    elif second == "助動詞語幹":
         tag = AUXILIARY
+        if first == "名詞":
+            conjugation = _HEARSAY
     else:
         tag = _SIMPLE_TAGS.get(first) or _SECOND_TAGS.get((first, second), OTHER)
     return tag, conjugation, form
@@ -269,12 +274,20 @@ def words(text: str) -> list[Word]:
                 word.can = True
         elif tag == AUXILIARY and conjugation == "助動詞-ヌ":
             word.base = "ない"
+        elif tag == AUXILIARY and base == "だ" and normal == "た":
+            word.base = "た"  # 飲んだ
+        elif tag == AUXILIARY and conjugation == _HEARSAY:
+            word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
         elif tag == LINK and base in ("で", "ちゃ"):
             word.base = "て"
         elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
             word.tag = NAME
-        elif tag == OTHER and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
+        elif tag in (OTHER, JOINER) and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
             word.tag = CASE  # ASR1603 が
+        if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
+            found[-1].base = found[-1].normal = found[-1].key = "又は"  # cut in two: AまたはB
+            found[-1].end = end
+            continue
         word.key = key = keys.get(normal, normal)
         if word.tag == NAME and key != normal:
             word.tag = NOUN  # DB and the like
