@@ -100,6 +100,7 @@ class Verdict(StrEnum):
     NEW = "new"
     RELATED = "related"
     REFINEMENT = "refinement"
+    CONTAINED = "contained"
     UPDATE = "update"
     CONTRADICTION = "contradiction"
     DUPLICATE = "duplicate"
@@ -137,6 +138,9 @@ class Finding(StrEnum):
     MISSING = "missing"
     UNREAD = "unread"
     OVER_BUDGET = "over_budget"
+    CONJUNCTION = "conjunction"
+    FUNCTION_WORD = "function_word"
+    SEPARATE = "separate"
     JUDGE = "judge"
     UNKNOWN = "unknown"
 

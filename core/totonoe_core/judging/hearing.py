@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from totonoe_core.judging.service import JudgingService
 
 _REFINEMENT_COSINE_MIN = 0.95
+_MORE = frozenset({Finding.ADDED, Finding.MISSING, Finding.FUNCTION_WORD})
+"""Findings of a text that has a little more: "in Osaka"."""
 
 
 def is_borderline(
@@ -38,7 +40,7 @@ def is_borderline(
             and not compared.whole_sentences
             and cosine >= _REFINEMENT_COSINE_MIN
             and len(found) < limits.EVIDENCE_MAX
-            and all(one.finding in (Finding.ADDED, Finding.MISSING) for one in found)
+            and all(one.finding in _MORE for one in found)
         )
     # RELATED by loose synonyms, whose weight is so large that the probability says little.
     related = judgement.verdict is Verdict.RELATED
