@@ -138,8 +138,6 @@ class Finding(StrEnum):
     MISSING = "missing"
     UNREAD = "unread"
     OVER_BUDGET = "over_budget"
-    CONJUNCTION = "conjunction"
-    FUNCTION_WORD = "function_word"
     SEPARATE = "separate"
     JUDGE = "judge"
     UNKNOWN = "unknown"

@@ -118,8 +118,10 @@ OUTDATED = types_pb2.OutdatedMatch(
 @pytest.mark.parametrize("name", ["remember", "check"])
 def test_answer_names_what_is_said_again(call: Call, name: str) -> None:
     kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]
-    with scripted(**{name.capitalize(): Tape(kind(outdated=OUTDATED), kind())}) as address:
-        answers = [call(address, name, "port 1") for _ in range(2)]
+    answers = []
+    for found in (kind(outdated=OUTDATED), kind()):
+        with scripted(**{name.capitalize(): Tape(found)}) as address:
+            answers.append(call(address, name, "port 1"))
     assert answers[0].outdated == OutdatedMatch("mem_1", "3d ago", "port 1", "mem_2", "port 2")
     assert answers[1].outdated is None
 

@@ -147,8 +147,8 @@ class Finding(StrEnum):
     FUNCTION_WORD = "function_word"
     """Another preposition or particle, or one that only one text has."""
     SEPARATE = "separate"
-    """What the new text leaves out are whole statements of their own, which restrict nothing.
-    Looked for only if the policy refuses a text that says less."""
+    """The new text leaves out only whole statements of their own, which restrict nothing. Found
+    only if the policy refuses a text that says less."""
     JUDGE = "judge"
     """A judge decided; `own_text` is its name."""
 
