@@ -120,7 +120,7 @@ def test_only_so_many_superseded_ones_are_compared(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced(store)
-    monkeypatch.setattr(limits, "OUTDATED_READ_MAX", 0)
+    monkeypatch.setattr(limits, "OUTDATED_WALKED_MAX", 0)
     assert store.check(saying("note: " + OLD)).guard.outdated is None
     assert store.check(saying(OLD)).guard.outdated is not None
 

@@ -15,7 +15,7 @@ from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
-from totonoe_core.domain.records import GuardReport, Memory, Verdict
+from totonoe_core.domain.records import Finding, GuardReport, Judgement, Memory, Verdict
 from totonoe_core.engine.guarding import outdated
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.state.ledger import Ledger, check_state
@@ -144,16 +144,21 @@ def _by_verdict(
     if report.outdated is not None:
         return ()
     given_up = {
-        judged.slot: judged.judgement.verdict
+        judged.slot: judged.judgement
         for judged in neighbours.judged
         if text.policy.action(judged.judgement) is Action.SUPERSEDE
         and judged.slot != without
         and guarding.gives_way(text, judged.slot)
     }
     nearest = next(iter(given_up), -1)
-    if given_up.get(nearest) is not Verdict.UPDATE:
+    if nearest < 0 or given_up[nearest].verdict is not Verdict.UPDATE:
         return (nearest,) if nearest >= 0 else ()
-    updated = [slot for slot, verdict in given_up.items() if verdict is Verdict.UPDATE]
+    updated = [
+        slot
+        for slot, judgement in given_up.items()
+        if judgement.verdict is Verdict.UPDATE
+        and _kinds(judgement) == _kinds(given_up[nearest])  # else it holds another value
+    ]
     worded = [
         slot
         for slot in guarding.in_words_of(text, nearest)
@@ -162,6 +167,10 @@ def _by_verdict(
     nominated = dict.fromkeys((nearest, *worded[: limits.SAME_VALUE_MAX], *updated))
     same = _with_one_value(neighbours, list(nominated))
     return tuple(itertools.islice(same, limits.SAME_VALUE_MAX))
+
+
+def _kinds(judgement: Judgement) -> frozenset[Finding]:
+    return frozenset(one.finding for one in judgement.evidence)
 
 
 def _with_one_value(neighbours: Neighbours, slots: Sequence[int]) -> Iterator[int]:

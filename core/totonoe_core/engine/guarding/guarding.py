@@ -29,10 +29,12 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
 from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.candidates import Candidate, Probe
+from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.guard.separate import is_separate
-from totonoe_core.index.arrays import RETIRED, View
+from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
+from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.judging import Hearing, JudgingService, Pair
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -357,6 +359,33 @@ class Guarding:
         """Return whether a text may supersede a memory: a private one may not hide a public one."""
         view = self._state.index.arrays.writer_view()
         return not text.fields.private or bool(view.value("private", slot))
+
+    def most_alike(
+        self, text: GuardedText, own: Features, rows: Sequence[int], count: int
+    ) -> list[int]:
+        """Return slots of superseded memories that may say the same as a text.
+
+        They have its kind and payload, and enough words in common or a vector near enough for the
+        guard to read a live one. The agent may see them. Most words in common first.
+        """
+        index, fields = self._state.index, text.fields
+        view = index.arrays.writer_view()
+        found = [index.slot_by_row.get(row) for row in rows]
+        slots = np.array(sorted(slot for slot in found if slot is not None), np.int64)
+        agent = index.arrays.agents.find(text.agent_id)
+        kept = view.take("kind", slots) == KINDS[fields.kind]
+        kept &= view.take("state_kind", slots) == STATE_KINDS[fields.state_kind]
+        kept &= view.take("payload_hash", slots) == np.uint64(payload_hash(fields))
+        kept &= (view.take("private", slots) == 0) | (view.take("agent", slots) == agent)
+        slots = slots[kept]
+        words = jaccard_at(view, own.tokens, slots)
+        enough = words > candidates.WORDS_ABOVE
+        vector = view.comparable(own.vector)
+        if not own.blind and len(vector) and text.policy.judged_from is not None:
+            near = similarities64_at(view, vector, slots)
+            enough |= near >= text.policy.judged_from
+        order = np.lexsort((slots[enough], -words[enough]))[:count]
+        return [int(slot) for slot in slots[enough][order]]
 
     def _judgement(
         self,

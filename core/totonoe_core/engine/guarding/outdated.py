@@ -26,9 +26,8 @@ from totonoe_core.domain.records import (
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.guarding.tombstones import in_same_words
 from totonoe_core.engine.state.ledger import Ledger
-from totonoe_core.engine.state.sight import may_see
 from totonoe_core.guard import verdict
-from totonoe_core.index.collection_index import Features, payload_hash
+from totonoe_core.index.collection_index import Features
 from totonoe_core.text.normalize import canonical_hash, snippet
 from totonoe_core.text.reading.budget import ReadingBudget
 
@@ -106,24 +105,16 @@ def _in_chains(
     reading: ReadingBudget | None,
 ) -> list[Memory]:
     """Return memories that the compared live ones replaced, and that say the same as the text."""
-    rows, payload = ledger.rows, payload_hash(text.fields)
-    heads = [neighbours.texts.of(judged.slot).id for judged in neighbours.judged]
-    replaced: dict[int, Memory] = {}
-    while heads and (room := limits.OUTDATED_READ_MAX - len(replaced)) > 0:
-        found = rows.memories(rows.rows_superseded_by(heads, room))
-        later = {row: memory for row, memory in found.items() if row not in replaced}
-        replaced |= later
-        heads = [memory.id for memory in later.values()]
-    comparable = {
-        ledger.slot_of(memory): memory
-        for memory in replaced.values()
-        if memory.status is Status.SUPERSEDED
-        and may_see(memory, text.agent_id)
-        and (memory.fields.kind, memory.fields.state_kind)
-        == (text.fields.kind, text.fields.state_kind)
-        and payload_hash(memory.fields) == payload
-    }
-    if not comparable:
+    rows, texts = ledger.rows, neighbours.texts
+    heads = [texts.of(judged.slot).id for judged in neighbours.judged]
+    replaced: dict[int, str] = {}
+    while heads and (room := limits.OUTDATED_WALKED_MAX - len(replaced)) > 0:
+        found = rows.superseded_by_any(heads, room)
+        heads = [memory_id for row, memory_id in found.items() if row not in replaced]
+        replaced |= found
+    alike = guarding.most_alike(text, features, list(replaced), limits.OUTDATED_READ_MAX)
+    if not alike:
         return []
-    judged = guarding.beside(text, features, list(comparable), reading or ReadingBudget())
-    return [comparable[one.slot] for one in judged if one.judgement.verdict is Verdict.DUPLICATE]
+    judged = guarding.beside(text, features, alike, reading or ReadingBudget())
+    same = [one.slot for one in judged if one.judgement.verdict is Verdict.DUPLICATE]
+    return [ledger.by_slot(slot) for slot in same]
