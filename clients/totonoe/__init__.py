@@ -152,7 +152,7 @@ _MOVED = {
         "Episode EpisodeDeleted EpisodeMade EpisodePage EpisodeRead LostDetail Neighbor"
     ),
     "history.models": "HistoryPage Operation OperationPage Purged UndoConflict Version",
-    "memories.models": "Evidence ForgottenMatch LayerReport",
+    "memories.models": "Evidence ForgottenMatch LayerReport OutdatedMatch",
     "reembed.models": "ReembedCancelled ReembedEvent ReembedProgress Reembedded",
     "snapshots.models": (
         "HoldingSnapshot ReplacedCollection Snapshot SnapshotCreated SnapshotDeleted SnapshotPage "

@@ -101,6 +101,7 @@ class Verdict(StrEnum):
     NEW = "new"
     RELATED = "related"
     REFINEMENT = "refinement"
+    CONTAINED = "contained"
     UPDATE = "update"
     CONTRADICTION = "contradiction"
     DUPLICATE = "duplicate"
@@ -140,6 +141,7 @@ class Finding(StrEnum):
     MISSING = "missing"
     UNREAD = "unread"
     OVER_BUDGET = "over_budget"
+    SEPARATE = "separate"
     JUDGE = "judge"
     UNKNOWN = "unknown"
 

@@ -11,10 +11,11 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import scripted
-from totonoe import Client, DecayPolicy, DiversityPolicy, GuardPolicy, Method, TimeRange
+from totonoe import Client, DecayPolicy, DiversityPolicy, GuardPolicy, Method, TimeRange, Verdict
 from totonoe.call.channel import resolve_address
 from totonoe.collections.models import OpenCollections
 from totonoe.enums import Preset
+from totonoe.memories.models import OutdatedMatch
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import checkpoint_pb2, types_pb2, verify_pb2
 from totonoe.v1 import memory_service_pb2 as pb
@@ -103,6 +104,36 @@ def test_remember_names_what_has_grown(call: Call) -> None:
     with scripted(Remember=tape) as address:
         answer = call(address, "remember", "a", state_kind="summary")
     assert (answer.saved, answer.grown_id) == (True, "mem_1")
+
+
+OUTDATED = types_pb2.OutdatedMatch(
+    memory_id="mem_1",
+    age="3d ago",
+    snippet="port 1",
+    replaced_by_id="mem_2",
+    replaced_by_snippet="port 2",
+)
+
+
+@pytest.mark.parametrize("name", ["remember", "check"])
+def test_answer_names_what_is_said_again(call: Call, name: str) -> None:
+    kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]
+    answers = []
+    for found in (kind(outdated=OUTDATED), kind()):
+        with scripted(**{name.capitalize(): Tape(found)}) as address:
+            answers.append(call(address, name, "port 1"))
+    assert answers[0].outdated == OutdatedMatch("mem_1", "3d ago", "port 1", "mem_2", "port 2")
+    assert answers[1].outdated is None
+
+
+@pytest.mark.parametrize("name", ["remember", "check"])
+def test_action_on_what_says_less_is_sent(call: Call, name: str) -> None:
+    kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]
+    tape = Tape(kind(verdict=types_pb2.VERDICT_CONTAINED))
+    with scripted(**{name.capitalize(): tape}) as address:
+        answer = call(address, name, "a", on_contained="refuse")
+    assert answer.verdict is Verdict.CONTAINED
+    assert tape.requests[0].on_contained == types_pb2.ACTION_REFUSE
 
 
 def test_remember_unknown_field_raises_type_error_before_sending(call: Call) -> None:

@@ -179,6 +179,33 @@ def test_remember_says_what_has_grown(run: Run) -> None:
     assert result.stdout == "Saved as the next version of mem_1, which this scope had.\n"
 
 
+OUTDATED = types_pb2.OutdatedMatch(
+    memory_id="mem_1", age="3d ago", replaced_by_id="mem_2", replaced_by_snippet="port 2"
+)
+SAYS_AGAIN = "It says again what mem_2 replaced (mem_1, 3d ago).\n- port 2 (id: mem_2)\n"
+
+
+def test_remember_and_check_say_what_is_said_again(run: Run) -> None:
+    saved = pb.RememberResponse(saved=True, memory_id="mem_3", outdated=OUTDATED)
+    result = run("remember", "port 1", Remember=answering(saved))
+    assert result.stdout == f"Saved (id: mem_3).\n{SAYS_AGAIN}"
+    checked = pb.CheckResponse(would_save=True, outdated=OUTDATED)
+    result = run("check", "port 1", Check=answering(checked))
+    assert result.stdout == f"Would be saved.\n{SAYS_AGAIN}"
+    for name, kind in (("remember", pb.RememberResponse), ("check", pb.CheckResponse)):
+        refused = kind(duplicate=DUPLICATE, outdated=OUTDATED)
+        result = run(name, "port 1", **{name.capitalize(): answering(refused)})
+        assert (result.exit_code, result.stdout.endswith(SAYS_AGAIN)) == (3, True)
+
+
+@pytest.mark.parametrize("name", ["remember", "check"])
+def test_on_contained_is_sent(run: Run, name: str) -> None:
+    kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]
+    requests: list[Any] = []
+    run(name, "a", "--on-contained", "refuse", **{name.capitalize(): answering(kind(), requests)})
+    assert [one.on_contained for one in requests] == [types_pb2.ACTION_REFUSE]
+
+
 # -- reading
 
 

@@ -51,14 +51,15 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
-         "forgotten", "grown_id", "question"},
+         "forgotten", "grown_id", "question", "outdated"},
     ),
     "check": (
         ["check", "a"],
         "Check",
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
-         "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question"},
+         "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
+         "outdated"},
     ),
     "recall": (
         ["recall", "a"],

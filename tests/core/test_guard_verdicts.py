@@ -69,7 +69,7 @@ def test_text_that_differs_is_saved_told_and_linked_by_its_verdict(
 def test_text_with_less_detail_is_linked_as_refined_by(store: Store) -> None:
     known = saved(store, "The staging server in Osaka listens on port 8080")
     answer = near(store, PORT)
-    assert answer.guard.verdict is Verdict.REFINEMENT
+    assert answer.guard.verdict is Verdict.CONTAINED
     assert [(one.target_id, one.type) for one in answer.links] == [(known, LinkType.REFINED_BY)]
 
 

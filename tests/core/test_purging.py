@@ -45,6 +45,7 @@ from totonoe_core.domain.records import (
     LinkType,
     Memory,
     Method,
+    OutdatedMatch,
     SimilarMemory,
     Status,
     TypedKey,
@@ -404,6 +405,18 @@ def test_what_answers_quote_is_blanked_and_all_else_stays() -> None:
     match = ForgottenMatch(gone, "3d ago", "words", "why", "anna", 2)
     told = blank(Remembered(True, other, replace(plainly, forgotten=match))).guard
     assert told == replace(plainly, forgotten=replace(match, snippet=""))
+    for pair in ((gone, other), (other, gone)):
+        said = OutdatedMatch(pair[0], "3d ago", "words", pair[1], "others")
+        told = blank(Remembered(True, other, replace(plainly, outdated=said))).guard
+        silent = replace(said, snippet="", replaced_by_snippet="")
+        assert told == replace(plainly, outdated=silent)
+    said = OutdatedMatch(other, "3d ago", "words", other, "others")
+    for memory_id, kept in (
+        (other, said),
+        (gone, replace(said, snippet="", replaced_by_snippet="")),
+    ):
+        told = blank(Remembered(True, memory_id, replace(plainly, outdated=said))).guard
+        assert told.outdated == kept
 
 
 def test_the_chain_goes_around_what_is_purged(store: Store) -> None:

@@ -22,14 +22,16 @@ from support.engines import (
     remember,
     undo,
     update,
+    vector_at,
+    vector_of,
 )
 from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.graph import CreateEpisode
-from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.memories import Purge, Remembered
 from totonoe_core.domain.queries import EpisodeQuery, OperationFilter, OperationsQuery
-from totonoe_core.domain.records import Status
+from totonoe_core.domain.records import Method, Status
 from totonoe_core.domain.undo import Undone
 
 ROUNDS = 4
@@ -83,8 +85,10 @@ def race(store: Store, pool: ThreadPoolExecutor) -> Callable[..., Answers]:
 
 
 def is_done(answer: Applied) -> bool:
-    """Whether it changed anything: an Undo of which nothing was left did not."""
+    """Whether it changed anything: an Undo of which nothing was left did not, nor a refusal."""
     result = answer.results[0]
+    if isinstance(result, Remembered):
+        return result.saved
     return not isinstance(result, Undone) or result.undone
 
 
@@ -201,3 +205,31 @@ def test_anything_against_anything(store: Store, race: Callable[..., Any]) -> No
             lambda ids=ids: link(*generator.sample(ids, 2)),
         ]
         race([generator.choice(kinds)() for _ in range(THREADS)])
+
+
+SAME_BY_WORDS = [
+    ("Timeout: 30s", "The timeout is 30 seconds."),
+    ("開発サーバーのポートは 5173 です。", "開発サーバーのポートは**`5173`**です。"),
+    ("颱風天不出門送貨。", "台风天不出门送货。"),
+]
+
+
+@pytest.mark.parametrize("texts", SAME_BY_WORDS)
+def test_many_that_say_the_same_found_by_words_alone_save_it_once(
+    store: Store, race: Callable[..., Answers], texts: tuple[str, str]
+) -> None:
+    store.set(("guard.preset", "standard"))
+    for number in range(ROUNDS):
+        base = vector_of(f"base {number}")
+        # Far below the cosine from which the vectors alone would find the pair.
+        vectors = base, vector_at(base, 0.3)
+        commands = [
+            remember(texts[at % 2], agent=f"agent {at}", vector=vectors[at % 2])
+            for at in range(THREADS)
+        ]
+        results = [answer.results[0] for answer in race(commands)]
+        (saved,) = [one for one in results if one.saved]
+        assert {one.memory_id for one in results} == {saved.memory_id}
+        methods = {one.guard.method for one in results if not one.saved}
+        assert methods == {Method.EXACT, Method.JACCARD}
+        store.do(forget(saved.memory_id))

@@ -11,7 +11,7 @@ import pytest
 
 from support.engines import Store, forget, opened, remember, undo, vector_at, vector_of
 from support.waits import wait_s
-from totonoe_core.base import errors
+from totonoe_core.base import errors, limits
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.queries import ChangesQuery, ChangeType, GetQuery, HistoryQuery
@@ -206,8 +206,6 @@ class TestNamed:
     def test_full_of_links_they_give_way_all_the_same(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from totonoe_core.base import limits
-
         known, old = store.save(PORT), store.save("Elsewhere")
         monkeypatch.setattr(limits, "LINKS_PER_MEMORY_MAX", 0)
         answer = store.do(in_place_of(PORT, old))
@@ -262,6 +260,90 @@ class TestByVerdict:
         hidden = store.save(OTHER_PORT, vector=vector_at(BASE, 0.97), agent="ben", private=True)
         assert store.do(by_verdict(PORT, vector=BASE)).superseded_ids == ()
         assert store.one(hidden, "ben").status is Status.ACTIVE
+
+
+class TestSameOldValue:
+    """An update supersedes all live memories that hold the old value, not only the nearest."""
+
+    TEXTS = ("Database port: 5433", "The database port is 5433", "**The database port is 5433.**")
+
+    def held(self, store: Store, *texts: str, **more: Any) -> list[str]:
+        return [
+            store.save(text, vector=vector_at(BASE, 0.96 - at / 100, at), force=True, **more)
+            for at, text in enumerate(texts)
+        ]
+
+    @pytest.mark.parametrize("by_call", [True, False])
+    def test_all_that_hold_it_give_way_in_one_operation(self, store: Store, by_call: bool) -> None:
+        ids = self.held(store, *self.TEXTS)
+        revision = store.revision
+        command = remember("The database port is 5434", vector=BASE)
+        if by_call:
+            command = replace(command, actions=BY_VERDICT)
+        else:
+            store.set(("guard.on_update", "supersede"))
+            revision += 1
+        assert set(store.check(command).superseded_ids) == set(ids)
+        answer = store.do(command)
+        assert set(answer.superseded_ids) == set(ids)
+        assert store.revision == revision + 1
+        assert {(one.target_id, one.type) for one in answer.links} == {
+            (one, LinkType.UPDATES) for one in ids
+        }
+        store.do(undo(store.revision))
+        assert {store.one(one).status for one in ids} == {Status.ACTIVE}
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            "The database port is 5432",  # another old value
+            "The staging database port is 5433",  # another scope
+            "The database port is 5433 and the cache port is 6379",
+            "The database port may be 5433",
+        ],
+    )
+    def test_what_says_anything_else_stays(self, store: Store, other: str) -> None:
+        (known,) = self.held(store, self.TEXTS[0])
+        kept = store.save(other, vector=vector_at(BASE, 0.8), force=True)
+        answer = store.do(by_verdict("The database port is 5434", vector=BASE))
+        assert answer.superseded_ids == (known,)
+        assert store.one(kept).status is Status.ACTIVE
+
+    def test_equal_words_at_any_cosine_and_no_other_payload(self, store: Store) -> None:
+        (known,) = self.held(store, self.TEXTS[1])
+        far = [
+            store.save(self.TEXTS[1], vector=vector_at(BASE, 0.1, seed), force=True)
+            for seed in range(2 * limits.VERDICT_CANDIDATES_MAX)
+        ]
+        other = {"payload": {"host": "db2"}, "vector": vector_at(BASE, 0.9), "force": True}
+        store.save(self.TEXTS[1], **other)
+        answer = store.do(by_verdict("The database port is 5434", vector=BASE))
+        assert len(answer.superseded_ids) == limits.SAME_VALUE_MAX
+        assert set(answer.superseded_ids) <= {known, *far}
+
+    def test_what_a_caller_may_not_read_or_hide_stays(self, store: Store) -> None:
+        (own,) = self.held(store, self.TEXTS[0], private=True)
+        (public,) = self.held(store, self.TEXTS[1], agent="ben")
+        (hidden,) = self.held(store, self.TEXTS[2], agent="ben", private=True)
+        command = by_verdict("The database port is 5434", vector=BASE, private=True)
+        assert store.do(command).superseded_ids == (own,)
+        assert standing(store, public) == (Status.ACTIVE, "")
+        assert standing(store, hidden, "ben") == (Status.ACTIVE, "")
+
+    def test_other_verdicts_still_give_up_the_nearest_alone(self, store: Store) -> None:
+        ids = self.held(store, "The cache is enabled", "The cache is enabled.")
+        command = replace(
+            remember("The cache is disabled", vector=BASE),
+            actions=((Verdict.CONTRADICTION, Action.SUPERSEDE),),
+        )
+        assert store.do(command).superseded_ids == (ids[0],)
+
+    def test_the_duplicate_of_a_refused_text_takes_the_place_of_all(self, store: Store) -> None:
+        ids = self.held(store, *self.TEXTS)
+        new = store.save("The database port is 5434", vector=BASE)
+        answer = store.do(by_verdict("Database port: 5434", vector=vector_at(BASE, 0.99)))
+        assert (answer.saved, answer.memory_id) == (False, new)
+        assert set(answer.superseded_ids) == set(ids)
 
 
 class TestKey:

@@ -84,6 +84,56 @@ def test_a_second_summary_of_a_thread_is_the_next_version_of_the_first(wire):
     assert (third.saved, third.grown_id) == (True, "")
 
 
+def test_what_was_replaced_is_named_when_it_is_said_again(wire):
+    collection = wire.collection()
+    draft = {"content": "The staging port is 8080"}
+    old = wire.remember("The staging port is 8080", collection)
+    new = pb.RememberRequest(
+        collection=collection,
+        memory={"content": "The staging port is 8081"},
+        on_update=types_pb2.ACTION_SUPERSEDE,
+    )
+    (first,) = wire.memory.RememberMany(iter([pb.RememberManyRequest(items=[new])]), timeout=10)
+    replaced_by = first.results[0].answer
+    assert list(replaced_by.superseded_ids) == [old.memory_id]
+    would = wire.memory.Check(pb.CheckRequest(collection=collection, memory=draft), timeout=10)
+    item = pb.RememberRequest(
+        collection=collection, memory=draft, on_update=types_pb2.ACTION_SUPERSEDE
+    )
+    (many,) = wire.memory.RememberMany(iter([pb.RememberManyRequest(items=[item])]), timeout=10)
+    answer = many.results[0].answer
+    assert (would.would_save, answer.saved, list(answer.superseded_ids)) == (True, True, [])
+    for outdated in (would.outdated, answer.outdated):
+        assert (outdated.memory_id, outdated.replaced_by_id) == (
+            old.memory_id,
+            replaced_by.memory_id,
+        )
+    recalled = wire.memory.Recall(
+        pb.RecallRequest(collection=collection, text="The staging port is 8080"), timeout=10
+    )
+    assert [hit.memory.id for hit in recalled.hits] == [replaced_by.memory_id, answer.memory_id]
+
+
+def test_text_that_says_less_is_refused_where_the_collection_says_so(wire):
+    collection = wire.collection()
+    wire.remember("Backups run nightly. The restore is tested monthly.", collection)
+    answer = wire.remember("Backups run nightly.", collection)
+    assert (answer.saved, answer.verdict) == (True, types_pb2.VERDICT_CONTAINED)
+    wire.memory.Forget(pb.ForgetRequest(collection=collection, ids=[answer.memory_id]), timeout=10)
+    request = pb.RememberRequest(
+        collection=collection,
+        memory={"content": "Backups run nightly."},
+        on_contained=types_pb2.ACTION_REFUSE,
+    )
+    refused = wire.memory.Remember(request, timeout=10)
+    assert not refused.saved
+    evidence = refused.duplicate.judgement.evidence
+    assert [one.finding for one in evidence] == [
+        types_pb2.FINDING_MISSING,
+        types_pb2.FINDING_SEPARATE,
+    ]
+
+
 def test_stream_decides_items_in_order_whatever_brings_a_vector(wire):
     collection = wire.collection()
     vector = (

@@ -214,13 +214,18 @@ def test_memories_of_the_past_come_with_what_was_meant():
 
 def test_remember_and_check_carry_what_they_supersede():
     for kind in (memory_service_pb2.RememberRequest, memory_service_pb2.CheckRequest):
-        actions = {"on_update": types_pb2.ACTION_SUPERSEDE, "on_refinement": types_pb2.ACTION_LINK}
+        actions = {
+            "on_update": types_pb2.ACTION_SUPERSEDE,
+            "on_refinement": types_pb2.ACTION_LINK,
+            "on_contained": types_pb2.ACTION_REFUSE,
+        }
         request = kind(memory={"content": "x"}, supersede_ids=["mem_b", "mem_a"], **actions)
         command = memories.remember_from_wire(sent(request))
         assert command.supersede_ids == ("mem_b", "mem_a")
         assert dict(command.actions) == {
             records.Verdict.UPDATE: Action.SUPERSEDE,
             records.Verdict.REFINEMENT: Action.LINK,
+            records.Verdict.CONTAINED: Action.REFUSE,
         }
 
 
@@ -229,6 +234,16 @@ def test_forgotten_match_is_shown_whole():
     report = records.GuardReport(None, records.Method.EXACT, 1.0, (), (), forgotten=match)
     shown = sent(types_pb2.ForgottenMatch())
     shown.CopyFrom(answers.guard_parts(report)["forgotten"])
+    assert unset(shown) == set()
+    for item in fields(match):
+        assert getattr(shown, item.name) == getattr(match, item.name)
+
+
+def test_outdated_match_is_shown_whole():
+    match = records.OutdatedMatch("mem_a", "3d ago", "port 1", "mem_b", "port 2")
+    report = records.GuardReport(None, records.Method.NONE, 0.9, (), (), outdated=match)
+    shown = sent(types_pb2.OutdatedMatch())
+    shown.CopyFrom(answers.guard_parts(report)["outdated"])
     assert unset(shown) == set()
     for item in fields(match):
         assert getattr(shown, item.name) == getattr(match, item.name)

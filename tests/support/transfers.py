@@ -16,7 +16,7 @@ POLICIES = {
         "cosine_at_least": None, "session_cosine_at_least": None, "judged_from": 0.75,
         "similar_above": 0.6, "link_distance_below": 0.3, "tokenizer": "script_aware",
         "on_duplicate": "refuse", "on_update": "link", "on_contradiction": "link",
-        "on_refinement": "link", "refuse_forgotten": False,
+        "on_refinement": "link", "on_contained": "link", "refuse_forgotten": False,
     },
     "diversity": {
         "enabled": True, "mmr_lambda": 0.7, "kind_share_max": 0.9, "state_kind_share_max": 0.9,

@@ -67,7 +67,13 @@ OnContradiction: TypeAlias = Annotated[
     str | None, typer.Option(help="The same if it contradicts a memory.")
 ]
 OnRefinement: TypeAlias = Annotated[
-    str | None, typer.Option(help="The same if one of the two texts only adds details.")
+    str | None, typer.Option(help="The same if it only adds details to a memory.")
+]
+OnContained: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The same if it says less than a memory; refused only if it leaves out no restriction."
+    ),
 ]
 OperationId: TypeAlias = Annotated[
     str, typer.Option(help="Own id of the operation; makes it safe to run the command again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from totonoe.memories.models import ForgottenMatch
+from totonoe.memories.models import ForgottenMatch, OutdatedMatch
 from totonoe.unprintable import STEERING, line_feeds
 
 SNIPPET_CHARS = 120
@@ -42,3 +42,8 @@ def forgot_this(match: ForgottenMatch) -> str:
     by = f", by {match.agent_id}" if match.agent_id else ""
     why = f': "{match.reason}"' if match.reason else "."
     return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
+
+
+def says_again(match: OutdatedMatch) -> str:
+    """Return which memory a text says again, and which one replaced that."""
+    return f"It says again what {match.replaced_by_id} replaced ({match.memory_id}, {match.age})."

@@ -18,7 +18,7 @@ class GuardPolicy:
     """Thresholds and actions of the guard. In a request `None` means not said.
 
     Similarities refuse above or from the threshold on, distances below it. From `judged_from`
-    on the texts are compared, and the verdict decides by the four actions. From `likely_from` on
+    on the texts are compared, and the verdict decides by the five actions. From `likely_from` on
     (a `same_probability`) a saved memory is linked `likely_same` and asked about.
     """
 
@@ -37,6 +37,7 @@ class GuardPolicy:
     on_update: ActionWord | None = None
     on_contradiction: ActionWord | None = None
     on_refinement: ActionWord | None = None
+    on_contained: ActionWord | None = None
     refuse_forgotten: bool | None = None
 
 

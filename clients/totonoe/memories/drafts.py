@@ -62,6 +62,7 @@ class Actions(TypedDict, total=False):
     on_update: ActionWord
     on_contradiction: ActionWord
     on_refinement: ActionWord
+    on_contained: ActionWord
     cosine_distance_below: float | None
 
 
@@ -123,8 +124,9 @@ class Draft:
     distinct_from : iterable of str or None
         Live memories that say something else, at most 16: if the text is saved, nobody is asked
         whether it says the same as one of them. A certain duplicate is refused all the same.
-    on_update, on_contradiction, on_refinement : Action or str or None
-        What such a verdict does; `None`: what the collection's policy says.
+    on_update, on_contradiction, on_refinement, on_contained : Action or str or None
+        What such a verdict does; `None`: what the collection's policy says. A text that says less
+        than a memory is refused only where what it leaves out restricts nothing.
     cosine_distance_below, link_distance_below : float or None
         Refuse, and link to, what is nearer than this cosine distance, 0 to 2; `None`: as the
         collection's policy says.
@@ -168,6 +170,7 @@ class Draft:
     on_update: ActionWord | None = None
     on_contradiction: ActionWord | None = None
     on_refinement: ActionWord | None = None
+    on_contained: ActionWord | None = None
     cosine_distance_below: float | None = None
     link_distance_below: float | None = None
     links_max: int | None = None

@@ -53,6 +53,7 @@ def item_request(
         "on_update": draft.on_update,
         "on_contradiction": draft.on_contradiction,
         "on_refinement": draft.on_refinement,
+        "on_contained": draft.on_contained,
         "supersede_ids": draft.supersede_ids,
         "distinct_from": draft.distinct_from,
         "cosine_distance_below": draft.cosine_distance_below,

@@ -172,6 +172,20 @@ class ForgottenMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class OutdatedMatch:
+    """A superseded memory that a text says again, and the live one that replaced it.
+
+    `age` is how long ago the former was remembered. `replaced_by_id` is the end of its chain.
+    """
+
+    memory_id: str
+    age: str
+    snippet: str
+    replaced_by_id: str
+    replaced_by_snippet: str
+
+
+@dataclass(frozen=True, slots=True)
 class Similar:
     """A memory near the new text that was no reason to refuse it.
 
@@ -226,6 +240,9 @@ class Remembered:
     question : Similar or None
         The live memory that most probably says the same as what was saved. Whoever can tell answers
         with `resolve`.
+    outdated : OutdatedMatch or None
+        A superseded memory that the text says again. No verdict lets it supersede anything; name
+        the newer one in `supersede_ids` to go back to the old value.
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -243,6 +260,7 @@ class Remembered:
     grown_id: str
     forgotten: ForgottenMatch | None
     question: Similar | None
+    outdated: OutdatedMatch | None
     revision: int
     replayed: bool
     operation_id: str
@@ -259,6 +277,7 @@ class Checked:
 
     `grown_id` is the memory that would grow, empty for none. `superseded_ids` are those whose place
     the new memory, or the duplicate, would take. `question` is the one that it would ask about.
+    `outdated` is a superseded one that the text says again.
     """
 
     would_save: bool
@@ -272,6 +291,7 @@ class Checked:
     grown_id: str
     forgotten: ForgottenMatch | None
     question: Similar | None
+    outdated: OutdatedMatch | None
     revision: int
 
     @property

@@ -131,7 +131,7 @@ WHY_NOT_OUTCOME_TOO_WEAK: WhyNotOutcome
 WHY_NOT_OUTCOME_FOLDED: WhyNotOutcome
 
 class RememberRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids", "cosine_distance_below", "link_distance_below", "links_max", "distinct_from")
+    __slots__ = ("collection", "operation_id", "agent_id", "memory", "force", "on_update", "on_contradiction", "on_refinement", "supersede_ids", "cosine_distance_below", "link_distance_below", "links_max", "distinct_from", "on_contained")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -145,6 +145,7 @@ class RememberRequest(_message.Message):
     LINK_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
     LINKS_MAX_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_FROM_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTAINED_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -158,10 +159,11 @@ class RememberRequest(_message.Message):
     link_distance_below: float
     links_max: int
     distinct_from: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., cosine_distance_below: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., links_max: _Optional[int] = ..., distinct_from: _Optional[_Iterable[str]] = ...) -> None: ...
+    on_contained: _types_pb2.Action
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., cosine_distance_below: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., links_max: _Optional[int] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question", "outdated")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -178,6 +180,7 @@ class RememberResponse(_message.Message):
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     GROWN_ID_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
+    OUTDATED_FIELD_NUMBER: _ClassVar[int]
     revision: int
     saved: bool
     memory_id: str
@@ -194,10 +197,11 @@ class RememberResponse(_message.Message):
     forgotten: _types_pb2.ForgottenMatch
     grown_id: str
     question: _types_pb2.SimilarMemory
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
+    outdated: _types_pb2.OutdatedMatch
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "memory", "supersede_ids", "on_update", "on_contradiction", "on_refinement", "cosine_distance_below", "distinct_from")
+    __slots__ = ("collection", "agent_id", "memory", "supersede_ids", "on_update", "on_contradiction", "on_refinement", "cosine_distance_below", "distinct_from", "on_contained")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
@@ -207,6 +211,7 @@ class CheckRequest(_message.Message):
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     COSINE_DISTANCE_BELOW_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_FROM_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTAINED_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     memory: _types_pb2.MemoryDraft
@@ -216,10 +221,11 @@ class CheckRequest(_message.Message):
     on_refinement: _types_pb2.Action
     cosine_distance_below: float
     distinct_from: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., cosine_distance_below: _Optional[float] = ..., distinct_from: _Optional[_Iterable[str]] = ...) -> None: ...
+    on_contained: _types_pb2.Action
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., cosine_distance_below: _Optional[float] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question", "outdated")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -232,6 +238,7 @@ class CheckResponse(_message.Message):
     GROWN_ID_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
+    OUTDATED_FIELD_NUMBER: _ClassVar[int]
     revision: int
     would_save: bool
     duplicate: _types_pb2.Duplicate
@@ -244,7 +251,8 @@ class CheckResponse(_message.Message):
     grown_id: str
     superseded_ids: _containers.RepeatedScalarFieldContainer[str]
     question: _types_pb2.SimilarMemory
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
+    outdated: _types_pb2.OutdatedMatch
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)

@@ -67,6 +67,7 @@ class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VERDICT_UPDATE: _ClassVar[Verdict]
     VERDICT_CONTRADICTION: _ClassVar[Verdict]
     VERDICT_DUPLICATE: _ClassVar[Verdict]
+    VERDICT_CONTAINED: _ClassVar[Verdict]
 
 class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -102,6 +103,7 @@ class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_OVER_BUDGET: _ClassVar[Finding]
     FINDING_CONJUNCTION: _ClassVar[Finding]
     FINDING_FUNCTION_WORD: _ClassVar[Finding]
+    FINDING_SEPARATE: _ClassVar[Finding]
 
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -161,6 +163,7 @@ VERDICT_REFINEMENT: Verdict
 VERDICT_UPDATE: Verdict
 VERDICT_CONTRADICTION: Verdict
 VERDICT_DUPLICATE: Verdict
+VERDICT_CONTAINED: Verdict
 FINDING_UNSPECIFIED: Finding
 FINDING_SAME_TEXT: Finding
 FINDING_SAME_WORDS: Finding
@@ -193,6 +196,7 @@ FINDING_SUBJECT: Finding
 FINDING_OVER_BUDGET: Finding
 FINDING_CONJUNCTION: Finding
 FINDING_FUNCTION_WORD: Finding
+FINDING_SEPARATE: Finding
 ACTION_UNSPECIFIED: Action
 ACTION_REFUSE: Action
 ACTION_LINK: Action
@@ -505,8 +509,22 @@ class ForgottenMatch(_message.Message):
     revision: int
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., reason: _Optional[str] = ..., agent_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
 
+class OutdatedMatch(_message.Message):
+    __slots__ = ("memory_id", "age", "snippet", "replaced_by_id", "replaced_by_snippet")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_BY_ID_FIELD_NUMBER: _ClassVar[int]
+    REPLACED_BY_SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    age: str
+    snippet: str
+    replaced_by_id: str
+    replaced_by_snippet: str
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., replaced_by_id: _Optional[str] = ..., replaced_by_snippet: _Optional[str] = ...) -> None: ...
+
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -523,6 +541,7 @@ class GuardPolicy(_message.Message):
     ON_REFINEMENT_FIELD_NUMBER: _ClassVar[int]
     REFUSE_FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     LIKELY_FROM_FIELD_NUMBER: _ClassVar[int]
+    ON_CONTAINED_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -539,7 +558,8 @@ class GuardPolicy(_message.Message):
     on_refinement: Action
     refuse_forgotten: bool
     likely_from: float
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ...) -> None: ...
+    on_contained: Action
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")

@@ -54,6 +54,9 @@ EVIDENCE_CHARS = 60
 
 IDS_PER_REQUEST_MAX = 1000
 SUPERSEDE_IDS_MAX = 16  # memories that one Remember supersedes
+SAME_VALUE_MAX = 16  # memories with one old value that one Remember supersedes by its verdict
+OUTDATED_WALKED_MAX = 64  # superseded memories that lead to the live ones beside one Remember
+OUTDATED_READ_MAX = 4  # of these, those whose texts it is compared with
 DISTINCT_FROM_MAX = 16  # memories that one Remember declares to say something else
 LIKELY_LINKS_PER_SAVE = 3  # likely_same links that one save makes
 QUESTIONS_PAGE_MAX = 100  # questions of a page: each pair of texts is compared again

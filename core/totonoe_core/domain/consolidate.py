@@ -79,7 +79,7 @@ class KeepReason(StrEnum):
     """Reason to keep one of two memories: the first property in which they differ."""
 
     MORE_DETAIL = "more_detail"
-    """It refines the other (REFINEMENT): its text is longer."""
+    """It refines the other (REFINEMENT, CONTAINED): its text is longer."""
     CONFIDENCE = "confidence"
     ACCESS_COUNT = "access_count"
     NEWER = "newer"

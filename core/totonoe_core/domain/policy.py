@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from totonoe_core.domain.records import Judgement, Kind, StateKind, Verdict
+from totonoe_core.domain.records import Finding, Judgement, Kind, StateKind, Verdict
 
 LIKELY_FROM = 0.5
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
@@ -67,8 +67,9 @@ class GuardPolicy:
         Show as similar above this similarity, cosine or Jaccard.
     link_distance_below : float
         After a save, link to memories nearer than this cosine distance; 0 makes no links.
-    on_duplicate, on_update, on_contradiction, on_refinement : Action
-        Action for each verdict. RELATED and NEW always link.
+    on_duplicate, on_update, on_contradiction, on_refinement, on_contained : Action
+        Action for each verdict. RELATED and NEW always link. A text that says less than a memory is
+        refused only if what it leaves out restricts nothing (`Finding.SEPARATE`).
     refuse_forgotten : bool
         Refuse a text that says the same as a forgotten memory; otherwise it is saved with a note.
     """
@@ -89,6 +90,7 @@ class GuardPolicy:
     on_refinement: Action = Action.LINK
     refuse_forgotten: bool = False
     likely_from: float | None = LIKELY_FROM
+    on_contained: Action = Action.LINK
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""
@@ -98,8 +100,7 @@ class GuardPolicy:
     @property
     def supersedes(self) -> bool:
         """Return whether a verdict can replace an old memory by a new one."""
-        actions = (self.on_duplicate, self.on_update, self.on_contradiction, self.on_refinement)
-        return self.judged_from is not None and Action.SUPERSEDE in actions
+        return self.judged_from is not None and Action.SUPERSEDE in self._actions.values()
 
     @property
     def asks(self) -> bool:
@@ -122,14 +123,24 @@ class GuardPolicy:
     def _reached(self, judgement: Judgement) -> bool:
         return judgement.same_probability >= (self.likely_from or 0.0)
 
-    def action(self, verdict: Verdict) -> Action:
-        """Return the action for a verdict."""
+    def action(self, judgement: Judgement) -> Action:
+        """Return the action for a judgement."""
+        found = self._actions.get(judgement.verdict, Action.LINK)
+        if found is Action.REFUSE and judgement.verdict is Verdict.CONTAINED:
+            # What is left out may restrict the memory: then the text says something else.
+            separate = any(one.finding is Finding.SEPARATE for one in judgement.evidence)
+            return Action.REFUSE if separate else Action.LINK
+        return found
+
+    @property
+    def _actions(self) -> dict[Verdict, Action]:
         return {
             Verdict.DUPLICATE: self.on_duplicate,
             Verdict.UPDATE: self.on_update,
             Verdict.CONTRADICTION: self.on_contradiction,
             Verdict.REFINEMENT: self.on_refinement,
-        }.get(verdict, Action.LINK)
+            Verdict.CONTAINED: self.on_contained,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,9 @@ class Verdict(StrEnum):
     RELATED = "related"
     """Near, and both are needed."""
     REFINEMENT = "refinement"
-    """One says all that the other says, and more."""
+    """Says all that the memory says, and more."""
+    CONTAINED = "contained"
+    """Says less: the memory says all of it, and more."""
     UPDATE = "update"
     """The same frame with another value."""
     CONTRADICTION = "contradiction"
@@ -144,6 +146,9 @@ class Finding(StrEnum):
     """Another conjunction: and, or, because, until."""
     FUNCTION_WORD = "function_word"
     """Another preposition or particle, or one that only one text has."""
+    SEPARATE = "separate"
+    """The new text leaves out only whole statements of their own, which restrict nothing. Found
+    only if the policy refuses a text that says less."""
     JUDGE = "judge"
     """A judge decided; `own_text` is its name."""
 
@@ -399,13 +404,25 @@ class ForgottenMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class OutdatedMatch:
+    """A superseded memory that a text says again, and the live one that replaced it."""
+
+    memory_id: str
+    age: str
+    snippet: str
+    replaced_by_id: str
+    replaced_by_snippet: str
+
+
+@dataclass(frozen=True, slots=True)
 class GuardReport:
     """Result of the guard. `duplicate` is `None` if nothing says the same.
 
     `verdict` is the gravest on any memory whose text was read; `None` if the guard did not look.
     `forgotten` is a forgotten memory that said the same; it refuses only if the policy says so.
     `question` is the live memory that most probably says the same as the saved text: whoever can
-    tell should Resolve it.
+    tell should Resolve it. `outdated` is a superseded memory that the text says again: then no
+    verdict lets it supersede anything.
     """
 
     duplicate: Duplicate | None
@@ -416,6 +433,7 @@ class GuardReport:
     verdict: Verdict | None = None
     forgotten: ForgottenMatch | None = None
     question: SimilarMemory | None = None
+    outdated: OutdatedMatch | None = None
 
 
 RECIPE = 2

@@ -266,7 +266,7 @@ def _first_refused(
     unread_count = 0
     for slot, compared_by, similarity in nearest:
         judgement = probe.judge(slot, compared_by)
-        if policy.action(judgement.verdict) is Action.REFUSE:
+        if policy.action(judgement) is Action.REFUSE:
             return slot, similarity, unread_count
         unread_count += judgement.over_budget
     return -1, 0.0, unread_count

@@ -4,12 +4,13 @@
     wrappings, and sentences that both have, are set aside
     the rest is read and aligned (`alignment`)
         a named difference                               CONTRADICTION, UPDATE or RELATED
-        something on one side only                       REFINEMENT
+        something on one side only                       REFINEMENT, or CONTAINED in the memory
         all paired, nothing swapped                      DUPLICATE, if the cosine agrees
 
 A similarity never makes a duplicate by itself: it decides only whether loose synonyms and leftover
 light words may be ignored (`Weights`). Pure: texts, their cosine and the weights in, a judgement
-out. Symmetric: swapping the texts swaps ADDED with MISSING and the spans.
+out. Symmetric: swapping the texts swaps ADDED with MISSING, REFINEMENT with CONTAINED, and the
+spans.
 """
 
 from __future__ import annotations
@@ -70,6 +71,12 @@ class Comparison:
     placed: tuple[tuple[Finding, Slot], ...] = ()
     pair_features: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     whole_sentences: bool = False
+
+    def separate(self) -> Comparison:
+        """Return the same with the finding that what one text leaves out restricts nothing."""
+        (more,) = self.judgement.evidence
+        evidence = (more, replace(more, finding=Finding.SEPARATE))
+        return replace(self, judgement=replace(self.judgement, evidence=evidence))
 
 
 _FORMS_KEPT = 4_096
@@ -177,10 +184,15 @@ def _mirrored(compared: Comparison) -> Comparison:
         )
         for one in found.evidence
     )
-    return replace(compared, judgement=replace(found, evidence=evidence))
+    verdict = _MIRRORED_VERDICTS.get(found.verdict, found.verdict)
+    return replace(compared, judgement=replace(found, verdict=verdict, evidence=evidence))
 
 
 _MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
+_MIRRORED_VERDICTS = {
+    Verdict.REFINEMENT: Verdict.CONTAINED,
+    Verdict.CONTAINED: Verdict.REFINEMENT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +292,19 @@ def _compare_rest(
     return replace(compared, judgement=judgement), readings
 
 
+def _one_sided(adds: bool) -> Verdict:
+    return Verdict.REFINEMENT if adds else Verdict.CONTAINED
+
+
 def _whole_sentences(rest: _Rest) -> Comparison:
     """Compare texts of which one has all sentences of the other: the rest is whole sentences."""
-    if rest.own_text.strip():
+    adds = bool(rest.own_text.strip())
+    if adds:
         more = Evidence(Finding.ADDED, rest.own_at)
     else:
         more = Evidence(Finding.MISSING, (0, 0), rest.other_at)
     evidence = _of_whole(more, rest.own, rest.other)
-    return replace(_judged(Verdict.REFINEMENT, evidence), whole_sentences=True)
+    return replace(_judged(_one_sided(adds), evidence), whole_sentences=True)
 
 
 def _same(
@@ -336,7 +353,7 @@ def _compare_readings(
         return _judged(_verdict_of(named, several), [*named, *leftover])
     if leftover:
         both = bool(added and missing)
-        verdict = Verdict.RELATED if both else Verdict.REFINEMENT
+        verdict = Verdict.RELATED if both else _one_sided(bool(added))
         return _judged(verdict, [*leftover, *named])
     return _reworded(aligned, total, cosine, weights)
 
@@ -445,7 +462,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         verdict = Verdict.DUPLICATE
     else:
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near
-        verdict = Verdict.REFINEMENT if one_sided else Verdict.RELATED
+        verdict = _one_sided(bool(aligned.added)) if one_sided else Verdict.RELATED
     return replace(_judged(verdict, [shared, *evidence]), features=features)
 
 

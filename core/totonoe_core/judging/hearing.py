@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from totonoe_core.judging.service import JudgingService
 
 _REFINEMENT_COSINE_MIN = 0.95
+_MORE = frozenset({Finding.ADDED, Finding.MISSING, Finding.FUNCTION_WORD})
+"""Findings of a text that has a little more: "in Osaka"."""
 
 
 def is_borderline(
@@ -34,11 +36,11 @@ def is_borderline(
         found = judgement.evidence
         return (
             settings.refinements
-            and judgement.verdict is Verdict.REFINEMENT
+            and judgement.verdict in (Verdict.REFINEMENT, Verdict.CONTAINED)
             and not compared.whole_sentences
             and cosine >= _REFINEMENT_COSINE_MIN
             and len(found) < limits.EVIDENCE_MAX
-            and all(one.finding in (Finding.ADDED, Finding.MISSING) for one in found)
+            and all(one.finding in _MORE for one in found)
         )
     # RELATED by loose synonyms, whose weight is so large that the probability says little.
     related = judgement.verdict is Verdict.RELATED
@@ -49,11 +51,12 @@ def judged_by(judgement: Judgement, opinion: Opinion) -> Judgement:
     """Return the opinion's verdict on the same evidence, with the judge's name in front."""
     name = Evidence(Finding.JUDGE, own_text=opinion.by[: limits.EVIDENCE_CHARS])
     evidence = (name, *judgement.evidence)[: limits.EVIDENCE_MAX]
-    same = opinion.verdict is Verdict.DUPLICATE
+    same, verdict = opinion.verdict is Verdict.DUPLICATE, opinion.verdict
+    if verdict is Verdict.REFINEMENT and judgement.verdict is Verdict.CONTAINED:
+        # A judge does not say which of the two has more.
+        verdict = judgement.verdict
     probability = opinion.confidence if same else 1.0 - opinion.confidence
-    return replace(
-        judgement, verdict=opinion.verdict, same_probability=probability, evidence=evidence
-    )
+    return replace(judgement, verdict=verdict, same_probability=probability, evidence=evidence)
 
 
 class Hearing:

@@ -94,7 +94,7 @@ class Nearest:
 
 def keeper(a: Memory, b: Memory, verdict: Verdict) -> tuple[Memory, KeepReason]:
     """Choose which of two memories to keep, and why: a total order, independent of their order."""
-    if verdict is Verdict.REFINEMENT and len(a.content) != len(b.content):
+    if verdict in (Verdict.REFINEMENT, Verdict.CONTAINED) and len(a.content) != len(b.content):
         return (a if len(a.content) > len(b.content) else b), KeepReason.MORE_DETAIL
     for reason, of_a, of_b in (
         (KeepReason.CONFIDENCE, a.fields.confidence, b.fields.confidence),

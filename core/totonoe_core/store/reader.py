@@ -319,6 +319,17 @@ class Rows:
         sealed: list[rows.Row] = found.fetchall()
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
+    def superseded_by_any(self, memory_ids: Sequence[str], limit: int) -> dict[int, str]:
+        """Return rows and ids of memories that one of these superseded, the newest first."""
+        marks = ",".join("?" * len(memory_ids))
+        found = self._connection.execute(
+            f"SELECT row, id FROM memory WHERE superseded_by IN ({marks}) AND superseded_by <> '' "
+            "ORDER BY row DESC LIMIT ?",
+            (*memory_ids, limit),
+        )
+        replaced: list[Any] = found.fetchall()
+        return dict(replaced)
+
     def dismissal(self, a: int, b: int) -> Dismissal | None:
         """Return the dismissal of a pair of rows (a < b), whether or not it still counts."""
         row = self._connection.execute(

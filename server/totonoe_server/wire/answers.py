@@ -27,6 +27,7 @@ from totonoe_core.domain.records import (
     GuardReport,
     Judgement,
     LayerReport,
+    OutdatedMatch,
     SimilarMemory,
 )
 from totonoe_server.wire.mapping import HEADER, answer, encoder, outcome
@@ -52,6 +53,7 @@ class GuardParts(TypedDict):
     verdict: types_pb2.Verdict
     forgotten: types_pb2.ForgottenMatch | None
     question: types_pb2.SimilarMemory | None
+    outdated: types_pb2.OutdatedMatch | None
 
 
 def guard_parts(report: GuardReport) -> GuardParts:
@@ -71,6 +73,7 @@ def guard_parts(report: GuardReport) -> GuardParts:
             None if report.forgotten is None else forgotten_match_to_wire(report.forgotten)
         ),
         "question": None if report.question is None else similar_to_wire(report.question),
+        "outdated": None if report.outdated is None else outdated_to_wire(report.outdated),
     }
 
 
@@ -78,6 +81,7 @@ _judgement_to_wire = encoder(Judgement, types_pb2.Judgement)
 duplicate_to_wire = encoder(Duplicate, types_pb2.Duplicate)
 similar_to_wire = encoder(SimilarMemory, types_pb2.SimilarMemory)
 layer_to_wire = encoder(LayerReport, types_pb2.LayerReport)
+outdated_to_wire = encoder(OutdatedMatch, types_pb2.OutdatedMatch)
 forgotten_match_to_wire = encoder(ForgottenMatch, types_pb2.ForgottenMatch)
 
 

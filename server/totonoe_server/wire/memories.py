@@ -115,6 +115,7 @@ def actions_from_wire(
         (Verdict.UPDATE, request.on_update, "on_update"),
         (Verdict.CONTRADICTION, request.on_contradiction, "on_contradiction"),
         (Verdict.REFINEMENT, request.on_refinement, "on_refinement"),
+        (Verdict.CONTAINED, request.on_contained, "on_contained"),
     )
     return tuple(
         (verdict, ACTIONS.from_wire(number, field)) for verdict, number, field in named if number

@@ -187,6 +187,10 @@ DIFFERENT = {
     "another": [
         ("Bob put on another coat", "Bob put on a coat"),
     ],
+    "modality and tense of a value": [
+        ("The port may be 5433", "The port is 5433"),
+        ("The limit was 30 seconds", "The limit is 30 seconds"),
+    ],
     "have and have no": [
         ("Ann has a car", "Ann has no car"),
         ("The switch has an effect on speed", "The switch has no effect on speed"),

@@ -18,7 +18,7 @@ from totonoe.cli.show.parts import (
     shown_link,
     shown_value,
 )
-from totonoe.cli.text import age, clean, forgot_this, shown_similarity, snippet
+from totonoe.cli.text import age, clean, forgot_this, says_again, shown_similarity, snippet
 from totonoe.enums import LinkType, Verdict
 from totonoe.history.models import Purged
 from totonoe.memories.models import (
@@ -28,6 +28,7 @@ from totonoe.memories.models import (
     Found,
     LayerReport,
     Memory,
+    OutdatedMatch,
     Page,
     Recalled,
     Remembered,
@@ -52,6 +53,13 @@ def _forgotten_match(match: ForgottenMatch | None, saved_revision: int = 0) -> N
     line(forgot_this(match))
     instead = f"instead with: totonoe undo {saved_revision}, then" if saved_revision else "with:"
     line(f"Bring it back {instead} totonoe undo {match.revision}")
+
+
+def _outdated(match: OutdatedMatch | None) -> None:
+    """Print that the text says again what was replaced, and by what."""
+    if match is not None:
+        line(says_again(match))
+        line(f"- {match.replaced_by_snippet} (id: {match.replaced_by_id})")
 
 
 def _most_related(similar: Sequence[Similar], layers: Sequence[LayerReport]) -> None:
@@ -83,6 +91,7 @@ def remembered(answer: Remembered) -> None:
         repeated(answer.duplicate)
         for superseded_id in answer.superseded_ids:
             line(f"{answer.memory_id} takes the place of {superseded_id}.")
+        _outdated(answer.outdated)
         replay(answer.replayed)
         return
     if not answer.saved:
@@ -99,6 +108,7 @@ def remembered(answer: Remembered) -> None:
         line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
+    _outdated(answer.outdated)
     _forgotten_match(answer.forgotten, answer.revision)
     replay(answer.replayed)
     _most_related(answer.similar, answer.layers)
@@ -112,12 +122,14 @@ def checked(answer: Checked) -> None:
         repeated(answer.duplicate)
         for superseded_id in answer.superseded_ids:
             line(f"{answer.duplicate.memory_id} would take the place of {superseded_id}.")
+        _outdated(answer.outdated)
         return
     refused = "Would not be saved — it was forgotten, which this collection refuses."
     saved = f" as the next version of {answer.grown_id}" if answer.grown_id else ""
     line(f"Would be saved{saved}." if answer.would_save else refused)
     for superseded_id in answer.superseded_ids:
         line(f"It would take the place of {superseded_id}.")
+    _outdated(answer.outdated)
     _forgotten_match(answer.forgotten)
     _most_related(answer.similar, answer.layers)
     _question(answer.question)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
-from totonoe.cli.text import clean, forgot_this, shown_similarity
+from totonoe.cli.text import clean, forgot_this, says_again, shown_similarity
 from totonoe.errors import ExternalIdExists
 from totonoe.transfer.models import Imported, ImportItem
 
@@ -61,6 +61,8 @@ class Tally:
         if answer.forgotten is not None and not answer.replayed:
             became = "saved" if answer.saved else "not saved"
             self.tell(f"line {line}: {became}. {forgot_this(answer.forgotten)}")
+        if answer.outdated is not None and not answer.replayed:
+            self.tell(f"line {line}: {says_again(answer.outdated)}")
         if answer.duplicate is None:
             if answer.saved:
                 self.saved_count += 1

@@ -110,16 +110,24 @@ class Checking:
             return (
                 None if report is None else Previewed(self._state.revision, Checked(False, report))
             )
-        return self._refused(found, report, None, now_us)
+        return self._refused(found, report, None, None, now_us)
 
     def _refused(
-        self, found: Wanted, report: GuardReport, neighbours: Neighbours | None, now_us: int
+        self,
+        found: Wanted,
+        report: GuardReport,
+        features: Features | None,
+        neighbours: Neighbours | None,
+        now_us: int,
     ) -> Previewed[Checked]:
         taken, state = None, self._state
         if found.grown is None:
-            taken = superseding.by_duplicate(
-                Ledger(state), Guarding(state), found.text, report, neighbours, now_us
+            ledger, guarding = Ledger(state), Guarding(state)
+            decided = report, features, neighbours
+            report, neighbours = superseding.looked_back(
+                ledger, guarding, found.text, decided, now_us
             )
+            taken = superseding.by_duplicate(ledger, guarding, found.text, report, neighbours)
         gone = () if taken is None else tuple(memory.id for memory in taken[1])
         return Previewed(state.revision, Checked(False, report, superseded_ids=gone))
 
@@ -140,16 +148,18 @@ class Checking:
         guarding = Guarding(state, self._judging)
         report, neighbours = guarding.by_all(text, features, now_us, may_ask)
         if report.duplicate is not None:
-            return self._refused(replace(found, text=text), report, neighbours, now_us)
+            found = replace(found, text=text)
+            return self._refused(found, report, features, neighbours, now_us)
         report = replace(
             report, forgotten=tombstones.match(state, text, features.canonical, now_us)
         )
         if found.grown is not None:
             report = replace(report, verdict=Verdict.UPDATE)
             return Previewed(state.revision, Checked(True, report, grown_id=found.grown.id))
-        holders = guarding.holders(text)
-        slots = superseding.by_saved(guarding, text, holders, neighbours)
-        ledger = Ledger(state)
+        ledger, holders = Ledger(state), guarding.holders(text)
+        decided = report, features, neighbours
+        report, _ = superseding.looked_back(ledger, guarding, text, decided, now_us)
+        slots = superseding.by_saved(guarding, text, report, holders, neighbours)
         gone = tuple(ledger.by_slot(slot).id for slot in slots if guarding.gives_way(text, slot))
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)

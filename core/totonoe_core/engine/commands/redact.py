@@ -21,6 +21,7 @@ from totonoe_core.domain.records import (
     Judgement,
     Link,
     Memory,
+    OutdatedMatch,
     SimilarMemory,
 )
 
@@ -71,6 +72,8 @@ class Redaction:
                 return _unquoted(value)
             case ForgottenMatch(memory_id=memory_id) if memory_id in self._ids:
                 return dataclasses.replace(value, snippet="")
+            case OutdatedMatch(memory_id=memory_id, replaced_by_id=newer_id):
+                return value if self._ids.isdisjoint((memory_id, newer_id)) else _unsnipped(value)
             case Replaced() | Faded() if value.memory_id in self._ids:
                 return dataclasses.replace(value, snippet="")
             case Group(kept_id=memory_id) if memory_id in self._ids:
@@ -146,11 +149,21 @@ def _without_evidence(judgement: Judgement) -> Judgement:
     return dataclasses.replace(judgement, evidence=())
 
 
+def _unsnipped(match: OutdatedMatch) -> OutdatedMatch:
+    return dataclasses.replace(match, snippet="", replaced_by_snippet="")
+
+
 def _silent(report: GuardReport) -> GuardReport:
     duplicate = report.duplicate and cast(Duplicate, _unquoted(report.duplicate))
     similar = tuple(cast(SimilarMemory, _unquoted(one)) for one in report.similar)
     forgotten = report.forgotten and dataclasses.replace(report.forgotten, snippet="")
     question = report.question and cast(SimilarMemory, _unquoted(report.question))
+    outdated = report.outdated and _unsnipped(report.outdated)
     return dataclasses.replace(
-        report, duplicate=duplicate, similar=similar, forgotten=forgotten, question=question
+        report,
+        duplicate=duplicate,
+        similar=similar,
+        forgotten=forgotten,
+        question=question,
+        outdated=outdated,
     )

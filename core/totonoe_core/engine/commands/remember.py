@@ -80,6 +80,7 @@ class Remembering:
         text = replace(found.text, ahead=operation.ahead.get(command.content))
         if found.grown is None:
             self._check_room()
+        features: Features | None = None
         neighbours: Neighbours | None = None
         report = self._guarding.by_text(text, operation.now_us)
         if report is None:
@@ -91,7 +92,12 @@ class Remembering:
             report, neighbours = self._guarding.by_all(
                 text, features, operation.now_us, operation.may_ask, reading=operation.reading
             )
-        if neighbours is None or report.duplicate is not None:
+        if found.grown is None:
+            decided = report, features, neighbours
+            report, neighbours = superseding.looked_back(
+                self._ledger, self._guarding, text, decided, operation.now_us, operation.reading
+            )
+        if features is None or neighbours is None or report.duplicate is not None:
             return self._refused(operation, found.grown, text, report, neighbours)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
         report = replace(report, forgotten=forgotten)
@@ -100,7 +106,7 @@ class Remembering:
         holders = self._guarding.holders(text)
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
-        slots = superseding.by_saved(self._guarding, text, holders, neighbours)
+        slots = superseding.by_saved(self._guarding, text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         created_us = operation.now_us if fields.created_us is None else fields.created_us
         memory = Memory(
@@ -124,6 +130,7 @@ class Remembering:
             neighbours,
             slots,
             operation.touched,
+            report.outdated,
             distance_below=text.policy.link_distance_below,
             count_max=(
                 limits.AUTO_LINKS_PER_REMEMBER if command.links_max is None else command.links_max
@@ -161,9 +168,7 @@ class Remembering:
             # A text that grows a memory supersedes nothing.
             return answer
         ledger = self._ledger
-        taken = superseding.by_duplicate(
-            ledger, self._guarding, text, report, neighbours, operation.now_us
-        )
+        taken = superseding.by_duplicate(ledger, self._guarding, text, report, neighbours)
         if taken is None:
             return answer
         kept, gone = taken

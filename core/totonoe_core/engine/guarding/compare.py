@@ -67,7 +67,7 @@ def refused_by(
     if policy.exact and refusing_form(text_a) == refusing_form(text_b):
         return Method.EXACT
     if policy.judged_from is not None:
-        if policy.action(policy.settled(judgement).verdict) is not Action.REFUSE:
+        if policy.action(policy.settled(judgement)) is not Action.REFUSE:
             return Method.NONE
         if canonical_form(text_a) == canonical_form(text_b):
             return Method.JACCARD

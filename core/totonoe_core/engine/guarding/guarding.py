@@ -29,9 +29,12 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
 from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.candidates import Candidate, Probe
-from totonoe_core.index.arrays import RETIRED, View
+from totonoe_core.guard.cosines import similarities64_at
+from totonoe_core.guard.separate import is_separate
+from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.selection import Selection, equal, of_kind, readable
+from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.judging import Hearing, JudgingService, Pair
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -136,13 +139,15 @@ class Texts:
 class Neighbours:
     """Memories that a save may link to or supersede, nearest first.
 
-    `likely` are those that probably say the same, the most probable first.
+    `likely` are those that probably say the same, the most probable first. `reading` is the rest of
+    the decision's budget.
     """
 
     near: tuple[Candidate, ...]
     judged: tuple[Judged, ...]
     likely: tuple[Judged, ...]
     texts: Texts
+    reading: ReadingBudget
 
 
 class Guarding:
@@ -288,7 +293,7 @@ class Guarding:
             report = replace(
                 report, question=self._question(texts, text, features, likely[0], now_us)
             )
-        return report, Neighbours(found.near, tuple(read), likely, texts)
+        return report, Neighbours(found.near, tuple(read), likely, texts, budget)
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
         """Return the memories that probably say the same, the most probable first.
@@ -301,7 +306,7 @@ class Guarding:
             for one in judged
             if policy.is_likely(one.judgement)
             and one.slot not in text.distinct
-            and policy.action(one.judgement.verdict) is not Action.SUPERSEDE
+            and policy.action(one.judgement) is not Action.SUPERSEDE
         ]
         found.sort(key=lambda one: (-one.judgement.same_probability, one.slot))
         return tuple(found[: limits.LIKELY_LINKS_PER_SAVE])
@@ -339,10 +344,48 @@ class Guarding:
         found = self._state.file.rows.memories(list(rows))
         return tuple(slot for row, slot in rows.items() if same_key(key, found[row].fields.key))
 
+    def in_words_of(self, text: GuardedText, slot: int) -> tuple[int, ...]:
+        """Return slots of live memories, comparable to a text, with the words of another memory.
+
+        They nominate: only their hashes are equal.
+        """
+        view = self._state.index.arrays.writer_view()
+        canonical = int(view.value("canonical_hash", slot))
+        slots = np.array(self._state.index.slots_with_words(canonical), np.int64)
+        _, comparable = self._asked(view, text)
+        return tuple(slots[comparable.at(slots)].tolist())
+
     def gives_way(self, text: GuardedText, slot: int) -> bool:
         """Return whether a text may supersede a memory: a private one may not hide a public one."""
         view = self._state.index.arrays.writer_view()
         return not text.fields.private or bool(view.value("private", slot))
+
+    def most_alike(
+        self, text: GuardedText, own: Features, rows: Sequence[int], count: int
+    ) -> list[int]:
+        """Return slots of superseded memories that may say the same as a text.
+
+        They have its kind and payload, and enough words in common or a vector near enough for the
+        guard to read a live one. The agent may see them. Most words in common first.
+        """
+        index, fields = self._state.index, text.fields
+        view = index.arrays.writer_view()
+        found = [index.slot_by_row.get(row) for row in rows]
+        slots = np.array(sorted(slot for slot in found if slot is not None), np.int64)
+        agent = index.arrays.agents.find(text.agent_id)
+        kept = view.take("kind", slots) == KINDS[fields.kind]
+        kept &= view.take("state_kind", slots) == STATE_KINDS[fields.state_kind]
+        kept &= view.take("payload_hash", slots) == np.uint64(payload_hash(fields))
+        kept &= (view.take("private", slots) == 0) | (view.take("agent", slots) == agent)
+        slots = slots[kept]
+        words = jaccard_at(view, own.tokens, slots)
+        enough = words > candidates.WORDS_ABOVE
+        vector = view.comparable(own.vector)
+        if not own.blind and len(vector) and text.policy.judged_from is not None:
+            near = similarities64_at(view, vector, slots)
+            enough |= near >= text.policy.judged_from
+        order = np.lexsort((slots[enough], -words[enough]))[:count]
+        return [int(slot) for slot in slots[enough][order]]
 
     def _judgement(
         self,
@@ -366,10 +409,17 @@ class Guarding:
         )
         other_text = other.content, other.content_hash
         compared = replace(compared, judgement=text.policy.settled(compared.judgement))
+        if (
+            compared.whole_sentences
+            and text.policy.on_contained is Action.REFUSE
+            and compared.judgement.verdict is Verdict.CONTAINED
+            and is_separate(text.content, other.content, budget)
+        ):
+            compared = compared.separate()
         found = hearing.heard(compared, similarity, weights, own, other_text)
         if texts.view.value("payload_hash", slot) != payload:
-            same = found.verdict is Verdict.DUPLICATE
-            return replace(found, verdict=Verdict.UPDATE if same else found.verdict, hard=True)
+            other_payload = _WITH_OTHER_PAYLOAD.get(found.verdict, found.verdict)
+            return replace(found, verdict=other_payload, hard=True)
         return found
 
     def _ahead_of(
@@ -556,7 +606,7 @@ def _keep_to_the_answer(policy: GuardPolicy, judged: dict[int, Judged]) -> None:
     because more pairs reach a layer than the layer reads.
     """
     for slot, one in judged.items():
-        if policy.action(one.judgement.verdict) is Action.REFUSE:
+        if policy.action(one.judgement) is Action.REFUSE:
             judged[slot] = replace(one, judgement=replace(one.judgement, verdict=Verdict.RELATED))
 
 
@@ -570,10 +620,15 @@ def _verdict(refused_by: int, judged: Mapping[int, Judged], near: bool) -> Verdi
     return next(one for one in _GRAVEST_FIRST if one in verdicts)
 
 
+_WITH_OTHER_PAYLOAD = {
+    Verdict.DUPLICATE: Verdict.UPDATE,
+    Verdict.CONTAINED: Verdict.RELATED,
+}
 _GRAVEST_FIRST = (
     Verdict.CONTRADICTION,
     Verdict.UPDATE,
     Verdict.REFINEMENT,
+    Verdict.CONTAINED,
     # For a policy that keeps duplicates.
     Verdict.DUPLICATE,
     Verdict.RELATED,

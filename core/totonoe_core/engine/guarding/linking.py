@@ -11,7 +11,15 @@ import numpy as np
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument, NotFound
 from totonoe_core.domain.graph import Linked, LinkMemories, Unlinked, UnlinkMemories
-from totonoe_core.domain.records import Finding, Judgement, Link, LinkType, Memory, Verdict
+from totonoe_core.domain.records import (
+    Finding,
+    Judgement,
+    Link,
+    LinkType,
+    Memory,
+    OutdatedMatch,
+    Verdict,
+)
 from totonoe_core.engine.guarding.guarding import Neighbours
 from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.state.ledger import Ledger, Operation
@@ -22,6 +30,7 @@ _LINK_TYPES = {
     Verdict.UPDATE: LinkType.UPDATES,
     Verdict.CONTRADICTION: LinkType.CONTRADICTS,
     Verdict.REFINEMENT: LinkType.REFINES,
+    Verdict.CONTAINED: LinkType.REFINED_BY,
 }
 
 
@@ -31,6 +40,7 @@ def put_links(
     neighbours: Neighbours,
     superseded: Sequence[int],
     touched: Touched,
+    outdated: OutdatedMatch | None = None,
     *,
     distance_below: float,
     count_max: int,
@@ -46,6 +56,9 @@ def put_links(
         The new one, written already.
     superseded : sequence of int
         The slots that it supersedes, or would if it were not private; all of them are linked.
+    outdated : OutdatedMatch or None
+        What the memory says again. It is linked to the replacement as the older of the two, and
+        updates nothing.
     distance_below : float
         Cosine distance below which a memory is near, 0 to 2; 0: only `superseded` are linked.
     count_max : int
@@ -58,9 +71,17 @@ def put_links(
         row = int(view.value("row", slot))
         if held(row) < limits.LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, LinkType.UPDATES, 1.0
+    if outdated is not None:
+        newer = state.index.slot_by_id.get(outdated.replaced_by_id)
+        assert newer is not None, "it is live"
+        row = int(view.value("row", newer))
+        if held(row) < limits.LINKS_PER_MEMORY_MAX:
+            chosen[row] = newer, LinkType.UPDATED_BY, 1.0
     for slot, type_, confidence in _linkable(state, memory, neighbours, distance_below):
         if len(chosen) >= count_max:
             break
+        if outdated is not None and type_ is LinkType.UPDATES:
+            type_ = LinkType.UPDATED_BY
         row = int(view.value("row", slot))
         if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
@@ -127,10 +148,8 @@ def _link_type(judgement: Judgement) -> LinkType | None:
         return type_
     found = {one.finding for one in judgement.evidence}
     adds, lacks = Finding.ADDED in found, Finding.MISSING in found
-    if adds is lacks:
-        # A judge's verdict, which does not say which of the two has more.
-        return None
-    return LinkType.REFINES if adds else LinkType.REFINED_BY
+    # A judge's verdict does not say which of the two has more.
+    return type_ if adds and not lacks else None
 
 
 def link(ledger: Ledger, operation: Operation, command: LinkMemories) -> Linked:

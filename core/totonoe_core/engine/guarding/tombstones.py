@@ -1,5 +1,7 @@
 """Tombstones: a text equal to a forgotten memory is reported or refused.
 
+`in_same_words` finds superseded memories too (`outdated`).
+
 Only the maps by hash are used, so that it costs a Remember nothing if nothing was forgotten. A log
 (EVENT, AFFECT) records events, which may repeat: it gets no report.
 """
@@ -17,8 +19,6 @@ from totonoe_core.guard import candidates
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES
 from totonoe_core.index.collection_index import payload_hash
 from totonoe_core.text.normalize import canonical_form, canonical_hash, snippet
-
-_FORGOTTEN = STATUSES[Status.FORGOTTEN]
 
 
 def refusal(state: CollectionState, text: GuardedText, now_us: int) -> GuardReport | None:
@@ -46,11 +46,7 @@ def match(
     """
     if text.fields.kind is not Kind.STATE:
         return None
-    rows = _nominated(state, text, canonical)
-    if not rows:
-        return None
-    found = state.file.rows.memories(rows).values()
-    same = [memory for memory in found if _says_the_same(memory, text)]
+    same = in_same_words(state, text, canonical, Status.FORGOTTEN)
     if not same:
         return None
     memory = max(same, key=lambda one: one.revision)
@@ -67,11 +63,24 @@ def match(
     )
 
 
-def _nominated(state: CollectionState, text: GuardedText, canonical: int) -> list[int]:
-    """Return rows of the TOMBSTONES_READ_MAX newest forgotten memories with equal hashes."""
+def in_same_words(
+    state: CollectionState, text: GuardedText, canonical: int, status: Status
+) -> list[Memory]:
+    """Return memories of a status that say the same in the same words.
+
+    At most the TOMBSTONES_READ_MAX newest are looked at. They have the same kind, state kind,
+    payload and typed key, and the agent may see them.
+    """
+    rows = _nominated(state, text, canonical, STATUSES[status])
+    found = state.file.rows.memories(rows).values() if rows else ()
+    return [memory for memory in found if _says_the_same(memory, text)]
+
+
+def _nominated(state: CollectionState, text: GuardedText, canonical: int, status: int) -> list[int]:
+    """Return rows of the TOMBSTONES_READ_MAX newest memories of a status with equal hashes."""
     index = state.index
     slots = {*index.slots_with_text(text.content_hash), *index.slots_with_words(canonical)}
-    gone = sorted(slot for slot in slots if index.arrays.status(slot) == _FORGOTTEN)
+    gone = sorted(slot for slot in slots if index.arrays.status(slot) == status)
     if not gone:
         return []
     view = index.arrays.writer_view()

@@ -56,7 +56,10 @@ def _pairs(language: str, file: Traversable) -> list[ProbePair]:
     found = []
     for line in lines:
         row = json.loads(line)
-        verdicts = (row["verdict"], *row.get("also", ()))
+        verdicts = [Verdict(each) for each in (row["verdict"], *row.get("also", ()))]
+        if Verdict.REFINEMENT in verdicts:
+            # The label does not say which text has more.
+            verdicts.append(Verdict.CONTAINED)
         found.append(
             ProbePair(
                 id=row["id"],
@@ -64,7 +67,7 @@ def _pairs(language: str, file: Traversable) -> list[ProbePair]:
                 language=language,
                 a=row["a"],
                 b=row["b"],
-                verdicts=tuple(map(Verdict, verdicts)),
+                verdicts=tuple(verdicts),
             )
         )
     return found

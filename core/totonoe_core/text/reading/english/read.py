@@ -102,14 +102,14 @@ def _piece(
     head_key = keys[head] if head >= 0 and parse.kept[head] else ""
     if (role, head) in crowded or (head_key and shown[head_key] > 1):
         role = Role.UNKNOWN
-    denied = parse.denied[at]
+    denied, modality = parse.denied[at], parse.modality[at]
     if token.value is not None:
         # "one man" is hardly more than "a man"
         light = token.value.key == "1" and token.end - token.start == 3 and role == Role.MODIFIER
         place = (token.start, token.end, keys[at], token.value.type, role, head_key)
-        return Piece(*place, denied % 2 == 1, weight=_LIGHT if light else 1.0)
+        held = modality, parse.tense[at]  # "may be 30", "was 30"
+        return Piece(*place, denied % 2 == 1, *held, weight=_LIGHT if light else 1.0)
     found, tag, lemma = token.word, token.tag, token.lemma
-    modality = parse.modality[at]
     if found is not None and found.base and keys[at] != keyed(lemma).key:
         lemma = _base_lemma(found.base)
         if denied % 2 and found.base not in closed.EITHER_OR:
