@@ -12,10 +12,11 @@ _NAMES = (
 )
 
 
-def _replaced(table: str) -> Edit:
+def _replaced(table: str, unless: str = "$^") -> Edit:
     """Return an edit that exchanges one word or phrase for another: "and > or" lines.
 
-    `<>` works in both directions. Only whole words count, whatever their case.
+    `<>` works in both directions. Only whole words count, whatever their case, and not behind what
+    matches `unless`.
     """
     pairs = []
     for line in table.strip().splitlines():
@@ -30,6 +31,8 @@ def _replaced(table: str) -> Edit:
     def edit(text: str) -> Iterator[str]:
         for pattern, other in patterns:
             for match in pattern.finditer(text):
+                if re.search(unless, text[: match.start()]):
+                    continue
                 begin = other.capitalize() if match.group()[0].isupper() else other
                 yield text[: match.start()] + begin + text[match.end() :]
 
@@ -187,7 +190,7 @@ KINDS: dict[str, Edit] = {
     "if, unless": _replaced("if <> unless\nwhen > unless\nas long as > unless"),
     "before, after": _replaced("before <> after\nuntil > after"),
     "while, before": _replaced("while > before\nwhenever > before"),
-    "by, for": _replaced("by <> for"),
+    "by, for": _replaced("by <> for", unless=r"(need|requir)\w+ $"),
     "in, near": _replaced("in <> near\nat > near\ninside <> outside\nin > behind"),
     "on, off": _replaced("on <> off\non > under\non > without"),
     "from, to": _replaced("from <> to\ninto > out of"),
@@ -198,23 +201,24 @@ KINDS: dict[str, Edit] = {
     "is, was": _replaced("is <> was\nare <> were\nhas > had"),
     "did, will": _replaced(
         """
-        will > did
+        will(?! be) > did
         uses > used
-        runs > ran
         works > worked
         owns > owned
         lives > lived
         needs > needed
-        is > will be
+        is(?! no doubt) > will be
         was > will be
         """
     ),
     "used to": _replaced(
         "runs > used to run\nuses > used to use\nlives > used to live\nlikes > used to like"
     ),
-    "may": _replaced("is > may be\nare > might be\nwill > may\nmust > may\nwas > may have been"),
+    "may": _replaced(
+        "is(?! no doubt) > may be\nare > might be\nwill > may\nmust > may\nwas > may have been"
+    ),
     "must, can": _replaced(
-        "must <> can\nshould <> can\nmust > should\nhas to > can\nneeds to > may"
+        "must <> can\nshould(?! be mentioned) > can\nmust > should\nhas to > can\nneeds to > may"
     ),
     "all, some": _replaced(
         "all <> some\nevery > one\nall > most\neach > the last\nmost <> few\nmany > all"
@@ -264,6 +268,8 @@ KINDS: dict[str, Edit] = {
     "condition": _ended("if the tests pass"),
     "exception": _ended("except on Sundays"),
     "limited to": _ended("on staging"),
-    "person": _replaced("he <> she\nmy > your\nour > their\nI > we\nwe > they\nhis > her"),
+    "person": _replaced(
+        "he <> she\nmy > your\nour > their\nI(?! would like| learned) > we\nwe > they\nhis > her"
+    ),
     "this, that": _replaced("both > one of\nother > same\nsame > other\nown > shared"),
 }

@@ -39,7 +39,7 @@ NEVER = ("en_sick", "en_mrpc", "zh_lcqmc", "zh_bustm")
 STREAMS = ("stream_en", "stream_ja", "stream_zh", "stream_agent_issues", "stream_agent_lessons")
 _LOOKED_AT, _NEIGHBOURS = 40, 1
 _NEAR_FROM, _NEAR_TO = 0.35, 0.85
-_EDITS_MAX = 2
+_EDITS_MAX = 4
 _NOMINATED, _NOMINATED_FROM = 5, 0.5
 
 
@@ -126,16 +126,21 @@ def _of_file(path: Path, source: str) -> list[Example]:
 
 
 def edited(examples: Sequence[Example]) -> Iterator[Example]:
-    """Yield pairs in which an edit changed the meaning of one text, reworded or not."""
+    """Yield pairs in which an edit changed the meaning of one text, reworded or not.
+
+    Of the edits that fit an example, _EDITS_MAX are taken, by a hash of their kinds.
+    """
     for one in examples:
         edits = KINDS.get(one.language, {})
-        for kind, edit in edits.items():
-            for number, changed in enumerate(islice(edit(one.b), _EDITS_MAX)):
-                made = replace(one, id=f"{one.id}/{kind}/{number}", kind=kind, same=False)
-                if changed != one.b:
-                    yield replace(made, source="made_edit", a=one.b, b=changed)
-                    if one.same:
-                        yield replace(made, source="made_edit_reworded", b=changed)
+        by_hash = sorted(edits, key=lambda kind: _digest(f"{one.id} {kind}"))
+        changed = ((kind, text) for kind in by_hash for text in islice(edits[kind](one.b), 1))
+        for kind, text in islice(
+            ((kind, text) for kind, text in changed if text != one.b), _EDITS_MAX
+        ):
+            made = replace(one, id=f"{one.id}/{kind}", kind=kind, same=False)
+            yield replace(made, source="made_edit", a=one.b, b=text)
+            if one.same:
+                yield replace(made, source="made_edit_reworded", b=text)
 
 
 def longer(examples: Sequence[Example]) -> Iterator[Example]:

@@ -47,7 +47,7 @@ WEIGHTS = {
 """Weight of an example, by the first name that its source begins with."""
 RISES = (
     "words_jaccard", "words_contained", "words_covered", "bigrams_dice", "bigrams_contained",
-    "trigrams_dice", "trigrams_contained", "shared", "marks", "roles_agree", "heads_agree",
+    "trigrams_dice", "trigrams_contained", "shared", "marks", "roles_agree", "heads_agree", "agree",
 )  # fmt: skip
 FALLS = (
     "digits_differ", "digits_one_sided", "asks_differ", "asks", "rest_fewer", "rest_more",

@@ -80,7 +80,7 @@ def test_why_not_sends_the_recall_and_reads_the_standing(call: Call) -> None:
             recall=pb.RecallRequest(
                 collection="c", agent_id="anna", text="pump", vector=b"\x00\x00\x80\x3f", k=5,
                 mode=pb.RECALL_MODE_VECTOR, filter=types_pb2.Filter(tags=["a"]),
-                diversity=types_pb2.DiversityPolicy(enabled=False),
+                diversity=types_pb2.DiversityPolicy(enabled=False), fold=True,
             ),
         )
     ]  # fmt: skip

@@ -51,7 +51,7 @@ _READ = (
     *("rest_predicates", "rest_denied", "rest_quantifiers", "unexplained_fewer"),
     *("unexplained_more", "values_differ", "values_common", "names_differ", "denied_parity"),
     *("modality_differs", "tense_differs", "roles_agree", "heads_agree", "predicate_paired"),
-    *("pieces_fewer", "pieces_ratio", "findings"),
+    *("pieces_fewer", "pieces_ratio", "findings", "agree"),
 )
 NAMES: tuple[str, ...] = (*_TEXT, *_READ, *(f"finding_{kind.value}" for kind in _COUNTED))
 """Names of the features, in their order."""
@@ -230,6 +230,9 @@ def _of_readings(own_text: str, other_text: str, readings: Readings) -> Iterable
     yield _predicates_paired(paired, own, other)
     fewer, more = sorted((len(own.pieces), len(other.pieces)))
     yield from (float(fewer), fewer / more, float(len(readings.named)))
+    rest = (*aligned.added, *aligned.missing)
+    differs = bool(readings.named) or any(piece.weight > LIGHT_MAX for piece in rest)
+    yield float(own.certain and other.certain and not differs)
 
 
 def _of_rest(own_text: str, other_text: str, readings: Readings, total: float) -> Iterable[float]:

@@ -117,6 +117,14 @@ class FunctionKind(StrEnum):
     """Joins clauses or phrases: and, or, because, until."""
     RELATION = "relation"
     """A preposition or particle: on, off, for, から."""
+    QUANTIFIER = "quantifier"
+    """Says how much of a statement holds: only."""
+    NEGATION = "negation"
+    """Denies a statement: not."""
+    MODALITY = "modality"
+    """Says how far a statement holds: may, must."""
+    TENSE = "tense"
+    """Says when a statement holds: was, will."""
 
 
 @dataclass(frozen=True, slots=True)

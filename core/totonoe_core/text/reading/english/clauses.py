@@ -134,6 +134,7 @@ class Parse(Verbs):
         here.be, here.passive = True, False
         if found:
             here.modality = ""
+            self.carried.update(range(here.subjects[-1], at))
         self._prep = ""
         if works:
             self.carried.add(at)

@@ -94,8 +94,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         go and
         for some reason
         needless to say
-        if possible
-        as far as i know
         one way or another
         in practice
         in reality
@@ -191,6 +189,7 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         a great deal of = many
         a number of = several
         a variety of = various
+        one of
         a few = a few
         a bit of = a few
         at least
@@ -305,20 +304,20 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         but also = and
     """),
     "S": _same("""
-        as soon as = when
-        as long as = if
+        as soon as
+        as long as
         provided that = if
         provided = if
-        in case = if
+        in case
         even though = although
-        even if = although
+        even if
         so that = so that
-        now that = because
-        given that = because
-        not until = after
-        only after = after
-        no sooner = when
-        ever since = since
+        now that
+        given that
+        not until
+        only after
+        no sooner
+        ever since
     """),
     "-": _same("""
         no longer = no longer
@@ -327,7 +326,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         by no means = not
         has yet to = not
         have yet to = not
-        had yet to = not
         yet to be = not
         yet to = not
         far from = not
@@ -361,7 +359,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         used to = used
         have to = must
         has to = must
-        had to = must
         have got to = must
         is going to = will
         are going to = will
@@ -369,8 +366,6 @@ EXPRESSIONS: dict[str, dict[str, str]] = {
         be able to = can
         is able to = can
         are able to = can
-        was able to = could
-        were able to = could
         is about to = will
         are about to = will
         would like to = want

@@ -7,6 +7,7 @@ of the reading says it: the role of a piece, or the actor of a passive clause.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.clauses import Parse
@@ -41,8 +42,11 @@ def function_words(parse: Parse) -> tuple[FunctionWord, ...]:
         if kind is None or parse.kept[at] or at in parse.carried or token.lemma in IGNORED:
             continue
         key = closed.PREPOSITIONS.get(token.lemma, _EQUAL.get(token.lemma, token.lemma))
+        if token.lemma == "unless" and any(parse.denied):
+            key = "if"
         if not (key in BEFORE_TIMES and _time_follows(parse, at)):
             found.append(FunctionWord(token.start, token.end, key, kind))
+    found += _without_piece(parse)
     said = Counter(word.key for word in found)
     for (role, _), at in _roles(parse).items():
         if said[role]:
@@ -53,8 +57,39 @@ def function_words(parse: Parse) -> tuple[FunctionWord, ...]:
     return tuple(sorted(found, key=lambda word: word.start))
 
 
-_EQUAL = {"though": "although", "till": "until", "unless": "if"}
-"""Function words that say the same; the denial in "unless" is read as one."""
+_EQUAL = {"though": "although", "till": "until"}
+"""Function words that say the same. "Unless" is "if" where its denial was read."""
+
+
+def _without_piece(parse: Parse) -> Iterator[FunctionWord]:
+    """Yield quantifiers, denials, modals and tenses that no piece carries: "may be on leave"."""
+    kept = [at for at, is_kept in enumerate(parse.kept) if is_kept]
+    carried = Counter(
+        word for at in kept for word in f"{parse.modality[at]} {parse.tense[at]}".split()
+    )
+    denies_nothing = not any(parse.denied[at] for at in kept)
+    for at, token in enumerate(parse.tokens):
+        if token.tag == "-" and denies_nothing and not parse.kept[at] and at not in parse.carried:
+            yield FunctionWord(token.start, token.end, "not", FunctionKind.NEGATION)
+        if token.tag == "Q" and not parse.kept[at] and at not in parse.carried:
+            key = closed.QUANTIFIERS.get(token.lemma, token.lemma)
+            yield FunctionWord(token.start, token.end, key, FunctionKind.QUANTIFIER)
+        if token.tag != "X" or at in parse.carried:
+            continue
+        for key, kind in _held_by(token.lemma):
+            if carried[key]:
+                carried[key] -= 1
+            else:
+                yield FunctionWord(token.start, token.end, key, kind)
+
+
+def _held_by(auxiliary: str) -> Iterator[tuple[str, FunctionKind]]:
+    if modality := closed.MODALS.get(auxiliary):
+        yield modality, FunctionKind.MODALITY
+    if auxiliary in closed.PAST_FORMS:
+        yield "past", FunctionKind.TENSE
+    elif auxiliary in closed.FUTURE_FORMS:
+        yield "future", FunctionKind.TENSE
 
 
 def _roles(parse: Parse) -> dict[tuple[str, int], int]:

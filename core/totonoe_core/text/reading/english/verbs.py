@@ -21,6 +21,11 @@ _POSED = listed(
 )
 
 
+def _added(said: str, more: str) -> str:
+    """Return modalities or tenses of one verb together: "may be able to", "was going to"."""
+    return f"{said} {more}" if said and more and said != more else said or more
+
+
 class Verbs(Phrases):
     """Reads verbs and what stands before them."""
 
@@ -50,6 +55,7 @@ class Verbs(Phrases):
             nxt = self._next_content(at)
             if (
                 nxt is None
+                or self.tokens[at + 1].tag == "I"  # "has to be paid"
                 or nxt.tag not in "DGXV"
                 or (nxt.tag == "X" and nxt.form not in BE | HAVE)
             ):
@@ -271,8 +277,8 @@ class Verbs(Phrases):
                 self.kept[here.subjects.pop()] = False  # "it is impossible to undo this"
             here.denials += self.denied[governor] + denials + negates
             self.denied[governor] = 0
-            here.modality = modality or here.modality
-            here.tense = tense or here.tense
+            here.modality = _added(here.modality, modality)
+            here.tense = _added(here.tense, tense)
             self._prep = ""
             return at + 1
         if governor < 0 and not here.subjects:
