@@ -42,7 +42,7 @@ SHIPPED = common.ROOT / "core" / "totonoe_core" / "guard" / FILE
 SETTINGS = boosting.Settings()
 FOLDS = 5
 WEIGHTS = {
-    "agent_": 8.0, "probe_": 2.0, "made_edit": 1.0, "made_longer": 0.3, "made_near": 0.3, "": 0.5,
+    "agent_": 20.0, "probe_": 2.0, "made_edit": 0.2, "made_longer": 0.1, "made_near": 0.2, "": 0.5,
 }  # fmt: skip
 """Weight of an example, by the first name that its source begins with."""
 RISES = (
@@ -63,7 +63,7 @@ MONOTONE = [
 COSINE = NAMES.index("cosine")
 MINIMAL_FROM = 0.8
 """Likeness of the characters from which a pair with a single change is a minimal look-alike."""
-LIKELY_FROM = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+LIKELY_FROM = (0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6, 0.7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +358,7 @@ def main() -> None:
     parser.add_argument("pairs", type=Path, help="directory of labelled pairs")
     parser.add_argument("streams", type=Path, help="directory of streams")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "totonoe-fit")
-    parser.add_argument("--likely-from", type=float, default=0.5)
+    parser.add_argument("--likely-from", type=float, default=0.42)
     parser.add_argument("--write", action="store_true", help="the fit into the tree")
     options = parser.parse_args()
     with (

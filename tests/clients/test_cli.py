@@ -91,7 +91,7 @@ def test_layer_that_could_not_read_all_is_named(run: Run, count: int, told: str)
     expected = f"Layer cosine: {told} too long to be compared to the end."
     lines = run("remember", "a", Remember=answering(saved)).stdout.splitlines()
     assert lines[1] == expected
-    assert lines[-1] == "  - over_budget"
+    assert lines[-1] == "  - not read to the end"
     assert run("check", "a", Check=answering(would)).stdout.splitlines()[1] == expected
     done = run("update", memory(1).id, "--content", "a", Update=answering(updated))
     assert done.stdout.splitlines()[1] == expected

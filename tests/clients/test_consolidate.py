@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from support.scripted import answering, fail, failing, scripted
+from support.scripted import fail, scripted
 from totonoe import Client, RetryPolicy, Verdict, errors
 from totonoe.cli.commands import consolidate as consolidate_commands
-from totonoe.cli.main import app
 from totonoe.enums import KeepReason
 from totonoe.v1 import consolidate_pb2 as pb
-from totonoe.v1 import graph_pb2, types_pb2
-from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.v1 import types_pb2
 from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
@@ -24,9 +22,11 @@ Run = Callable[..., Result]
 QUICK = RetryPolicy(attempts_max=3, backoff_initial_s=0.01, backoff_max_s=0.02)
 JUDGEMENT = types_pb2.Judgement(
     verdict=types_pb2.VERDICT_UPDATE,
-    confidence=0.8,
+    same_probability=0.8,
     evidence=[
-        types_pb2.Evidence(finding=types_pb2.FINDING_NUMBER, own_text="8081", other_text="8080")
+        types_pb2.Evidence(
+            finding=types_pb2.FINDING_NUMBER, own_text="8081", other_text="8080", place="port"
+        )
     ],
 )
 
@@ -199,8 +199,8 @@ Found 1 near-duplicate pair(s): (of 3 in all)
 - mem_1 <-> mem_2 (similarity: 0.93)
   A: The port is 8080.
   B: The port is 8081.
-  Verdict: update (0.80)
-  - number: '8081' against '8080'
+  Verdict: update (0.80 same)
+  - port: 8080 -> 8081
   Keep: mem_2 (newer)
 
 Review each pair with recall. If one is redundant, use forget to remove it.
@@ -257,100 +257,6 @@ def test_command_in_json_prints_an_event_a_line(run: Run) -> None:
 def test_command_that_is_refused_ends_in_1(run: Run) -> None:
     result = run("consolidate", "--distance", "3", Consolidate=Script([("INVALID_ARGUMENT", "X")]))
     assert result.exit_code == 1
-
-
-class Desk:
-    """A terminal with somebody who presses keys, and what the daemon was asked."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
-        self.keys = list(keys)
-        self.merges: list[graph_pb2.MergeRequest] = []
-        self.forgets: list[memory_pb.ForgetRequest] = []
-        monkeypatch.setattr("totonoe.cli.options.at_terminal", lambda: True)
-        monkeypatch.setattr(consolidate_commands, "_at_screen", lambda: True)
-        monkeypatch.setattr("typer.getchar", self._key)
-
-    def _key(self) -> str:
-        if not self.keys:
-            raise EOFError
-        return self.keys.pop(0)
-
-    def run(self, *kept: pb.MergeCandidate, **more: Any) -> Result:
-        merged = graph_pb2.MergeResponse(
-            merged=True, memory=types_pb2.Memory(id="mem_2", content="m", revision=11)
-        )
-        handlers = {
-            "Consolidate": Script([PROGRESS, FIRST, done(*kept)]),
-            "Merge": answering(merged, self.merges),
-            "Forget": answering(memory_pb.ForgetResponse(), self.forgets),
-        } | more
-        with scripted(**handlers) as address:
-            return CliRunner().invoke(app, ["--address", address, "consolidate"])
-
-
-def test_key_m_merges_as_suggested_under_the_revisions_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    desk = Desk(monkeypatch, "xm")
-    result = desk.run(candidate(1, 2))
-    assert result.exit_code == 0, result.output
-    (merge,) = desk.merges
-    assert (merge.keep_id, list(merge.remove_ids)) == ("mem_2", ["mem_1"])
-    assert dict(merge.expected_revisions) == {"mem_1": 1, "mem_2": 2}
-    assert merge.reason == "consolidate"
-    assert "Pair 1 of 1" in result.stdout
-    assert "Take it back with: totonoe undo 11" in result.stdout
-
-
-def test_pair_of_what_was_merged_away_is_passed_over_and_revisions_follow(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    desk = Desk(monkeypatch, "mm")
-    result = desk.run(candidate(1, 2), candidate(1, 5), candidate(2, 6))
-    assert [list(one.remove_ids) for one in desk.merges] == [["mem_1"], ["mem_2"]]
-    assert dict(desk.merges[1].expected_revisions) == {"mem_2": 11, "mem_6": 6}
-    assert "Pair 2 of 3" not in result.stdout
-
-
-def test_key_f_forgets_one_of_the_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(monkeypatch, "fbfs")
-    desk.run(candidate(1, 2), candidate(3, 4))
-    (forget,) = desk.forgets
-    assert list(forget.ids) == ["mem_2"]
-    assert dict(forget.expected_revisions) == {"mem_2": 2}
-
-
-def test_keys_s_and_q_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(monkeypatch, "sq")
-    result = desk.run(candidate(1, 2), candidate(3, 4), candidate(5, 6))
-    assert result.exit_code == 0
-    assert "Pair 2 of 3" in result.stdout
-    assert "Pair 3 of 3" not in result.stdout
-    assert (desk.merges, desk.forgets) == ([], [])
-
-
-def test_end_of_input_is_quit(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(monkeypatch, "")
-    assert desk.run(candidate(1, 2), candidate(3, 4)).exit_code == 0
-
-
-def test_pair_that_changed_is_told_and_the_next_one_asked_about(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    desk = Desk(monkeypatch, "ms")
-    result = desk.run(candidate(1, 2), candidate(3, 4), Merge=failing("ABORTED", "STALE_REVISION"))
-    assert result.exit_code == 0
-    assert "because" in result.stderr
-    assert "Pair 2 of 2" in result.stdout
-
-
-def test_daemon_that_goes_away_ends_the_review_in_4(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("totonoe.client.RetryPolicy", lambda: QUICK)
-    desk = Desk(monkeypatch, "mm")
-    result = desk.run(
-        candidate(1, 2), candidate(3, 4), Merge=failing("UNAVAILABLE", "SHUTTING_DOWN")
-    )
-    assert result.exit_code == 4
 
 
 def test_command_stopped_by_ctrl_c_says_how_to_go_on(

@@ -110,7 +110,8 @@ class Memory:
 class Evidence:
     """One finding and where it stands: start and end in characters, `None` where there is nothing.
 
-    `own` is in the new text, `other` in the memory's; the texts are cut to 60 characters.
+    `own` is in the new text, `other` in the memory's; the texts are cut to 60 characters. `place`:
+    the words of the memory that name the place ("port" of "port 5433"); empty if nothing names it.
     """
 
     finding: Finding
@@ -118,6 +119,7 @@ class Evidence:
     other: tuple[int, int] | None
     own_text: str
     other_text: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,9 @@ class Evidence:
     own_text, other_text : str
         The words there, cut to EVIDENCE_CHARS. Where both texts have the same words, wide
         enough to show what differs.
+    place : str
+        The words of the memory that name the place of the difference: "port" of "port 5434"; cut
+        to EVIDENCE_CHARS, empty if nothing names it.
     """
 
     finding: Finding
@@ -172,6 +175,7 @@ class Evidence:
     other: tuple[int, int] = (0, 0)
     own_text: str = ""
     other_text: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ a quotation is widened, in both texts alike, until the two differ.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from totonoe_core.base import limits
@@ -21,6 +21,11 @@ _NOTHING: Span = (0, 0)
 _SAME = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
 # Findings about the place of a piece: its neighbours on both sides show the place.
 _PLACES = frozenset({Finding.ORDER, Finding.ROLE})
+_BETWEEN = frozenset({Finding.FUNCTION_WORD, Finding.CONJUNCTION})
+_LEFT = frozenset({Finding.ADDED, Finding.MISSING})
+_READ_OTHERWISE = Finding.REPLACED
+_JOINED_MAX = 32
+_UNSPACED_FROM = "\u2e80"
 _NEIGHBOURS_MAX = 4
 _BEFORE_CHARS = 20
 _MARKS = ",.;:!、。，．；：！・…\"'“”‘’「」『』()[]{}（）"
@@ -49,8 +54,11 @@ class Side:
 
     def quote(self, span: Span) -> str:
         """Return the text of a span of the stretch, on one line and cut."""
-        start = self.stretch[0]
-        return snippet(self.text[start + span[0] : start + span[1]], limits.EVIDENCE_CHARS)
+        return snippet(self.words(span), limits.EVIDENCE_CHARS)
+
+    def words(self, span: Span) -> str:
+        """Return the text of a span of the stretch."""
+        return self.text[self.stretch[0] + span[0] : self.stretch[0] + span[1]]
 
     def place(self, span: Span) -> Span:
         """Return a span of the stretch as one of the whole text."""
@@ -58,48 +66,117 @@ class Side:
 
     def trimmed(self, span: Span) -> Span:
         """Return a span of the stretch without white space and marks at its ends."""
-        text = self.text[self.stretch[0] + span[0] : self.stretch[0] + span[1]]
+        text = self.words(span)
         start = span[0] + len(text) - len(text.lstrip(_TRIMMED))
         return start, max(start, span[0] + len(text.rstrip(_TRIMMED)))
 
 
-def quoted(found: Sequence[Evidence], own: Side, other: Side) -> tuple[Evidence, ...]:
-    """Return evidence with offsets into the whole texts, and quotations.
+def quoted(
+    found: Sequence[Evidence],
+    own: Side,
+    other: Side,
+    place: Callable[[Evidence], str] = lambda _: "",
+) -> tuple[Evidence, ...]:
+    """Return evidence with offsets into the whole texts, and quotations; at most EVIDENCE_MAX.
 
-    The two quotations of a finding differ, also those of an added and a missing piece, unless the
-    finding is that something is the same.
+    The two quotations of a finding differ, unless the finding is that something is the same. Words
+    are not quoted twice: not as added and missing, nor under two findings.
+
+    Parameters
+    ----------
+    place : callable
+        Gives the words that name the place of a finding.
     """
-    plain = [
-        Evidence(
+    kept: list[Evidence] = []
+    for one in _paired(found, own, other):
+        plain = Evidence(
             one.finding,
             own.place(one.own),
             other.place(one.other),
             own.quote(one.own) if one.own != _NOTHING else "",
             other.quote(one.other) if one.other != _NOTHING else "",
+            place(one),
         )
-        for one in found
-    ]
-    for at, one in enumerate(plain):
-        if one.own_text and one.own_text == one.other_text and one.finding not in _SAME:
-            spans = _told_apart(one.finding, found[at].own, found[at].other, own, other)
-            plain[at] = _evidence(one.finding, spans, own, other)
-    for added, missing in _both_ways(plain):
-        spans = _told_apart(Finding.ADDED, found[added].own, found[missing].other, own, other)
-        both = _evidence(Finding.ADDED, spans, own, other)
-        plain[added] = Evidence(Finding.ADDED, both.own, _NOTHING, both.own_text)
-        plain[missing] = Evidence(Finding.MISSING, _NOTHING, both.other, "", both.other_text)
-    return tuple(plain)
+        same = bool(plain.own_text) and plain.own_text == plain.other_text
+        widened = same and one.finding not in _SAME
+        if widened:
+            spans = _told_apart(one.finding, one.own, one.other, own, other)
+            plain = _evidence(one.finding, spans, own, other)
+        if not any(_repeats(plain, earlier, widened) for earlier in kept):
+            kept.append(plain)
+        if len(kept) == limits.EVIDENCE_MAX:
+            break
+    return tuple(kept)
 
 
-def _both_ways(found: Sequence[Evidence]) -> Iterator[tuple[int, int]]:
-    """Yield places of an added and a missing piece with the same words, read in different ways."""
-    missing: defaultdict[str, list[int]] = defaultdict(list)
-    for at, one in enumerate(found):
-        if one.finding is Finding.MISSING:
-            missing[one.other_text].append(at)
-    for at, one in enumerate(found):
-        if one.finding is Finding.ADDED and missing[one.own_text]:
-            yield at, missing[one.own_text].pop(0)
+def _repeats(one: Evidence, earlier: Evidence, widened: bool) -> bool:
+    """Return whether an earlier finding shows all that this one would show."""
+    if (one.own, one.other) == (earlier.own, earlier.other):
+        return True
+    if _NOTHING in (earlier.own, earlier.other):
+        return False
+    if one.finding in _BETWEEN:
+        return _shows(earlier, one)
+    if one.finding in _LEFT:
+        # Words around which a difference was widened.
+        return earlier.finding is _READ_OTHERWISE and _shows(earlier, one)
+    # What makes the same words differ may have been said already.
+    return widened and one.finding is _READ_OTHERWISE and _shows(one, earlier)
+
+
+def _shows(outer: Evidence, inner: Evidence) -> bool:
+    """Return whether a finding quotes all that another one quotes."""
+    return all(
+        within == _NOTHING
+        or (wide[0] <= within[0] and within[1] <= wide[1] <= wide[0] + limits.EVIDENCE_CHARS)
+        for wide, within in ((outer.own, inner.own), (outer.other, inner.other))
+    )
+
+
+def _paired(found: Sequence[Evidence], own: Side, other: Side) -> list[Evidence]:
+    """Join each added piece with a missing one of the same words; these come before the others.
+
+    Such pieces were read in different ways, and are no words that only one text has.
+    """
+    added = [one for one in found if one.finding is Finding.ADDED]
+    missing = [one for one in found if one.finding is Finding.MISSING]
+    if not added or not missing:
+        return list(found)
+    waiting: defaultdict[str, deque[Evidence]] = defaultdict(deque)
+    for one in missing:
+        waiting[_noticed(other.words(one.other))].append(one)
+    partner: dict[Evidence, Evidence] = {}
+    for one in added:
+        if same := waiting[_noticed(own.words(one.own))]:
+            partner[one] = same.popleft()
+    taken = set(partner.values())
+    free = [one for one in missing if one not in taken][:_JOINED_MAX]
+    rest = {one: _noticed(other.words(one.other)) for one in free}
+    for one in [one for one in added if one not in partner][:_JOINED_MAX]:
+        here = _noticed(own.words(one.own))
+        part = next((part for part, there in rest.items() if _share_words(here, there)), None)
+        if part is not None:
+            partner[one] = part
+            del rest[part]
+    taken = set(partner.values())
+    joined = [Evidence(_READ_OTHERWISE, one.own, part.other) for one, part in partner.items()]
+    left = [one for one in found if one not in partner and one not in taken]
+    first = next((at for at, one in enumerate(left) if one.finding in _LEFT), len(left))
+    return [*left[:first], *joined, *left[first:]]
+
+
+def _share_words(here: str, there: str) -> bool:
+    """Return whether one text is a part of the other, by whole words where a script has spaces."""
+    part, all_of_it = sorted((here, there), key=len)
+    at = all_of_it.find(part)
+    if not part or at < 0:
+        return False
+    before, after = all_of_it[:at][-1:], all_of_it[at + len(part) :][:1]
+    return not ((_spaced(before) and _spaced(part[0])) or (_spaced(after) and _spaced(part[-1])))
+
+
+def _spaced(letter: str) -> bool:
+    return letter.isalnum() and letter < _UNSPACED_FROM
 
 
 def _evidence(
@@ -129,7 +206,7 @@ def _told_apart(
         two = _widened(here, own, 2), _widened(there, other, 2)
         if max(end - start for start, end in two) <= limits.EVIDENCE_CHARS and differ(two):
             return two
-    first = 1 if finding in _PLACES or finding is Finding.ADDED else 0
+    first = 1 if finding in _PLACES or finding is _READ_OTHERWISE else 0
     for reach in range(first, _NEIGHBOURS_MAX + 1):
         wide_here, wide_there = _widened(here, own, reach), _widened(there, other, reach)
         both = wide_here, wide_there

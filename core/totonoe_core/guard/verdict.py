@@ -39,6 +39,7 @@ from totonoe_core.guard.differences import (
 )
 from totonoe_core.guard.features import Readings
 from totonoe_core.guard.marks import marks, same_marks
+from totonoe_core.guard.places import Places
 from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
 from totonoe_core.guard.quoting import Side, quoted
 from totonoe_core.guard.sentences import unshared, without_equal_ends
@@ -166,9 +167,10 @@ def compare(
             return _same(Finding.SAME_WORDS, own, other)
     budget = budget or ReadingBudget()
     # In a fixed order of the texts, since which of two swapped pieces counts as moved is chance.
-    if (len(other), other) < (len(own), own):
-        return _mirrored(_compare_texts(other, own, cosine, weights, budget, bundled))
-    return _compare_texts(own, other, cosine, weights, budget, bundled)
+    mirrored = (len(other), other) < (len(own), own)
+    texts = (other, own) if mirrored else (own, other)
+    compared = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
+    return _mirrored(compared) if mirrored else compared
 
 
 def _mirrored(compared: Comparison) -> Comparison:
@@ -181,6 +183,7 @@ def _mirrored(compared: Comparison) -> Comparison:
             one.own,
             one.other_text,
             one.own_text,
+            one.place,
         )
         for one in found.evidence
     )
@@ -197,13 +200,15 @@ _MIRRORED_VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """The stretch of each text that is compared, and the language of both."""
+    """The stretch of each text that is compared, the language of both, and whether the own text is
+    the memory's."""
 
     own: str
     own_at: tuple[int, int]
     other: str
     other_at: tuple[int, int]
     language: str
+    mirrored: bool
 
     @property
     def own_text(self) -> str:
@@ -230,10 +235,16 @@ class _Rest:
 
 
 def _compare_texts(
-    own: str, other: str, cosine: float, weights: Weights, budget: ReadingBudget, bundled: bool
+    own: str,
+    other: str,
+    cosine: float,
+    weights: Weights,
+    budget: ReadingBudget,
+    bundled: bool,
+    mirrored: bool,
 ) -> Comparison:
     language = common_language(own, other)
-    stated = _Rest(own, inner(own, language), other, inner(other, language), language)
+    stated = _Rest(own, inner(own, language), other, inner(other, language), language, mirrored)
     rest = stated.narrowed(*without_equal_ends(stated.own_text, stated.other_text))
     readings = None
     if not budget.compare(rest.own_text, rest.other_text):
@@ -283,11 +294,12 @@ def _compare_rest(
     same = same_marks(marks(own, here.pieces), marks(other, there.pieces))
     readings = _aligned(here, there, same)
     compared = _compare_readings(readings, cosine, weights, shares_sentences)
-    evidence = quoted(
-        compared.judgement.evidence[: limits.EVIDENCE_MAX],
+    sides = (
         Side(rest.own, rest.own_at, here.pieces),
         Side(rest.other, rest.other_at, there.pieces),
     )
+    places = Places(readings.aligned, *sides, words_of_own=rest.mirrored)
+    evidence = quoted(compared.judgement.evidence, *sides, places.name)
     judgement = replace(compared.judgement, evidence=evidence)
     return replace(compared, judgement=judgement), readings
 

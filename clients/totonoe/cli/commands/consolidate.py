@@ -13,18 +13,16 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from totonoe.cli import options, printing
 from totonoe.cli.extensions import Panel, add
 from totonoe.cli.plain import plain
-from totonoe.cli.session import Session, exit_code_of, print_json, tell_error
+from totonoe.cli.reviewing import Review, pairs_of
+from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import consolidate as show
-from totonoe.cli.show import graph as show_graph
-from totonoe.cli.show import memories as show_memories
-from totonoe.consolidate.models import Consolidated, ConsolidateEvent, MergeCandidate
-from totonoe.errors import TotonoeError
+from totonoe.consolidate.models import Consolidated, ConsolidateEvent
 
 if TYPE_CHECKING:
     from totonoe.client import Client
 
-REASON = "consolidate"
-KEYS = "m merge, d dismiss, f forget one, s skip, q quit"
+_QUESTIONS_DEFAULT = 20
+_QUESTIONS_MAX = 100
 
 
 def register(app: typer.Typer) -> None:
@@ -71,8 +69,8 @@ def consolidate(
 ) -> None:
     """Find pairs of memories that may say the same, and link what was recalled together.
 
-    At a terminal it asks about each: merge, dismiss, forget one, skip. With --json a line is an
-    event.
+    At a terminal it asks about each, and about the open questions: same, different, or does one
+    replace the other? With --json a line is an event.
     """
     with session.client() as client:
         events = client.consolidate(
@@ -101,10 +99,10 @@ def consolidate(
         if done is None or session.as_json:
             return
         show.figures(done)
-        if not (review and options.at_terminal() and _at_screen()):
+        if review and options.at_terminal() and _at_screen():
+            _review(client, done, limit)
+        else:
             show.pairs(done)
-        elif done.merge_candidates:
-            _review(client, done)
 
 
 def _at_screen() -> bool:
@@ -146,77 +144,10 @@ def _show_json(event: ConsolidateEvent) -> None:
     sys.stdout.flush()
 
 
-def _review(client: Client, done: Consolidated) -> None:
-    """Ask about each pair, except pairs that lost a memory meanwhile."""
-    gone: set[str] = set()
-    revisions: dict[str, int] = {}
-    count = len(done.merge_candidates)
-    for number, one in enumerate(done.merge_candidates, 1):
-        if gone & {one.memory_a_id, one.memory_b_id}:
-            continue
-        printing.line()
-        printing.line(f"Pair {number} of {count}")
-        show.pair(one)
-        expected = {
-            memory_id: revisions.get(memory_id, revision)
-            for memory_id, revision in (
-                (one.memory_a_id, one.revision_a),
-                (one.memory_b_id, one.revision_b),
-            )
-        }
-        try:
-            if not _act(client, one, expected, gone, revisions):
-                return
-        except TotonoeError as error:
-            # The next pair may be as it was.
-            tell_error(error)
-            if exit_code_of(error) != 1:
-                raise typer.Exit(exit_code_of(error)) from None
-
-
-def _act(
-    client: Client,
-    one: MergeCandidate,
-    expected: dict[str, int],
-    gone: set[str],
-    revisions: dict[str, int],
-) -> bool:
-    """Do what a key stands for; return false to stop."""
-    match _key(f"[{KEYS}] ", "mdfsq"):
-        case "m":
-            answer = client.merge(
-                one.keep_id, one.remove_id, reason=REASON, expected_revisions=expected
-            )
-            show_graph.merged(answer)
-            if answer.merged:
-                gone.add(one.remove_id)
-                revisions[one.keep_id] = answer.memory.revision
-        case "d":
-            client.dismiss(one.memory_a_id, one.memory_b_id, reason=REASON)
-            printing.line("Dismissed: they never come again until a text changes.")
-        case "f":
-            which = _key("[a or b, s neither] ", "abs")
-            if which != "s":
-                memory_id = one.memory_a_id if which == "a" else one.memory_b_id
-                revision = {memory_id: expected[memory_id]}
-                show_memories.forgotten(
-                    client.forget(memory_id, reason=REASON, expected_revisions=revision)
-                )
-                gone.add(memory_id)
-        case "q":
-            return False
-    return True
-
-
-def _key(question: str, allowed: str) -> str:
-    """Read one of the allowed keys; the end of input counts as the last of them."""
-    while True:
-        typer.echo(question, nl=False)
-        try:
-            key = typer.getchar().lower()
-        except (EOFError, KeyboardInterrupt):
-            key = allowed[-1]
-        if key in allowed and key:
-            typer.echo(key)
-            return key
-        typer.echo()
+def _review(client: Client, done: Consolidated, limit: int | None) -> None:
+    """Ask about the pairs of a run and the most probable open questions."""
+    size = _QUESTIONS_DEFAULT if limit is None else limit or _QUESTIONS_MAX
+    page = client.list_questions(page_size=min(size, _QUESTIONS_MAX))
+    Review(client, pairs_of(done, page.questions)).run()
+    if page.next_page_token:
+        printing.line("More questions are open: totonoe questions")

@@ -31,7 +31,7 @@ def compared(answer: Comparison) -> None:
         refused = f"would refuse the second ({outcome.method})" if outcome.refuses else "keeps both"
         rows.append((f"preset {outcome.preset}", refused))
     table(("", "result"), rows)
-    judgement(answer.judgement)
+    judgement(answer.judgement, only=("only in the second", "only in the first"))
 
 
 def collections(items: Sequence[CollectionInfo]) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from rich.text import Text
 
-from totonoe.cli.printing import line, lines
+from totonoe.cli.printing import console, line, lines
 from totonoe.cli.show.parts import counted, judgement
-from totonoe.cli.text import clean, shown_similarity
+from totonoe.cli.text import age, clean, shown_similarity
 from totonoe.consolidate.models import Consolidated, MergeCandidate
-from totonoe.enums import KeepReason
+from totonoe.enums import Finding, KeepReason
+from totonoe.memories.models import Judgement, Memory
 
 _WHY = {
     KeepReason.MORE_DETAIL: "says more",
@@ -17,6 +20,11 @@ _WHY = {
     KeepReason.NEWER: "newer",
     KeepReason.ID: "first by id",
 }
+_UNMARKED = frozenset(
+    {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
+)
+_ENDS = " \t\r\n.!?。！？"
+_DIFFERENT = "bold yellow"
 ADVICE = (
     "Review each pair with recall. If one is redundant, use forget to remove it.",
     "If both have value, consider which perspective to keep.",
@@ -85,3 +93,55 @@ def pair(one: MergeCandidate) -> None:
     judgement(one.judgement, indent="  ")
     why = _WHY.get(one.keep_because, "")
     line(f"  Keep: {one.keep_id}{f' ({why})' if why else ''}")
+
+
+def asked(a: Memory, b: Memory, found: Judgement | None) -> None:
+    """Print both texts with what differs in them marked, then the judgement of the later one."""
+    evidence = () if found is None else found.evidence
+    differing = [one for one in evidence if one.finding not in _UNMARKED]
+    for name, memory, spans in (
+        ("A", a, [one.other for one in differing]),
+        ("B", b, [one.own for one in differing]),
+    ):
+        line(f"{name}: {memory.id}, {age(memory.created_time)}")
+        screen = console()
+        coloured = screen.color_system is not None and not screen.no_color
+        screen.print(marked(memory.content, spans, coloured), soft_wrap=True)
+    judgement(found, only=("only in B", "only in A"))
+
+
+def marked(text: str, spans: Iterable[tuple[int, int] | None], coloured: bool) -> Text:
+    """Return a text, indented, whose differing stretches have a colour, or else brackets.
+
+    Parameters
+    ----------
+    spans : iterable of (int, int) or None
+        Start and end in characters. One that is the whole text marks nothing.
+    """
+    shown = Text("    ")
+    at = 0
+    for start, end in _merged(spans, text):
+        shown.append(_shown(text[at:start]))
+        different = _shown(text[start:end])
+        shown.append(*((different, _DIFFERENT) if coloured else (f"[{different}]",)))
+        at = end
+    return shown.append(_shown(text[at:]))
+
+
+def _shown(text: str) -> str:
+    return clean(text).replace("\n", "\n    ")
+
+
+def _merged(spans: Iterable[tuple[int, int] | None], text: str) -> Iterator[tuple[int, int]]:
+    """Yield stretches in order that touch no other one; none that is the whole text."""
+    whole = text.strip(_ENDS)
+    kept: list[tuple[int, int]] = []
+    for start, end in sorted(one for one in spans if one is not None):
+        end = min(end, len(text))
+        if start >= end or text[start:end].strip(_ENDS) == whole:
+            continue
+        if kept and start <= kept[-1][1]:
+            kept[-1] = kept[-1][0], max(end, kept[-1][1])
+        else:
+            kept.append((start, end))
+    yield from kept

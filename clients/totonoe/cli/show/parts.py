@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from totonoe.cli.printing import line
 from totonoe.cli.text import clean, shown_similarity
-from totonoe.memories.models import Duplicate, Judgement, LayerReport, Link
+from totonoe.enums import Finding
+from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport, Link
 
 
 def counted(count: int, one: str, several: str = "") -> str:
@@ -21,6 +22,18 @@ UPDATE_HINT = (
 )
 
 
+_ALIKE = {
+    Finding.SAME_TEXT: "same text",
+    Finding.SAME_WORDS: "same words",
+    Finding.SAME_CONTENT: "same content",
+    Finding.SYNONYM: "synonym",
+}
+_WITHOUT_WORDS = {
+    Finding.UNREAD: "not understood",
+    Finding.OVER_BUDGET: "not read to the end",
+}
+
+
 def repeated(duplicate: Duplicate) -> None:
     """Print the memory that says the same, and the evidence."""
     line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
@@ -30,15 +43,35 @@ def repeated(duplicate: Duplicate) -> None:
     line(UPDATE_HINT)
 
 
-def judgement(found: Judgement | None, indent: str = "") -> None:
-    """Print the verdict, and one line for each piece of evidence."""
+def judgement(
+    found: Judgement | None, indent: str = "", only: tuple[str, str] = ("only here", "only there")
+) -> None:
+    """Print the verdict, and one line for each piece of evidence.
+
+    Parameters
+    ----------
+    only : (str, str)
+        What to say of words that only the new text has, and only the memory.
+    """
     if found is None:
         return
     line(f"{indent}Verdict: {found.verdict} ({found.same_probability:.2f} same)")
-    for one in found.evidence:
-        own, other = one.own_text, one.other_text
-        both = f"{own!r} against {other!r}" if own and other else repr(own or other)
-        line(f"{indent}- {one.finding}" + (f": {both}" if own or other else ""))
+    for shown in dict.fromkeys(evidence(one, only) for one in found.evidence):
+        line(f"{indent}- {shown}")
+
+
+def evidence(one: Evidence, only: tuple[str, str]) -> str:
+    """Return a finding in plain words: "port: 5433 -> 5434"."""
+    own, other = one.own_text, one.other_text
+    if one.finding in _ALIKE:
+        return f"{_ALIKE[one.finding]}: {own if own == other else f'{other} = {own}'}"
+    if one.finding is Finding.JUDGE:
+        return f"judge: {own}"
+    if own and other:
+        return (f"{one.place}: " if one.place else "") + f"{other} -> {own}"
+    if own or other:
+        return f"{only[0] if own else only[1]}: {own or other}"
+    return _WITHOUT_WORDS.get(one.finding, str(one.finding))
 
 
 def not_read(layers: Sequence[LayerReport]) -> None:

@@ -26,7 +26,7 @@ def question(one: Question) -> None:
     line(f"- Probably the same ({shown_similarity(one.same_probability)}):")
     for memory in (one.a, one.b):
         line(f"  [{age(memory.created_time)}] {memory.content} (id: {memory.id})")
-    judgement(one.judgement, indent="  ")
+    judgement(one.judgement, "  ", ("only in the second", "only in the first"))
 
 
 def resolved(answer: Resolved, said: Answer) -> None:
