@@ -358,7 +358,7 @@ def main() -> None:
     parser.add_argument("pairs", type=Path, help="directory of labelled pairs")
     parser.add_argument("streams", type=Path, help="directory of streams")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "totonoe-fit")
-    parser.add_argument("--likely-from", type=float, default=0.42)
+    parser.add_argument("--likely-from", type=float, default=0.45)
     parser.add_argument("--write", action="store_true", help="the fit into the tree")
     options = parser.parse_args()
     with (

@@ -50,6 +50,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--limit", "2", "--embedder", "hashing"],
         {"part", "policy", "embedder"},
     ),
+    "mutations": (
+        ["--texts", "2", "--languages", "ja", "--embedder", "hashing"],
+        {"language", "embedder", "kind", "n", "n_refused", "refused_share"},
+    ),
     "startup": (
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
         {"phase", "n", "settled_rss_bytes"},

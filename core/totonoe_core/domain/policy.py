@@ -13,7 +13,7 @@ from typing import Any
 
 from totonoe_core.domain.records import Finding, Judgement, Kind, StateKind, Verdict
 
-LIKELY_FROM = 0.5
+LIKELY_FROM = 0.45
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
 
 

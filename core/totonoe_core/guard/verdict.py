@@ -371,17 +371,14 @@ def _compare_readings(
 
 
 def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
-    """Return whether all findings lie within one text's addition: "every night", "on Friday".
-
-    A conjunction does not: "or by mail" is no addition to "by post".
-    """
+    """Return whether all findings lie within one text's addition: "every night", "on Friday"."""
     if added == missing or any(one.finding not in _WITHIN_MORE for one in named):
         return False
     nothing = (0, 0)
     return all((one.other if added else one.own) == nothing for one in named)
 
 
-_WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD)
+_WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION)
 
 
 def _judged(verdict: Verdict, evidence: Sequence[Evidence]) -> Comparison:
