@@ -264,3 +264,11 @@ def test_figures_of_questions_go_by_the_class_that_is_asked_about():
 
 def test_figures_without_questions_claim_nothing():
     assert streams.figures(judged(ITEMS, {}))["questions_right"] is None
+
+
+def test_repeated_places_are_hits_of_a_class_before_them():
+    answers = [SimpleNamespace(saved=one.id != "a3", memory_id=one.id) for one in ITEMS]
+    hits = [SimpleNamespace(memory=SimpleNamespace(id=id_)) for id_ in ("a", "b", "a2", "c")]
+    found = [SimpleNamespace(hits=hits), SimpleNamespace(hits=[])]
+    assert streams._repeated(ITEMS, answers, found) == 0.25
+    assert streams._repeated(ITEMS, answers, []) is None

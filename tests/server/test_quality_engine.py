@@ -203,6 +203,7 @@ def test_stream_runs_in_order_and_twice_the_same(run, tmp_path):
     assert (found["precision"], found["named_right"]) == (1.0, 1.0)
     assert (found["lookalikes_lost"], found["lookalikes"]) == (0, 1)
     assert found["recall"] == 0.5
+    assert 0.0 <= found["repeated_places_folded"] <= found["repeated_places_unfolded"] < 1.0
     assert run(file, "--json")[1] == report
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from totonoe_core.domain.memories import Remember, Remembered
 from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.domain.queries import Recalled, RecallQuery
 from totonoe_core.domain.records import Fields
 from totonoe_server.tools.quality.figures import share
 from totonoe_server.tools.quality.files import Item
@@ -51,9 +52,40 @@ def measure(
 ) -> dict[str, Any]:
     """Figures of a stream. `advance` is told each item that is answered."""
     commands = [Remember(item.agent, item.text, Fields()) for item in items]
+    restated = [item for item in items if item.dup_of]
     with rig.collection(policy) as name:
         answers = list(rig.remember(name, commands, advance))
-    return figures(judge(items, answers))
+        places = {
+            f"repeated_places_{how}": _repeated(
+                items,
+                answers,
+                rig.recall(name, _queries(restated, how == "folded"), lambda _: None),
+            )
+            for how in ("folded", "unfolded")
+        }
+    return figures(judge(items, answers)) | places
+
+
+def _queries(restated: Sequence[Item], fold: bool) -> list[RecallQuery]:
+    """A Recall with the text of each restatement."""
+    return [RecallQuery(item.agent, item.text, touch=False, fold=fold) for item in restated]
+
+
+def _repeated(
+    items: Sequence[Item], answers: Sequence[Remembered], found: Iterable[Recalled]
+) -> float | None:
+    """Share of hits that are of the class of a hit before them."""
+    class_of = {
+        answer.memory_id: item.dup_of or item.id
+        for item, answer in zip(items, answers, strict=True)
+        if answer.saved
+    }
+    count = repeated = 0
+    for recalled in found:
+        classes = [class_of[hit.memory.id] for hit in recalled.hits]
+        count += len(classes)
+        repeated += len(classes) - len(set(classes))
+    return share(repeated, count)
 
 
 def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
