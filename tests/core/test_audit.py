@@ -29,6 +29,7 @@ from support.engines import (
     vector_at,
     vector_of,
 )
+from support.likelihood import Likelihood
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.policy import Tokenizer
@@ -193,7 +194,7 @@ def test_an_empty_collection_has_nothing_to_tell(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         assert report(store) == AuditReport(
             revision=0, active_count=0, examined_count=0, near_count=0, near_pairs=(),
-            never_recalled_count=0, contradiction_count=0, contradictions=(),
+            never_recalled_count=0, contradiction_count=0, contradictions=(), open_question_count=0,
             confidence_below=0.3, faded_count=0, chain_count=0, longest_chain=0,
             longest_chain_id="", days=30, operations_from_us=NOON - 30 * DAY_US, agents=(),
             repeat_count=0, echo_refused_count=0, echo_saved_count=0, recall_at_k=0.0,
@@ -244,6 +245,21 @@ def test_contradictions_are_open_while_both_are_live(store: Store) -> None:
     assert report(store).contradictions == ((ids[0], ids[1]),)
     store.do(unlink(ids[0], ids[1]))
     assert report(store).contradiction_count == 0
+
+
+def test_open_questions_are_counted_for_those_who_may_read_both(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    likelihood = Likelihood(monkeypatch)
+    base = vector_of("base")
+    for number, private in ((1, False), (2, True)):
+        likelihood.say(f"one {number}", f"other {number}", 0.9)
+        store.save(f"one {number}", vector=vector_at(base, 0.9, seed=number))
+        store.do(
+            remember(f"other {number}", vector=vector_at(base, 0.9, seed=number), private=private)
+        )
+    assert report(store).open_question_count == 2
+    assert report(store, agent="ben").open_question_count == 1
 
 
 def test_chains_are_counted_with_the_end_of_the_longest(store: Store) -> None:

@@ -155,6 +155,8 @@ class Audit:
         Live ones that no recall ever gave.
     contradiction_count, contradictions : int, tuple of (str, str)
         Pairs of live ones that contradict each other, and the first 10.
+    open_question_count : int
+        Pairs of live ones that are probably the same: `list_questions`. At most 10,000.
     faded_count : int
         Live ones whose effective confidence is below `confidence_below`.
     chain_count, longest_chain, longest_chain_id : int, int, str
@@ -180,6 +182,7 @@ class Audit:
     never_recalled_count: int
     contradiction_count: int
     contradictions: tuple[tuple[str, str], ...]
+    open_question_count: int
     confidence_below: float
     faded_count: int
     chain_count: int

@@ -80,6 +80,9 @@ class AuditReport:
         Live memories that no Recall ever returned.
     contradiction_count, contradictions : int, tuple of (str, str)
         Links of type CONTRADICTS between live ones, each pair once; the first AUDIT_SHOWN_MAX.
+    open_question_count : int
+        Pairs that are probably the same and of which the caller may read both, at most
+        QUESTIONS_COUNTED_MAX.
     faded_count : int
         Live ones whose effective confidence is below `confidence_below`, so that a Recall with
         that `min_confidence` hides them.
@@ -111,6 +114,7 @@ class AuditReport:
     never_recalled_count: int
     contradiction_count: int
     contradictions: tuple[tuple[str, str], ...]
+    open_question_count: int
     confidence_below: float
     faded_count: int
     chain_count: int

@@ -125,6 +125,7 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         ("never recalled", str(answer.never_recalled_count)),
         (f"faded below {answer.confidence_below:g}", str(answer.faded_count)),
         ("open contradictions", str(answer.contradiction_count)),
+        ("probably the same (totonoe questions)", str(answer.open_question_count)),
         ("chains of superseded", _chains(answer)),
         (f"refused as repeated, {answer.days} days", str(answer.repeat_count)),
         ("  of them just recalled (at least)", str(answer.echo_refused_count)),

@@ -17,6 +17,7 @@ from totonoe_core.base import limits, plain
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remembered
 from totonoe_core.domain.records import LinkType, Method, Status
+from totonoe_core.engine.state import open_questions
 from totonoe_core.engine.state.futures import shutting_down
 from totonoe_core.engine.state.operations import operation_infos
 from totonoe_core.engine.state.sight import may_see
@@ -114,6 +115,7 @@ class _Audit:
             never_recalled_count=int(np.count_nonzero(live & (view.column("access_count") == 0))),
             contradiction_count=len(contradictions),
             contradictions=tuple((ids[a], ids[b]) for a, b in shown if a in ids and b in ids),
+            open_question_count=open_questions.count(self._rows, query.agent_id),
             confidence_below=query.confidence_below,
             faded_count=int(np.count_nonzero(live & faded)),
             chain_count=chain_count,
