@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -123,32 +125,33 @@ def test_same_leaves_one_of_the_two(desk: Desk) -> None:
     assert sorted(desk.status(*pair)) == [LIVE, GONE]
 
 
+def editor(tmp_path: Path, script: str) -> str:
+    """A command that edits the file in its last argument."""
+    path = tmp_path / "edit.py"
+    path.write_text(f"import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n{script}\n")
+    return f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"
+
+
 def test_edited_text_becomes_that_of_the_memory_that_stays(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pair = desk.remember(RED, BLUE)
-    given: list[str | None] = []
-    saved = iter([None, "\n", "The lamp in the hall is red or blue.\n"])
-
-    def edit(text: str) -> str | None:
-        given.append(text)
-        return next(saved)
-
-    monkeypatch.setattr(click, "edit", edit)
-    shown = desk.run("eee").stdout
-    assert shown.count("No text was saved: nothing is done.") == 2
-    assert given == [BLUE] * 3
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "path.write_text('')"))
+    assert desk.run("eq").stdout.count("No text was saved: nothing is done.") == 1
+    script = "path.write_text(path.read_text().strip() + ' Or red.')"
+    monkeypatch.setenv("VISUAL", editor(tmp_path, script))
+    desk.run("e")
     (kept,) = [one for one in desk.client.get_many(pair).memories if one.status is LIVE]
-    assert kept.content == "The lamp in the hall is red or blue."
+    assert kept.content == f"{BLUE} Or red."
 
 
-def test_editor_that_fails_changes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def edit(_text: str) -> str:
-        raise click.ClickException("vi: editing failed")
-
+@pytest.mark.parametrize("command", ["no-such-editor-anywhere", "false"])
+def test_editor_that_fails_changes_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     pair = desk.remember(RED, BLUE)
-    monkeypatch.setattr(click, "edit", edit)
-    assert "vi: editing failed" in desk.run("e").stderr
+    monkeypatch.setenv("VISUAL", command)
+    assert f"Error: {command}: " in desk.run("e").stderr
     assert desk.status(*pair) == [LIVE, LIVE]
 
 

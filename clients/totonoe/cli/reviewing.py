@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import typer
 
 from totonoe.cli import printing
@@ -203,12 +207,18 @@ class Review:
 
 
 def edited(text: str) -> str:
-    """Return a text as somebody left it in $EDITOR; empty if it was not saved."""
-    try:
-        return (click.edit(text) or "").strip()
-    except click.ClickException as error:
-        typer.echo(f"Error: {error.format_message()}", err=True)
-        return ""
+    """Return a text as somebody left it in $VISUAL or $EDITOR, else vi; empty if that failed."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    # The directory is its owner's alone.
+    with tempfile.TemporaryDirectory(prefix="totonoe-") as directory:
+        path = Path(directory) / "memory.txt"
+        path.write_text(text + "\n", encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(path)], check=True)
+            return path.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            typer.echo(f"Error: {editor}: {error}", err=True)
+            return ""
 
 
 def pressed(question: str, allowed: str) -> str:
