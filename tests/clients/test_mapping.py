@@ -48,7 +48,14 @@ STREAMS = {
     "watch",
 }
 NOT_OF_THE_CONTRACT = {"close", "health", "wait_ready"}
-ARGUMENTS = {"ids": ["a"], "remove_ids": ["b"], "memory_ids": ["m"], "target": 1, "plan": []}
+ARGUMENTS = {
+    "ids": ["a"],
+    "remove_ids": ["b"],
+    "memory_ids": ["m"],
+    "target": 1,
+    "plan": [],
+    "answer": "same",
+}
 
 
 class Recorded(Client):

@@ -22,6 +22,7 @@ from totonoe.v1 import (
     cleanup_pb2,
     consolidate_pb2,
     graph_pb2,
+    questions_pb2,
     reembed_pb2,
     snapshot_pb2,
     tidy_pb2,
@@ -253,6 +254,13 @@ CALLS: list[tuple[str, Build]] = [
     (
         "Undismiss",
         lambda s: audit_pb2.UndismissRequest(id_a=s.ids["other"], id_b=s.ids["third"]),
+    ),
+    ("ListQuestions", lambda _: questions_pb2.ListQuestionsRequest()),
+    (
+        "Resolve",
+        lambda s: questions_pb2.ResolveRequest(
+            memory_id=s.ids["other"], other_id=s.ids["third"], answer="ANSWER_DIFFERENT"
+        ),
     ),
     ("CancelReembed", lambda _: reembed_pb2.CancelReembedRequest()),
     ("Audit", lambda _: audit_pb2.AuditRequest(confidence_below=0.9)),

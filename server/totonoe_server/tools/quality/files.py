@@ -214,6 +214,9 @@ def _probe_pair(row: Row) -> Pair:
     """A row as the probe set has it: a verdict in place of a label, the language in its id."""
     expected, kind, id_ = _text(row, "verdict"), _text(row, "class"), _text(row, "id")
     verdicts = tuple(Verdict(one).value for one in (expected, *_ids(row, "also")))
+    if Verdict.REFINEMENT.value in verdicts:
+        # The label does not say which text has more.
+        verdicts += (Verdict.CONTAINED.value,)
     return Pair(
         id=id_,
         lang=str(row.get("lang") or id_.partition("-")[0]),
