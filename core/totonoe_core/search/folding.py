@@ -15,7 +15,6 @@ from totonoe_core.index.arrays import View
 
 Partners = Callable[[View, NDArray[np.int64]], Mapping[int, Sequence[int]]]
 """Takes candidates; returns, by slot, the others among them that it is probably the same as."""
-NO_PARTNERS: Partners = lambda _view, _slots: {}  # noqa: E731
 
 
 @dataclass(frozen=True, slots=True)

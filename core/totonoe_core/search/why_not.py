@@ -232,18 +232,8 @@ def standing(
         outcome = Outcome.EXCLUDED
     elif place:
         outcome = Outcome.CAME if carrier == slot else Outcome.FOLDED
-    elif fused_place < 0 and fit < query.min_relevance and _is_candidate(by_vector, by_words):
-        outcome = Outcome.TOO_WEAK
-    elif fused_place >= query.k:
-        outcome = Outcome.BEYOND_K
-    elif fused_place >= 0:
-        outcome = Outcome.CROWDED_OUT
-    elif by_vector is not None and by_vector.missed:
-        outcome = Outcome.MISSED
-    elif not any(arm is not None and arm.rank for arm in (by_vector, by_words)):
-        outcome = Outcome.NO_MATCH
     else:
-        outcome = Outcome.OUT_OF_REACH
+        outcome = _missing(fused_place, fit, query, by_vector, by_words)
     effect, near, near_similarity, budget = DiversityEffect.NONE, -1, 0.0, ""
     if place:
         effect = hits[place - 1][1]
@@ -271,6 +261,27 @@ def standing(
         budget=budget,
         vector_search=found.vector_search,
     )
+
+
+def _missing(
+    fused_place: int,
+    fit: float,
+    query: RecallQuery,
+    by_vector: ArmStanding | None,
+    by_words: ArmStanding | None,
+) -> Outcome:
+    """Return why a memory that the filter lets through is no hit."""
+    if fused_place < 0 and fit < query.min_relevance and _is_candidate(by_vector, by_words):
+        return Outcome.TOO_WEAK
+    if fused_place >= query.k:
+        return Outcome.BEYOND_K
+    if fused_place >= 0:
+        return Outcome.CROWDED_OUT
+    if by_vector is not None and by_vector.missed:
+        return Outcome.MISSED
+    if not any(arm is not None and arm.rank for arm in (by_vector, by_words)):
+        return Outcome.NO_MATCH
+    return Outcome.OUT_OF_REACH
 
 
 def _place(slots: NDArray[np.int64], slot: int) -> int:

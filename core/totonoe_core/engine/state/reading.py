@@ -125,12 +125,16 @@ Also = dict[int, tuple[Memory, ...]]
 
 
 def folded(view: View, hits: Iterable[Ranked], read: Callable[[list[int]], list[Memory]]) -> Also:
-    """Read the memories that hits carry besides themselves."""
-    return {
-        one.slot: tuple(read(view.take("row", np.array(best, np.int64)).tolist()))
+    """Read the memories that hits carry besides themselves, all at once."""
+    rows = {
+        one.slot: view.take("row", np.array(best, np.int64)).tolist()
         for one in hits
         if (best := one.also[: limits.FOLDED_HITS_MAX])
     }
+    if not rows:
+        return {}
+    shown = {one.row: one for one in read([row for some in rows.values() for row in some])}
+    return {slot: tuple(shown[row] for row in some if row in shown) for slot, some in rows.items()}
 
 
 class HitMemories:

@@ -12,6 +12,7 @@ elsewhere. Seventeen classes (docs/quality.md).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -51,15 +52,18 @@ def probe_pairs() -> list[ProbePair]:
     return [pair for language, file in by_language for pair in _pairs(language, file)]
 
 
+def right_verdicts(expected: str, also: Iterable[str]) -> tuple[Verdict, ...]:
+    """Return the right verdicts of a labelled pair, the expected one first."""
+    verdicts = tuple(map(Verdict, (expected, *also)))
+    # The label does not say which text has more.
+    return (*verdicts, Verdict.CONTAINED) if Verdict.REFINEMENT in verdicts else verdicts
+
+
 def _pairs(language: str, file: Traversable) -> list[ProbePair]:
     lines = file.read_text(encoding="utf-8").splitlines()
     found = []
     for line in lines:
         row = json.loads(line)
-        verdicts = [Verdict(each) for each in (row["verdict"], *row.get("also", ()))]
-        if Verdict.REFINEMENT in verdicts:
-            # The label does not say which text has more.
-            verdicts.append(Verdict.CONTAINED)
         found.append(
             ProbePair(
                 id=row["id"],
@@ -67,7 +71,7 @@ def _pairs(language: str, file: Traversable) -> list[ProbePair]:
                 language=language,
                 a=row["a"],
                 b=row["b"],
-                verdicts=tuple(verdicts),
+                verdicts=right_verdicts(row["verdict"], row.get("also", ())),
             )
         )
     return found

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.records import Verdict
-from totonoe_core.guard.probe import REPORTED_ONLY
+from totonoe_core.guard.probe import REPORTED_ONLY, right_verdicts
 from totonoe_core.rules import validate
 
 T = TypeVar("T")
@@ -213,10 +213,7 @@ def _pair(row: Row) -> Pair:
 def _probe_pair(row: Row) -> Pair:
     """A row as the probe set has it: a verdict in place of a label, the language in its id."""
     expected, kind, id_ = _text(row, "verdict"), _text(row, "class"), _text(row, "id")
-    verdicts = tuple(Verdict(one).value for one in (expected, *_ids(row, "also")))
-    if Verdict.REFINEMENT.value in verdicts:
-        # The label does not say which text has more.
-        verdicts += (Verdict.CONTAINED.value,)
+    verdicts = tuple(one.value for one in right_verdicts(expected, _ids(row, "also")))
     return Pair(
         id=id_,
         lang=str(row.get("lang") or id_.partition("-")[0]),
