@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
-from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
 from totonoe_core.domain.records import Kind, Memory, Status, Verdict
+from totonoe_core.engine.state.comparing import judgement_at
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.guard.verdict import judged
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, STATUSES
 from totonoe_core.index.collection_index import text_hash
@@ -228,13 +227,10 @@ class PairSearch:
         similarity = similarity64(*view.vectors(slots))
         jaccard = jaccard_pair(view.tokens(slot_a), view.tokens(slot_b))
         a, b = sorted((one, other), key=lambda memory: (memory.created_us, memory.id))
-        if view.has_vector(slots).all():
-            weights = weights_for(info.calibration, info.model)
-            known = bundled(info.model)
-            judgement = judged(b.content, a.content, similarity, weights, known)
-        else:
-            judgement = judged(b.content, a.content, jaccard, CAREFUL)
-        judgement = info.guard.settled(judgement)
+        by_vectors = bool(view.has_vector(slots).all())
+        judgement = judgement_at(
+            info, b.content, a.content, similarity if by_vectors else jaccard, by_vectors
+        )
         self._verdicts[pair] = judgement.verdict
         keep, because = keeper(a, b, judgement.verdict)
         return MergeCandidate(

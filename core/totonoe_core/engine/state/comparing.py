@@ -15,13 +15,20 @@ from totonoe_core.kernels.jaccard import jaccard_pair
 
 def judgement_of(info: CollectionInfo, own: Memory, other: Memory) -> Judgement:
     """Return how `own` relates to `other`; without vectors, by the words alone."""
-    if own.vector and other.vector:
+    by_vectors = bool(own.vector and other.vector)
+    if by_vectors:
         vectors = (np.frombuffer(memory.vector, np.float32) for memory in (own, other))
-        weights = weights_for(info.calibration, info.model)
-        known = bundled(info.model)
-        cosine = float(similarity64(*vectors))
-        judgement = judged(own.content, other.content, cosine, weights, known)
+        similarity = float(similarity64(*vectors))
     else:
         tokens = (guard_tokens(memory.content, info.guard.tokenizer) for memory in (own, other))
-        judgement = judged(own.content, other.content, jaccard_pair(*tokens), CAREFUL)
-    return info.guard.settled(judgement)
+        similarity = jaccard_pair(*tokens)
+    return judgement_at(info, own.content, other.content, similarity, by_vectors)
+
+
+def judgement_at(
+    info: CollectionInfo, own: str, other: str, similarity: float, by_vectors: bool
+) -> Judgement:
+    """Return how a text relates to another at a similarity: of their vectors, or of their words."""
+    weights = weights_for(info.calibration, info.model) if by_vectors else CAREFUL
+    known = by_vectors and bundled(info.model)
+    return info.guard.settled(judged(own, other, similarity, weights, bundled=known))
