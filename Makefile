@@ -9,7 +9,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := core server clients tests bench proto docs/picture.py
+CODE := core server clients tests bench proto examples docs/picture.py
 # One process a core, at most 4; a file's tests share a process, and with it their servers.
 WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -18,7 +18,7 @@ QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/t
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \
 	core/test_races.py core/test_ahead.py core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
 	core/test_embedding_service.py core/test_words_only.py house/test_bench.py house/test_new_call.py \
-	clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \
+	clients/test_anthropic_tool.py clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \
 	clients/test_cli_history.py clients/test_cli_extensions.py clients/test_package.py)
 # The first interpreter that is new enough; PYTHON=... chooses another.
 PYTHON ?= $(shell for one in python3 python3.13 python3.12 python3.11; do \
@@ -72,7 +72,7 @@ clean:
 $(VENV)/.server: pyproject.toml
 	@$(call prerequisites)
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,mcp]'
 	@touch $@
 
 # The first start then takes as long as the second. The cache is the user's, as the daemon's.

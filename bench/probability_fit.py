@@ -1,11 +1,12 @@
 """Fits the probability that two texts say the same, and prints what it does on pairs kept aside.
 
-    python -m bench.probability_fit PAIRS STREAMS [--cache DIRECTORY] [--write] [--plot FILE]
+    python -m bench.probability_fit PAIRS STREAMS [--cache DIRECTORY] [--write]
 
 PAIRS and STREAMS are directories of labelled files as `totonoe quality` reads them;
 `probability_data` says which of them are fitted on. `--write` puts the fit into
 core/totonoe_core/guard/same_probability.json. Rows go to bench/results/probability.jsonl, those of
-the pairs kept aside first. Vectors stay in the cache, so that a second run takes a minute or two.
+the pairs kept aside first, then what a pair costs (`time`); `python -m bench.probability_plot`
+draws their reliability. Vectors stay in the cache, so that a second run takes a minute or two.
 
 The log odds of the trees get a slope by logistic regression on predictions of folds that a tree
 never saw, and for each language an offset, so that the mean probability of the pairs that a stream
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +35,11 @@ from bench.boosting import Float64, Trees
 from bench.probability_data import Measured, Nominated, Vectors
 from bench.quality_fit import SOURCES
 from totonoe_core.embedding import EmbedderSettings
+from totonoe_core.guard import features
 from totonoe_core.guard.features import NAMES
-from totonoe_core.guard.probability import FILE
+from totonoe_core.guard.probability import FILE, same_probability
 from totonoe_server.tools.quality.figures import auc, share
-from totonoe_server.tools.quality.rig import opened
+from totonoe_server.tools.quality.rig import Rig, opened
 
 SHIPPED = common.ROOT / "core" / "totonoe_core" / "guard" / FILE
 SETTINGS = boosting.Settings()
@@ -63,6 +66,8 @@ MONOTONE = [
 COSINE = NAMES.index("cosine")
 MINIMAL_FROM = 0.8
 """Likeness of the characters from which a pair with a single change is a minimal look-alike."""
+TIMED, TIMED_S = 20, 5.0
+"""Repeats of a measurement of time at most, and seconds."""
 LIKELY_FROM = (0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6, 0.7)
 
 
@@ -237,7 +242,7 @@ def questions(count: int, pairs: Sequence[Nominated], p: Float64, likely_from: f
         of_item[one.item].append((float(probability), one))
     refused: set[int] = set()
     worths: list[str] = []
-    lost = 0
+    lost = restated = 0
     for item in sorted(of_item):
         beside = [(at, one) for at, one in of_item[item] if one.earlier not in refused]
         certain = [one for at, one in beside if one.measured.refused and at >= likely_from]
@@ -245,6 +250,7 @@ def questions(count: int, pairs: Sequence[Nominated], p: Float64, likely_from: f
             refused.add(item)
             lost += certain[0].worth == "lookalike"
             continue
+        restated += any(one.worth == "same" for _, one in beside)
         likely = [pair for pair in beside if pair[0] >= likely_from and not pair[1].measured.hard]
         if likely:
             worths.append(max(likely, key=lambda pair: pair[0])[1].worth)
@@ -256,6 +262,7 @@ def questions(count: int, pairs: Sequence[Nominated], p: Float64, likely_from: f
         "n_saved": saved,
         "n_questions": len(worths),
         "per_100_saves": share(100 * len(worths), saved),
+        "restated_per_100_saves": share(100 * restated, saved),
         "right": share(scored.count("same"), len(scored)),
         "lookalikes_asked": worths.count("lookalike"),
         "lookalikes_lost": lost,
@@ -301,6 +308,37 @@ def figures(
         for likely_from in LIKELY_FROM:
             row = questions(count, stream, p, likely_from)
             report.add(part="stream", texts=name, **row)
+
+
+# -- What a pair costs
+
+
+def times(report: common.Report, pairs: Sequence[Measured], vectors: Vectors, rig: Rig) -> None:
+    """Add CPU of a pair in microseconds: texts read and compared, features and trees, trees.
+
+    The readings of a text are cached, as in a daemon, which reads a text once for many pairs. The
+    first pass over all pairs is not measured.
+    """
+    asked: list[tuple[Any, ...]] = []
+    computed = features.features
+
+    def recorded(*given: Any) -> NDArray[np.float64]:
+        asked.append(given)
+        return computed(*given)
+
+    with mock.patch.object(features, "features", recorded):
+        data.measured([pair.example for pair in pairs], vectors, rig.model)
+    rows = [computed(*given) for given in asked]
+    for part, work in (
+        ("compare", lambda _: data.measured([one.example for one in pairs], vectors, rig.model)),
+        ("features and trees", lambda _: [same_probability(computed(*given)) for given in asked]),
+        ("trees", lambda _: [same_probability(row) for row in rows]),
+    ):
+        found = common.repeat(work, TIMED, TIMED_S)
+        cpu_us = float(np.median(found.cpu_s)) * 1e6 / len(pairs)
+        report.add(
+            part="time", texts="agent pairs kept aside", work=part, n=len(pairs), cpu_us=cpu_us
+        )
 
 
 # -- The shipped file
@@ -381,6 +419,7 @@ def main() -> None:
             sets[name] = data.measured(some, vectors, rig.model)
         figures(report, made, without, sets, streams)
         left_out(report, pairs)
+        times(report, sets["agent pairs kept aside"], vectors, rig)
     if options.write:
         SHIPPED.write_text(shipped(made, without, options.likely_from), encoding="utf-8")
 

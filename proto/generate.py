@@ -14,6 +14,9 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
+from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent
@@ -30,16 +33,39 @@ def generate(out: Path) -> list[Path]:
         f"--python_out={out}",
         f"--pyi_out={out}",
         f"--grpc_python_out={out}",
+        "--include_imports",
+        f"--descriptor_set_out={out / 'contract'}",
         *sources,
     ]
     if protoc.main(arguments) != 0:
         raise SystemExit("protoc failed")
+    without = methods_without_verb((out / "contract").read_bytes())
+    if without:
+        raise SystemExit(f"no verb in option (totonoe.v1.access): {', '.join(without)}")
     made = sorted((out / "totonoe" / "v1").glob("*_pb2*.py*"))
     # errors.proto and types.proto declare no service: their *_grpc.py would be empty.
     for path in made:
         if path.name.endswith("_pb2_grpc.py") and "_service_" not in path.name:
             path.unlink()
     return [path for path in made if path.exists()]
+
+
+def methods_without_verb(contract: bytes) -> list[str]:
+    """Names the methods of a descriptor set that do not say which verb their caller needs."""
+    files = descriptor_pb2.FileDescriptorSet.FromString(contract)
+    pool = DescriptorPool()
+    for file in files.file:
+        pool.Add(file)  # type: ignore[no-untyped-call]
+    # The options of this contract, not of the stubs that are being replaced.
+    kind = GetMessageClass(pool.FindMessageTypeByName("google.protobuf.MethodOptions"))
+    access = pool.FindExtensionByName("totonoe.v1.access")
+    return [
+        f"{service.name}.{method.name}"
+        for file in files.file
+        for service in file.service
+        for method in service.method
+        if not kind.FromString(method.options.SerializeToString()).Extensions[access].verb
+    ]
 
 
 def main() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import os
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -13,7 +15,8 @@ from google.protobuf.message import Message
 
 from totonoe.audit._aio import AsyncAuditCalls
 from totonoe.call import status
-from totonoe.call.channel import Connection, channel_options, resolve_address
+from totonoe.call.channel import Connection, resolve_address
+from totonoe.call.credentials import resolve_credentials
 from totonoe.call.prepared import Caller, prepared, serialize
 from totonoe.call.readiness import AsyncHealthCalls
 from totonoe.call.retry import RetryPolicy, checked_timeout_s
@@ -56,7 +59,7 @@ class AsyncClient(
 
     Parameters
     ----------
-    address, agent_id, collection, timeout_s, retry
+    address, agent_id, collection, timeout_s, retry, token, ca, cert, key
         As for `totonoe.Client`.
     """
 
@@ -68,8 +71,13 @@ class AsyncClient(
         collection: str = "",
         timeout_s: float = 30.0,
         retry: RetryPolicy | None = None,
+        token: str | None = None,
+        ca: str | os.PathLike[str] | None = None,
+        cert: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
     ) -> None:
         self.address = resolve_address(address)
+        self._credentials = resolve_credentials(self.address, token, ca, cert, key)
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
@@ -79,9 +87,19 @@ class AsyncClient(
     def _channel(self) -> Connection:
         """The connection. It belongs to the loop that runs when it is made, so not earlier."""
         if self._opened is None:
-            channel = grpc.aio.insecure_channel(self.address, options=channel_options())
-            self._opened = Connection(channel)
+            channel = self._credentials.open(grpc.aio)
+            self._opened = Connection(channel, self._credentials.metadata)
         return self._opened
+
+    def as_agent(self, agent_id: str) -> Self:
+        """Returns a client of another agent over the same connection; closing one closes both.
+
+        Call it where the event loop runs: it makes the connection if there is none yet.
+        """
+        twin = copy.copy(self)
+        twin._opened = self._channel
+        twin._caller = Caller(agent_id, self._caller.where(None))
+        return twin
 
     async def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -12,7 +14,8 @@ from google.protobuf.message import Message
 
 from totonoe.audit.calls import AuditCalls
 from totonoe.call import status
-from totonoe.call.channel import Connection, channel_options, resolve_address
+from totonoe.call.channel import Connection, resolve_address
+from totonoe.call.credentials import resolve_credentials
 from totonoe.call.prepared import Caller, prepared, serialize
 from totonoe.call.readiness import HealthCalls
 from totonoe.call.retry import RetryPolicy, checked_timeout_s
@@ -58,7 +61,8 @@ class Client(
     Parameters
     ----------
     address : str or None
-        `host:port` or `unix:/path`. `None`: `TOTONOE_ADDRESS`, else `127.0.0.1:7766`.
+        `host:port`, `https://host:port` (TLS) or `unix:/path`. `None`: `TOTONOE_ADDRESS`, else the
+        socket of this user's daemon where one answers, else `127.0.0.1:7766`.
     agent_id : str
         Who is calling: what it writes belongs to it, and it alone sees its private memories.
     collection : str
@@ -67,6 +71,12 @@ class Client(
         Deadline of a call in seconds.
     retry : RetryPolicy
         How often a call is tried again while the daemon is unavailable.
+    token : str or None
+        Proves who calls. `None`: `TOTONOE_TOKEN`; empty: none. It is sent only where nobody else
+        can read it; otherwise `InsecureConnection` is raised before anything is sent.
+    ca, cert, key : path or None
+        For an address with TLS, files in PEM: the authority of the daemon's certificate, the
+        client's own certificate and its key. `None`: `TOTONOE_CA`, `TOTONOE_CERT`, `TOTONOE_KEY`.
     """
 
     def __init__(
@@ -77,16 +87,27 @@ class Client(
         collection: str = "",
         timeout_s: float = 30.0,
         retry: RetryPolicy | None = None,
+        token: str | None = None,
+        ca: str | os.PathLike[str] | None = None,
+        cert: str | os.PathLike[str] | None = None,
+        key: str | os.PathLike[str] | None = None,
     ) -> None:
         self.address = resolve_address(address)
+        self._credentials = resolve_credentials(self.address, token, ca, cert, key)
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
-        self._opened = Connection(grpc.insecure_channel(self.address, options=channel_options()))
+        self._opened = Connection(self._credentials.open(grpc), self._credentials.metadata)
 
     @property
     def _channel(self) -> Connection:
         return self._opened
+
+    def as_agent(self, agent_id: str) -> Self:
+        """Returns a client of another agent over the same connection; closing one closes both."""
+        twin = copy.copy(self)
+        twin._caller = Caller(agent_id, self._caller.where(None))
+        return twin
 
     def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""

@@ -348,3 +348,20 @@ class KeepReason(StrEnum):
     NEWER = "newer"
     ID = "id"
     UNKNOWN = "unknown"
+
+
+class Operator(StrEnum):
+    """The comparison of a value in the attributes of a memory."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GTE = "gte"
+    LT = "lt"
+    LTE = "lte"
+    UNKNOWN = "unknown"
+
+
+OperatorWord: TypeAlias = Operator | Literal["eq", "ne", "gt", "gte", "lt", "lte"]
+OperatorSign: TypeAlias = Literal["==", "!=", ">", ">=", "<", "<="]
+"""The same in signs."""

@@ -15,8 +15,10 @@
     │   ├── ModelMismatch     the collection's vectors come from another model
     │   └── ReadOnly          the store cannot write (disk full, failed writer, lost commits)
     ├── QuotaExceeded         a limit of the store, or of the size of a message
+    │   └── RateLimited       more calls than the identity may make: wait `retry_delay_s`
     ├── Unavailable           not now: try again after `retry_delay_s`
     │   └── Unreachable       no daemon answers at the address
+    ├── HandshakeFailed       no TLS connection: a certificate does not fit
     ├── DeadlineExceeded      no answer in time; a write may have been done
     ├── DataLoss              a checksum on disk does not match
     ├── PermissionDenied      the caller may not do this
@@ -29,7 +31,8 @@
 Except after `DeadlineExceeded`, `Cancelled` and `Internal` nothing was changed. After those,
 calling again with the same operation id is safe: it gives the first answer, or does it once.
 
-Beside the tree stands `ClientClosed`: the program called a client that it had closed.
+Beside the tree stand `ClientClosed`: the program called a client that it had closed; and
+`InsecureConnection`: a token would have gone over a network unprotected.
 """
 
 # These are named for what happened, as in the core, not for being errors.
@@ -39,9 +42,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from totonoe import advice
+
 
 class ClientClosed(RuntimeError):
     """A call was made after the client's `close`. A mistake in the program, no failed call."""
+
+
+class InsecureConnection(ValueError):
+    """A token would have gone over plain TCP to another machine. Nothing was sent."""
 
 
 class TotonoeError(Exception):
@@ -80,6 +89,11 @@ class TotonoeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.reason or self.code})"
+
+    @property
+    def advice(self) -> str:
+        """Hint for an agent, and what to do next; empty if there is none."""
+        return advice.NOT_FOUND if self.reason == "MEMORY_NOT_FOUND" else ""
 
 
 class InvalidArgument(TotonoeError):
@@ -158,6 +172,10 @@ class QuotaExceeded(TotonoeError):
     """
 
 
+class RateLimited(QuotaExceeded):
+    """The identity makes more calls than its limits allow; try again after `retry_delay_s`."""
+
+
 class Unavailable(TotonoeError):
     """Not now: a queue is full, the embedder restarts, or the daemon starts or stops.
 
@@ -185,6 +203,11 @@ class Unreachable(Unavailable):
     """No daemon answers at the address: it is not running, or elsewhere."""
 
 
+class HandshakeFailed(TotonoeError):
+    """There is no TLS connection: a certificate is missing, expired, of another authority or of
+    another name, or one side speaks no TLS. Differs from `Unreachable`: waiting does not help."""
+
+
 class DeadlineExceeded(TotonoeError):
     """No answer within `timeout_s`. A write may have been done or not."""
 
@@ -194,11 +217,12 @@ class DataLoss(TotonoeError):
 
 
 class PermissionDenied(TotonoeError):
-    """The caller may not do this: another agent's memory would be made private or public."""
+    """The caller may not do this: no grant allows it, `agent_id` is another agent's, or another
+    agent's memory would be made private or public."""
 
 
 class Unauthenticated(TotonoeError):
-    """The daemon does not know the caller."""
+    """The daemon does not know the caller: no token, or an unknown, expired or revoked one."""
 
 
 class OutOfRange(TotonoeError):
@@ -245,6 +269,7 @@ _BY_REASON: dict[str, type[TotonoeError]] = {
     "MODEL_MISMATCH": ModelMismatch,
     "READ_ONLY": ReadOnly,
     "COMMITS_LOST": ReadOnly,
+    "RATE_LIMITED": RateLimited,
 }
 
 

@@ -17,7 +17,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from totonoe.v1 import memory_service_pb2
-from totonoe_core.base.errors import TotonoeError, Unavailable, typed
+from totonoe_core.base.errors import TotonoeError, typed
 from totonoe_server.logger import logger, trace_of
 
 DOMAIN: Final = "totonoe.v1"
@@ -36,14 +36,15 @@ _BY_CODE: dict[int, str] = {
         EPISODE_NOT_FOUND SNAPSHOT_NOT_FOUND MEMORY_NOT_YET""",
     code_pb2.ALREADY_EXISTS: """
         COLLECTION_EXISTS EXTERNAL_ID_EXISTS OPERATION_ID_REUSED SNAPSHOT_EXISTS""",
-    code_pb2.PERMISSION_DENIED: "NOT_OWNER",
+    code_pb2.UNAUTHENTICATED: "TOKEN_MISSING TOKEN_INVALID TOKEN_EXPIRED TOKEN_REVOKED",
+    code_pb2.PERMISSION_DENIED: "NOT_OWNER NOT_GRANTED AGENT_MISMATCH",
     code_pb2.ABORTED: "STALE_REVISION UNDO_CONFLICT NOT_CONFIRMED",
     code_pb2.OUT_OF_RANGE: "REVISION_OUT_OF_RANGE",
     code_pb2.FAILED_PRECONDITION: """
         NOT_ACTIVE MODEL_MISMATCH READ_ONLY UNSUPPORTED_FORMAT DEFAULT_COLLECTION
         EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY PROTECTED REEMBEDDING
         NOTHING_TO_REEMBED COMMITS_LOST""",
-    code_pb2.RESOURCE_EXHAUSTED: "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS",
+    code_pb2.RESOURCE_EXHAUSTED: "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS RATE_LIMITED",
     code_pb2.UNAVAILABLE: """
         OVERLOADED EMBEDDER_UNAVAILABLE EMBEDDER_BUSY SHUTTING_DOWN STREAM_IDLE""",
     code_pb2.DATA_LOSS: "CORRUPT_ROW WRONG_FILE MISSING_FILE",
@@ -64,11 +65,20 @@ def status_of(error: Exception) -> status_pb2.Status:
     status = status_pb2.Status(code=code, message=_cut(error.message, MESSAGE_CHARS_MAX))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=_details(error))
     _attach(status.details.add(), info)
-    if isinstance(error, Unavailable):
+    retry_delay_ms = getattr(error, "retry_delay_ms", None)
+    if retry_delay_ms is not None:
         delay = Duration()
-        delay.FromMilliseconds(error.retry_delay_ms)
+        delay.FromMilliseconds(retry_delay_ms)
         _attach(status.details.add(), error_details_pb2.RetryInfo(retry_delay=delay))
     return status
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason that the status of an error names."""
+    found = typed(error)
+    if isinstance(found, TotonoeError) and found.reason in CODES:
+        return found.reason
+    return "INTERNAL"
 
 
 def grpc_status_of(error: Exception) -> grpc.Status:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,16 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.scripted import scripted
-from totonoe import Client, DecayPolicy, DiversityPolicy, GuardPolicy, Method, TimeRange, Verdict
+from totonoe import (
+    AsyncClient,
+    Client,
+    DecayPolicy,
+    DiversityPolicy,
+    GuardPolicy,
+    Method,
+    TimeRange,
+    Verdict,
+)
 from totonoe.call.channel import resolve_address
 from totonoe.collections.models import OpenCollections
 from totonoe.enums import Preset
@@ -457,3 +467,25 @@ def test_clients_closed_twice_is_quiet(call: Call) -> None:
     client.close()
     with scripted(Stats=Tape(admin_pb.StatsResponse(version="9"))) as address:
         assert call(address, "stats").version == "9"
+
+
+def test_client_of_another_agent_shares_connection_and_collection() -> None:
+    tape = Tape(pb.ListResponse(revision=1))
+    with scripted(List=tape) as address, Client(address, agent_id="a", collection="c") as one:
+        other = one.as_agent("b")
+        one.list()
+        other.list()
+    assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [("a", "c"), ("b", "c")]
+
+
+def test_asynchronous_client_of_another_agent_shares_connection_and_collection() -> None:
+    tape = Tape(pb.ListResponse(revision=1))
+
+    async def run(address: str) -> None:
+        async with AsyncClient(address, agent_id="a", collection="c") as one:
+            await one.as_agent("b").list()
+            await one.list()
+
+    with scripted(List=tape) as address:
+        asyncio.run(run(address))
+    assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [("b", "c"), ("a", "c")]

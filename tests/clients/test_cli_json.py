@@ -42,7 +42,8 @@ MEMORY_FIELDS = {
     "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id",
     "entities", "evidence_ids", "about_time", "created_time", "updated_time",
     "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time",
-    "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key",
+    "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key", "namespace",
+    "expires_time", "expires_after_s",
 }  # fmt: skip
 CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
     "remember": (
@@ -51,7 +52,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
-         "forgotten", "grown_id", "question", "outdated"},
+         "forgotten", "grown_id", "question", "outdated", "advice"},
     ),
     "check": (
         ["check", "a"],
@@ -59,7 +60,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
          "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
-         "outdated"},
+         "outdated", "advice"},
     ),
     "recall": (
         ["recall", "a"],
@@ -72,7 +73,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         ["get", "a"],
         "Get",
         pb.GetResponse(),
-        {"memories", "missing_ids", "revision", "redirects", "as_of_revision"},
+        {"memories", "missing_ids", "revision", "redirects", "as_of_revision", "advice"},
     ),
     "list": (
         ["list"],
@@ -85,14 +86,14 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Update",
         pb.UpdateResponse(updated=True),
         {"updated", "memory", "duplicate", "layers", "revision", "replayed", "operation_id",
-         "question"},
+         "question", "advice"},
     ),
     "forget": (
         ["forget", "a"],
         "Forget",
         pb.ForgetResponse(),
         {"forgotten", "missing_ids", "unlinked_count", "dry_run", "revision", "replayed",
-         "operation_id", "matching_count"},
+         "operation_id", "matching_count", "advice"},
     ),
     "purge": (
         ["purge", "a", "--yes"],

@@ -89,6 +89,7 @@ def test_error_each_kind_has_its_exit_code(
                 "message": "because",
                 "details": {"field": "text"},
                 "retry_delay_s": 60.0,
+                "advice": "",
             }
         }
     else:

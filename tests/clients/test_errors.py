@@ -39,7 +39,11 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
         "UNSUPPORTED_FORMAT DEFAULT_COLLECTION EMBEDDER_MISCONFIGURED NOT_UNDOABLE APPEND_ONLY "
         "PROTECTED REEMBEDDING NOTHING_TO_REEMBED"
     ),
-    ("PERMISSION_DENIED", errors.PermissionDenied): "NOT_OWNER",
+    ("PERMISSION_DENIED", errors.PermissionDenied): "NOT_OWNER NOT_GRANTED AGENT_MISMATCH",
+    ("UNAUTHENTICATED", errors.Unauthenticated): (
+        "TOKEN_MISSING TOKEN_INVALID TOKEN_EXPIRED TOKEN_REVOKED"
+    ),
+    ("RESOURCE_EXHAUSTED", errors.RateLimited): "RATE_LIMITED",
     ("RESOURCE_EXHAUSTED", errors.QuotaExceeded): "QUOTA_EXCEEDED WATCH_TOO_SLOW BLAST_RADIUS",
     ("OUT_OF_RANGE", errors.OutOfRange): "REVISION_OUT_OF_RANGE",
     ("UNAVAILABLE", errors.Unavailable): (

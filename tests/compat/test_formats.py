@@ -286,7 +286,7 @@ def test_migration_cut_at_any_statement_leaves_the_file_as_it_was(
         except raised:
             failed_count += 1
             assert content_of(old.file()) == before
-    assert failed_count > 5
+    assert failed_count > 3, "a step that changes no row has few statements"
     assert content_of(old.file())[""][-1] == FORMAT
     assert told_now(old) == old.told
 

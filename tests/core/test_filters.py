@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from support.engines import DAY_US, NOON, vector_of
-from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.filter import ORDERING, Comparison, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy, Tokenizer
 from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, Status, TimeRange
 from totonoe_core.index import masks
@@ -19,7 +19,9 @@ from totonoe_core.text.normalize import refusing_hash
 
 DECAY = DecayPolicy()
 LABELS = ("", "a", "b")
-VALUES = (1, 1.0, True, "1", None, [1, {"x": "é"}], {"k": "v" * 80})
+VALUES = (1, 1.0, 2.5, True, "1", None, [1, {"x": "é"}], {"k": "v" * 80}, {"k": 3, "p": {"q": -1}})
+PATHS = (("p",), ("q",), ("p", "k"), ("q", "p", "q"), ("p\x1fk",), ("unknown",))
+NAMESPACES = ((), ("a",), ("a", "b"), ("a,b",), ('a","b',), ("b", "a", "c"))
 
 
 def some(rng: np.random.Generator, values: Any, least: int = 0, most: int = 3) -> tuple[Any, ...]:
@@ -47,6 +49,13 @@ def attributes(rng: np.random.Generator) -> dict[str, Any]:
     return {name: VALUES[int(rng.integers(len(VALUES)))] for name in some(rng, ("p", "q"))}
 
 
+def comparison(rng: np.random.Generator) -> Comparison:
+    """A comparison; an ordering one with a number, as `validate` demands."""
+    operator = some(rng, tuple(Operator), 1, 1)[0]
+    value = some(rng, (-1, 1, 2, 2.5) if operator in ORDERING else VALUES, 1, 1)[0]
+    return Comparison(some(rng, PATHS, 1, 1)[0], operator, value)
+
+
 def random_memory(rng: np.random.Generator, row: int) -> Memory:
     kind = some(rng, tuple(Kind), 1, 1)[0]
     valid = time_range(rng)
@@ -66,6 +75,7 @@ def random_memory(rng: np.random.Generator, row: int) -> Memory:
         about_time=time_range(rng),
         valid_from_us=valid.from_us,
         valid_to_us=valid.to_us,
+        namespace=some(rng, NAMESPACES, 1, 1)[0],
     )
     statuses = (*(Status.ACTIVE,) * 4, Status.SUPERSEDED, Status.CLOSED, Status.FORGOTTEN)
     text = f"memory {row}"
@@ -107,6 +117,8 @@ def random_filter(rng: np.random.Generator) -> Filter:
         "min_importance": int(rng.integers(0, 6)),
         "attributes": attributes(rng),
         "entities": some(rng, ("a", "Ada"), 0, 2),
+        "comparisons": tuple(comparison(rng) for _ in range(int(rng.integers(0, 3)))),
+        "namespace_prefix": some(rng, NAMESPACES, 1, 1)[0],
     }
     return Filter(**{name: conditions[name] for name in some(rng, tuple(conditions), 0, 3)})
 

@@ -143,7 +143,7 @@ def test_terms_of_one_hash_share_their_postings(monkeypatch: pytest.MonkeyPatch)
     def same(terms, _) -> np.ndarray:
         return np.array([len(term) for term in terms], np.int64)
 
-    monkeypatch.setattr(lexical, "_hashes", same)
+    monkeypatch.setattr(lexical, "hashes_of", same)
     index = InvertedIndex()
     index.add(0, ["a", "b", "xyz"])
     index.add(1, ["b"])

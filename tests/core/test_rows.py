@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,3 +140,12 @@ def test_touched_is_true_if_anything_was() -> None:
     assert Touched(memories=[1])
     assert Touched(links=[(1, 2, "related")])
     assert Touched(settings=True)
+
+
+def test_negative_zero_has_the_checksum_of_what_sqlite_stores() -> None:
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE TABLE one (value REAL)")
+    connection.execute("INSERT INTO one VALUES (?)", (-0.0,))
+    (read,) = connection.execute("SELECT value FROM one").fetchone()
+    assert math.copysign(1.0, read) == 1.0
+    assert rows.crc((-0.0,)) == rows.crc((read,)) != rows.crc((0,))

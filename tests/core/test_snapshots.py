@@ -690,7 +690,7 @@ def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> Non
         assert len(texts_of(store, "old")) == snapshot.total_count
         file = file_of(store, "old")
         assert [one.name for one in file.parent.glob("*format*")] == []
-        assert create(store, collection="old").format == 6
+        assert create(store, collection="old").format == 7
 
 
 def test_lost_manifest_is_made_again_and_leftovers_go(tmp_path: Path) -> None:

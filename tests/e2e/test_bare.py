@@ -111,6 +111,14 @@ def test_module_of_the_server_names_the_extra_in_one_line(bare: Path, tmp_path: 
     assert INSTALL in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [[], ["install", "cursor"]], ids=["serve", "install"])
+def test_mcp_names_its_extra_in_one_line(bare: Path, tmp_path: Path, arguments: list[str]) -> None:
+    done = run(bare / "totonoe", "mcp", *arguments, directory=tmp_path)
+    line = "totonoe mcp needs the extra `mcp`: pip install 'totonoe[mcp]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert not (tmp_path / ".cursor").exists()
+
+
 def test_command_of_the_client_works(bare: Path, tmp_path: Path) -> None:
     address = ["--address", "127.0.0.1:1", "--timeout", "1"]
     done = run(bare / "totonoe", "recall", "x", *address, directory=tmp_path)

@@ -42,13 +42,16 @@ def test_daemon_without_descriptors_answers_with_types_and_recovers(tmp_path: Pa
         DaemonProcess(tmp_path / "data") as daemon,
         totonoe.Client(daemon.address, retry=once) as client,
     ):
-        for first, _ in PAIRS.values():
-            assert client.remember(first).saved
+        for language in ("en", "de", "ko"):
+            assert client.remember(PAIRS[language][0]).saved
         reasons: dict[str, str] = {}
         with no_files(daemon.pid):
-            for language, (_, second) in PAIRS.items():
+            # The first texts in Japanese and Chinese begin to load lists, which fails here.
+            wanted = [("ja", PAIRS["ja"][0]), ("zh", PAIRS["zh"][0])]
+            wanted += [(language, second) for language, (_, second) in PAIRS.items()]
+            for language, text in wanted:
                 try:
-                    client.remember(second)
+                    client.remember(text)
                 except totonoe.TotonoeError as error:
                     reasons[language] = error.reason
             with pytest.raises(totonoe.TotonoeError) as refused:
@@ -56,7 +59,7 @@ def test_daemon_without_descriptors_answers_with_types_and_recovers(tmp_path: Pa
             assert refused.value.reason == "OVERLOADED"
             assert len(client.recall("kiln").hits) > 1
             assert client.remember("Ducks swim on the pond.").saved
-        assert {reasons[language] for language in ("ja", "zh", "de")} == {"OVERLOADED"}
+        assert {reasons[language] for language in ("ja", "de")} == {"OVERLOADED"}
         assert set(reasons.values()) == {"OVERLOADED"}
         for _, second in PAIRS.values():
             assert client.remember(second).memory_id

@@ -27,7 +27,17 @@ LAYERS = (
     *("engine.catalog", "engine.embedded", "engine.factory", "engine.pairs"),
 )
 """Packages of core from the ground up: each imports those before it alone."""
-SERVER_LAYERS = ("extra", "logger", "status", "wire", "services", "life", "tools", "__main__")
+SERVER_LAYERS = (
+    "extra",
+    "logger",
+    "status",
+    "wire",
+    "access",
+    "services",
+    "life",
+    "tools",
+    "__main__",
+)
 """Packages and lone modules of the server from the ground up."""
 
 

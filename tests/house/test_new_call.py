@@ -31,7 +31,8 @@ STEPS = (
     Step(
         "proto/totonoe/v1/memory_service.proto",
         "  // Counts the live memories that the caller sees.\n"
-        "  rpc CountMemories(CountMemoriesRequest) returns (CountMemoriesResponse);\n",
+        "  rpc CountMemories(CountMemoriesRequest) returns (CountMemoriesResponse) {\n"
+        "    option (access) = {verb: VERB_READ};\n  }\n",
         before="  // Streams changes from a revision on",
     ),
     Step(

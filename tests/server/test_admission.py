@@ -7,6 +7,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -23,6 +24,7 @@ from totonoe_core.base.turn import TURN
 from totonoe_core.domain import records
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remembered
+from totonoe_server.access.gate import Gate
 from totonoe_server.life import daemon, interceptors
 from totonoe_server.life.admission import Admission
 
@@ -69,10 +71,10 @@ def narrow(monkeypatch: pytest.MonkeyPatch, open_fake: Callable[..., Any]) -> It
 
 
 @pytest.fixture
-def guard(monkeypatch: pytest.MonkeyPatch) -> interceptors.Guard:
+def guard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> interceptors.Guard:
     """What stands around the calls of the next server."""
-    made = interceptors.Guard()
-    monkeypatch.setattr(daemon, "Guard", lambda: made)
+    made = interceptors.Guard(Gate(tmp_path))
+    monkeypatch.setattr(daemon, "Guard", lambda _: made)
     return made
 
 

@@ -23,6 +23,7 @@ from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Forgotten, Remembered
 from totonoe_core.domain.queries import Gotten
 from totonoe_server.life import daemon, interceptors
+from totonoe_server.life.figures import CallFigures
 
 NOT_A_MESSAGE = b"\xff\xff\xff"
 INVALID_UTF8 = b"\x0a\x02\xff\xfe"  # field 1, a string of two bytes that are no UTF-8
@@ -217,11 +218,11 @@ def test_error_raised_by_the_call_itself_is_typed_like_one_of_its_future(fake, f
 
 
 def test_figures_count_own_calls_by_code_and_leave_out_health():
-    async def run() -> interceptors.CallFigures:
-        figures = interceptors.CallFigures()
-        figures.begin()
+    async def run() -> CallFigures:
+        figures = CallFigures()
+        figures.begin("Get")
         assert not figures.idle.is_set()
-        figures.end("OK", 0.5)
+        figures.end("Get", "OK", 0.5)
         return figures
 
     figures = asyncio.run(run())

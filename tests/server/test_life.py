@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import re
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
@@ -26,7 +28,9 @@ from support.waits import wait_s, wait_until
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc
 from totonoe_core.domain.queries import Gotten
-from totonoe_server.life.daemon import StartupError
+from totonoe_server.life import daemon as daemon_module
+from totonoe_server.life.config import Settings
+from totonoe_server.life.daemon import Daemon, StartupError
 from totonoe_server.life.watchdog import ExitCode
 from totonoe_server.tools.testing import running_server
 from totonoe_server.wire.methods import SERVICES
@@ -166,14 +170,41 @@ def _refusal(stub, read_failure) -> str:
     return ""
 
 
-def test_call_that_does_not_end_is_cut_off_after_the_grace_time(open_fake):
+def test_call_that_does_not_end_is_cut_off_with_a_reason_after_the_grace_time(
+    open_fake, read_failure
+):
     with open_fake(grace_s=0.3) as wire:
         never: Future[Gotten] = Future()
         wire.engine.behave = lambda *_, **__: never
         running = wire.memory.Get.future(pb.GetRequest(ids=["m"]), timeout=30)
         wait_until(lambda: wire.engine.calls)
         wire.server.stop()
-        assert running.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+        assert running.code() is grpc.StatusCode.UNAVAILABLE
+        assert read_failure(running).reason == "SHUTTING_DOWN"
+        assert never.cancelled()
+
+
+def test_stop_waits_until_no_call_comes_any_more_but_not_for_ever(monkeypatch):
+    monkeypatch.setattr(daemon_module, "FLUSH_S", 0.0)  # one turn of the loop
+
+    async def turns(most: int) -> int:
+        """Return after how many turns with a refused call in each the daemon is quiet."""
+        daemon = Daemon(Settings())
+        waiting = asyncio.ensure_future(daemon._quiet())
+        for turn in range(most):
+            daemon.guard.figures.begin("Get")
+            daemon.guard.figures.end("Get", "UNAVAILABLE", 0.0)
+            await asyncio.sleep(0)
+            if waiting.done():
+                return turn
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert waiting.done()
+        return most
+
+    assert asyncio.run(turns(50)) == 50
+    monkeypatch.setattr(daemon_module, "QUIET_S_MAX", 0.0)
+    assert asyncio.run(turns(50)) < 10
 
 
 def test_reflection_lists_all_services(wire):
@@ -268,6 +299,13 @@ def test_embedder_that_cannot_run_is_named_and_the_rest_serves(tmp_path, fails, 
 # -- As a process
 
 
+def calls_ended(lines: list[str]) -> Counter[str]:
+    """Return how many calls ended with which code, as the last line of a daemon has it."""
+    (line,) = (re.sub(r"\x1b\[\d*m", "", line) for line in lines if "calls=" in line)
+    codes = re.findall(r"\b([A-Z_]+)=(\d+)", line)
+    return Counter({code: int(count) for code, count in codes})
+
+
 def test_sigterm_under_load_ends_running_calls_and_exits_0(start, read_failure):
     daemon = start()
     address = daemon.address()
@@ -300,11 +338,14 @@ def test_sigterm_under_load_ends_running_calls_and_exits_0(start, read_failure):
         watcher.join(wait_s())
         assert daemon.exit_code() == ExitCode.STOPPED
     assert health == [SERVING, NOT_SERVING]
-    # Calls that were under way were answered; what came after was told to come back.
+    # Every call that the daemon took up was answered, or refused with its reason, and none was cut.
+    refused = (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")
+    expected = Counter({"OK": len(answered), "UNAVAILABLE": ends.count(refused)})
+    assert calls_ended(daemon.lines) == expected
+    # A worker that a busy machine held up for so long that the port was closed before it called
+    # again gets what any call to a stopped daemon gets: gRPC's own status, which has no reason.
     assert len(ends) == 8
-    # On a busy machine the connection may end before a call is read: it has no reason then.
-    ended = {(grpc.StatusCode.UNAVAILABLE, ""), (grpc.StatusCode.CANCELLED, "")}
-    assert set(ends) <= {(grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN"), *ended}
+    assert set(ends) <= {refused, (grpc.StatusCode.UNAVAILABLE, "")}
     again = start()
     with grpc.insecure_channel(again.address()) as channel:
         stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
@@ -316,6 +357,56 @@ def test_sigterm_under_load_ends_running_calls_and_exits_0(start, read_failure):
     again.signal(signal.SIGINT)
     assert again.exit_code() == ExitCode.STOPPED
     assert not any("parcels" in line for line in daemon.lines + again.lines)
+
+
+def test_daemon_process_notifies_systemd_and_reloads_on_sighup(start, tmp_path):
+    notified = tmp_path / "notify"
+    settings = tmp_path / "t.toml"
+    settings.write_text('log_level = "info"\n')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(notified))
+        systemd.settimeout(wait_s())
+        daemon = start(
+            *("--config", str(settings), "--metrics-address", "0"),
+            NOTIFY_SOCKET=str(notified),
+            WATCHDOG_USEC="200000",
+        )
+        messages = [systemd.recv(100) for _ in range(3)]
+        assert messages == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        assert "127.0.0.1:" in daemon.wait_for("metrics").partition("metrics")[2]
+        settings.write_text('log_level = "debug"\ngrace_s = 5\n')
+        daemon.signal(signal.SIGHUP)
+        line = re.sub(r"\x1b\[\d*m", "", daemon.wait_for("settings reloaded"))
+        assert "changed=['log_level']" in line
+        assert "needs_restart=['grace_s']" in line
+        settings.write_text("grace = 5\n")
+        daemon.signal(signal.SIGHUP)
+        assert "the nearest is `grace_s`" in daemon.wait_for("settings are not reloaded")
+        daemon.signal(signal.SIGTERM)
+        while (message := systemd.recv(100)) == b"WATCHDOG=1":
+            pass
+        assert message == b"STOPPING=1"
+    assert daemon.exit_code() == ExitCode.STOPPED
+
+
+def test_sighup_stops_a_daemon_whose_terminal_is_gone(tmp_path):
+    terminal, its_side = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "totonoe_server", "--address", "127.0.0.1:0"],
+        env={**os.environ, "TOTONOE_DATA_DIR": str(tmp_path / "d"), "TOTONOE_EMBEDDER": "none"},
+        stderr=its_side,
+    )
+    try:
+        os.close(its_side)
+        said = b""
+        while b"ready" not in said:
+            said += os.read(terminal, 1000)
+        os.close(terminal)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(wait_s()) == ExitCode.STOPPED
+    finally:
+        process.kill()
+        process.wait(wait_s())
 
 
 def test_second_daemon_process_names_pid_and_address_and_exits_3(start):
@@ -332,7 +423,11 @@ def test_second_daemon_process_names_pid_and_address_and_exits_3(start):
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--address", "0.0.0.0:0"], 3, "without TLS and tokens only loopback and Unix sockets"),
+        (
+            ["--address", "0.0.0.0:0"],
+            3,
+            "without a certificate (--tls-cert and --tls-key) and a",
+        ),
         (["--embedder", "magic"], 3, "embedder: "),
         (["--data-dir", "/proc/nothing"], 3, "/proc/nothing"),
         (["--no-such-option"], 2, "No such option"),

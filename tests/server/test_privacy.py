@@ -100,7 +100,9 @@ def scene(wire: Any) -> Iterator[Scene]:
         ids[name] = answer.memory_id
         return ids[name]
 
-    born = save("born", f"The pump of {SECRET} is hot.", private=True, external_id="s1")
+    born = save(
+        "born", f"The pump of {SECRET} is hot.", private=True, external_id="s1", namespace=[SECRET]
+    )
     turned = save("turned", f"The valve of {SECRET} is cold.", external_id="s2", tags=["x"])
     save("old", "The port is 8080.", "ben", key=KEY)
     save("head", f"The port of {SECRET} is 9090.", key=KEY)
@@ -255,6 +257,7 @@ CALLS: list[tuple[str, Build]] = [
         "Undismiss",
         lambda s: audit_pb2.UndismissRequest(id_a=s.ids["other"], id_b=s.ids["third"]),
     ),
+    ("ListNamespaces", lambda _: pb.ListNamespacesRequest(filter={"statuses": [1, 2, 3, 4]})),
     ("ListQuestions", lambda _: questions_pb2.ListQuestionsRequest()),
     (
         "Resolve",

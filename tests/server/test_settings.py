@@ -38,31 +38,53 @@ def _bare_environment(monkeypatch):
         ("[::1]:7766", ["[::1]:7766"]),
         ("unix:/run/t.sock", ["unix:/run/t.sock"]),
         ("unix:///run/t.sock", ["unix:/run/t.sock"]),
+        ("0.0.0.0:7766", ["0.0.0.0:7766"]),
+        ("[::]:7766", ["[::]:7766"]),
+        ("192.168.1.5:7766", ["192.168.1.5:7766"]),
         (" 127.0.0.1:0 , unix:/t ", ["127.0.0.1:0", "unix:/t"]),
     ],
 )
-def test_address_of_loopback_or_a_unix_socket_is_taken(text, targets):
+def test_address_of_an_interface_or_a_unix_socket_is_taken(text, targets):
     assert [place.target for place in parse_addresses(text)] == targets
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "0.0.0.0:7766",
-        "[::]:7766",
-        "192.168.1.5:7766",
-        "8.8.8.8:1",
         "example.org:7766",
         "localhost.example.org:7766",
-        "[::ffff:10.0.0.1]:7766",
         "[fe80::1%lo]:7766",
         "0:7766",
-        "127.0.0.1:7766,0.0.0.0:7766",
+        "::1:7766",
+        "127.0.0.1:7766,example.org:7766",
     ],
 )
-def test_address_of_other_machines_is_refused_and_says_why(text):
-    with pytest.raises(AddressError, match="only loopback and Unix sockets are allowed"):
+def test_address_by_name_is_refused_and_says_why(text):
+    with pytest.raises(AddressError, match="expected the IP address of an interface"):
         parse_addresses(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "local"),
+    [
+        *(("127.0.0.1:1", True), ("127.0.0.2:1", True), ("[::1]:1", True), ("unix:/t", True)),
+        *(("0.0.0.0:1", False), ("[::]:1", False), ("10.0.0.1:1", False), ("8.8.8.8:1", False)),
+        ("[::ffff:10.0.0.1]:1", False),
+    ],
+)
+def test_address_knows_whether_other_machines_reach_it(text, local):
+    (place,) = parse_addresses(text)
+    assert place.local is local
+
+
+def test_socket_in_the_data_directory_is_served_unless_addresses_are_given(tmp_path):
+    given = config.load_settings(data_dir=tmp_path, address="127.0.0.1:7766")
+    assert [place.target for place in given.addresses] == ["127.0.0.1:7766"]
+    ours = config.load_settings(data_dir=tmp_path)
+    targets = [place.target for place in ours.addresses]
+    assert targets == ["127.0.0.1:7766", f"unix:{tmp_path}/totonoe.sock"]
+    deep = config.load_settings(data_dir=tmp_path / ("d" * 200))
+    assert [place.target for place in deep.addresses] == ["127.0.0.1:7766"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +142,10 @@ def test_settings_leave_variables_of_clients_alone(monkeypatch):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"address": "0.0.0.0:1"}, "Refusing to listen on 0.0.0.0:1: without TLS"),
+        ({"address": "host:1"}, "Refusing to listen on host:1: expected the IP address"),
+        ({"tls_cert": "a"}, "tls_cert and tls_key: give both, or neither"),
+        ({"tls_key": "a"}, "tls_cert and tls_key: give both, or neither"),
+        ({"tls_client_ca": "a"}, "tls_client_ca: needs tls_cert and tls_key"),
         ({"embedder": "magic"}, "embedder: Input should be 'use'"),
         ({"grace_s": -1}, "grace_s: "),
         ({"judge": "magic"}, "judge: Input should be 'none'"),
@@ -150,7 +175,8 @@ def test_serve_has_an_option_for_every_setting_in_the_joined_command():
     app = typer.Typer()
     app.callback()(lambda: None)
     commands.register(app)
-    assert set(inspect.signature(commands.serve).parameters) == set(config.Settings.model_fields)
+    options = set(inspect.signature(commands.serve).parameters)
+    assert options == {"config_file", *config.Settings.model_fields}
     shown = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     for name in config.Settings.model_fields:

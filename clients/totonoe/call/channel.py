@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import stat
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from totonoe.errors import ClientClosed
 
 DEFAULT_ADDRESS = "127.0.0.1:7766"
 ADDRESS_VARIABLE = "TOTONOE_ADDRESS"
+SOCKET_NAME = "totonoe.sock"
+TLS_SCHEME = "https://"
+_PROBE_S = 1.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(?P<port>[0-9]{1,5})\Z")
@@ -19,10 +26,12 @@ _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(?P<port>
 def resolve_address(address: str | None) -> str:
     """The address to dial: the one given, else the environment's, else the default.
 
+    The default is the Unix socket of this user's daemon where one answers, else a loopback port.
+
     Parameters
     ----------
     address : str or None
-        `host:port`, `[ipv6]:port` or `unix:/path`.
+        `host:port`, `[ipv6]:port`, `https://host:port` (TLS) or `unix:/path`.
 
     Raises
     ------
@@ -31,13 +40,39 @@ def resolve_address(address: str | None) -> str:
     """
     # The daemon reads the same variable, and may listen on several addresses: the first will do.
     listening = os.environ.get(ADDRESS_VARIABLE, "").partition(",")[0].strip()
-    chosen = address or listening or DEFAULT_ADDRESS
+    chosen = address or listening or own_socket() or DEFAULT_ADDRESS
     if chosen.startswith("unix:") and len(chosen) > len("unix:"):
         return chosen
-    match = _HOST_PORT.match(chosen)
+    match = _HOST_PORT.match(chosen.removeprefix(TLS_SCHEME))
     if match is None or not 1 <= int(match["port"]) <= 65535:
-        raise ValueError(f"address: got {chosen!r}, allowed: host:port or unix:/path")
+        raise ValueError(
+            f"address: got {chosen!r}, allowed: host:port, https://host:port or unix:/path"
+        )
     return chosen
+
+
+def own_socket() -> str:
+    """The address of the Unix socket of this user's daemon; empty if none answers there."""
+    path = default_data_dir() / SOCKET_NAME
+    try:
+        found = path.lstat()
+        # Another user's socket would be given what is meant for this user's daemon.
+        if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+            return ""
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_PROBE_S)
+            probe.connect(str(path))
+    except OSError:
+        return ""
+    return f"unix:{path}"
+
+
+def default_data_dir() -> Path:
+    """The data directory of a daemon that was started without options."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "totonoe"
+    state = os.environ.get("XDG_STATE_HOME", "").strip()
+    return (Path(state) if state else Path.home() / ".local" / "state") / "totonoe"
 
 
 def channel_options() -> list[tuple[str, int]]:
@@ -52,7 +87,7 @@ def channel_options() -> list[tuple[str, int]]:
         # A daemon that starts is found about as soon as a call is tried again (`RetryPolicy`).
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),
-        # The daemon is on this machine: a proxy for the web must not be asked for it.
+        # A daemon is near: a proxy for the web must not be asked for it.
         ("grpc.enable_http_proxy", 0),
     ]
 
@@ -64,10 +99,13 @@ class Connection:
     ----------
     channel : grpc.Channel or grpc.aio.Channel
         What makes the calls.
+    metadata : tuple of (str, str)
+        Goes with each call.
     """
 
-    def __init__(self, channel: Any) -> None:
+    def __init__(self, channel: Any, metadata: tuple[tuple[str, str], ...] = ()) -> None:
         self._channel = channel
+        self._metadata = metadata
         self._closed = False
 
     def unary_unary(self, *args: Any, **options: Any) -> Callable[..., Any]:
@@ -96,7 +134,7 @@ class Connection:
         def call(*args: Any, **options: Any) -> Any:
             self._check()
             try:
-                return method(*args, **options)
+                return method(*args, metadata=self._metadata, **options)
             except ValueError:
                 # gRPC's own word for it, if another thread closed it at this very moment.
                 self._check()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import grpc
@@ -9,10 +10,12 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from totonoe.errors import Internal, TotonoeError, Unavailable, Unreachable, build
+from totonoe.errors import HandshakeFailed, Internal, TotonoeError, Unavailable, Unreachable, build
 from totonoe.v1 import memory_service_pb2
 
 DOMAIN = "totonoe.v1"
+# How gRPC's core names what went wrong before a connection was up.
+_HANDSHAKE = re.compile(r"[Hh]andshak|SSL_ERROR|CERTIFICATE_VERIFY|verification check failed")
 RETRY_DELAY_DETAIL = "retry_delay_ms"
 
 
@@ -31,11 +34,20 @@ def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
     code = failed.code().name
     message = failed.details() or code
     reason, details, retry_delay_s = _rich_details(failed)
+    if code == "UNAVAILABLE" and not reason and _HANDSHAKE.search(message):
+        return HandshakeFailed(
+            f"no TLS connection to {address}: check the address, the authority (TOTONOE_CA) and "
+            f"the client's certificate (TOTONOE_CERT, TOTONOE_KEY) ({message})",
+            code=code,
+            details={"address": address},
+        )
     if code == "UNAVAILABLE" and not reason:
         # Our daemon always states a reason, so the connection itself failed.
+        # After the handshake of TLS 1.3 a daemon that refuses a certificate just hangs up.
+        or_refused = " (or it refuses this client's certificate)" if "https:" in address else ""
         return Unreachable(
-            f"no daemon answers at {address}; start one with `totonoe serve`, or say where it "
-            f"is with TOTONOE_ADDRESS ({message})",
+            f"no daemon answers at {address}{or_refused}; start one with `totonoe serve`, or say "
+            f"where it is with TOTONOE_ADDRESS ({message})",
             code=code,
             details={"address": address},
             retry_delay_s=retry_delay_s,

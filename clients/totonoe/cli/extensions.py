@@ -27,7 +27,11 @@ SERVER_COMMANDS = {
     "warm-up": "Compile the kernels now, so that the first start is fast.",
     "accept-loss": "Confirm that acknowledged commits are lost.",
     "demo": "Run several agents that save one conversation.",
+    "config": "Show and check the settings of the daemon.",
+    "top": "Show rates, latencies and queues of a daemon.",
     "quality": "Measure the guard and the recall on labelled files.",
+    "tokens": "Say who may call the daemon.",
+    "certs": "Make certificates for TLS.",
 }
 SERVER_SUBCOMMANDS = {
     "snapshot": {
@@ -53,6 +57,10 @@ _SHARED_FLAGS = {
     "collection": "--collection",
     "timeout": "--timeout",
     "as_json": "--json",
+    "token_file": "--token-file",
+    "tls_ca": "--tls-ca",
+    "tls_cert": "--tls-cert",
+    "tls_key": "--tls-key",
 }
 
 
@@ -131,9 +139,13 @@ def add_group(
     group: Callable[..., None],
     *commands: Callable[..., None],
     cls: type[TyperGroup] | None = None,
+    alone: bool = False,
 ) -> None:
-    """Add commands below a group that has the name of the function `group`."""
-    below = typer.Typer(no_args_is_help=True, cls=cls)
+    """Add commands below a group that has the name of the function `group`.
+
+    With `alone` the group is a command itself, where no command below it is named.
+    """
+    below = typer.Typer(no_args_is_help=not alone, invoke_without_command=alone, cls=cls)
     below.callback()(shared(group))
     add(below, None, *commands)
     app.add_typer(below, name=group.__name__, rich_help_panel=panel)

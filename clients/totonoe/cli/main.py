@@ -13,7 +13,9 @@ from totonoe.cli.commands import (
     collections,
     consolidate,
     graph,
+    health,
     history,
+    mcp,
     memories,
     questions,
     reembed,
@@ -32,6 +34,7 @@ TOPICS = (
     graph,
     audit,
     watch,
+    mcp,
     workspace,
     consolidate,
     questions,
@@ -42,6 +45,7 @@ TOPICS = (
     transfer,
     snapshots,
     reembed,
+    health,
 )
 
 

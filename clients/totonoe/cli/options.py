@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -50,6 +51,25 @@ Payload: TypeAlias = Annotated[
 ]
 ExternalId: TypeAlias = Annotated[
     str | None, typer.Option(help="Your own id for it, unique in the collection.")
+]
+Namespace: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME/NAME", help="Place in a tree of names, outermost first."),
+]
+Expires: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="From then on it counts as forgotten, ISO 8601. Default: never."
+    ),
+]
+ExpiresAfter: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--expires-after", metavar="SECONDS", help="Expires so long after the save or a read."
+    ),
+]
+Touch: TypeAlias = Annotated[
+    bool, typer.Option("--touch", help="Count this as an access, which puts off its expiry.")
 ]
 Created: TypeAlias = Annotated[
     str | None,
@@ -172,6 +192,21 @@ AttributeEquals: TypeAlias = Annotated[
 ]
 
 
+Where: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="KEY>=VALUE",
+        help="Compare an attribute (==, !=, >, >=, <, <=; KEY.KEY for nested ones; the value is "
+        "JSON, or else a string); may be repeated.",
+    ),
+]
+InNamespace: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME/NAME", help="Its namespace is this one or below it."),
+]
+
+
 def _filter_options(
     kinds: Kinds = None,
     state_kinds: StateKinds = None,
@@ -187,6 +222,8 @@ def _filter_options(
     min_confidence: MinConfidence = None,
     min_importance: MinImportance = None,
     attributes: AttributeEquals = None,
+    comparisons: Where = None,
+    namespace_prefix: InNamespace = None,
 ) -> None:
     """The signature that `filtered` adds to a command's own."""
 
@@ -205,6 +242,8 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
         options = {name: arguments.pop(name) for name in _FILTER}
         options["created"] = since_until(options.pop("since"), options.pop("until"))
         options["attributes"] = json_object(options["attributes"], "--attributes")
+        options["comparisons"] = [comparison(one) for one in options["comparisons"] or ()]
+        options["namespace_prefix"] = names(options["namespace_prefix"], "--namespace-prefix")
         command(session, conditions=given(**options), **arguments)
 
     own = inspect.signature(command, eval_str=True).parameters.values()
@@ -256,6 +295,37 @@ def key_of(text: str | None) -> tuple[str, str] | None:
     if not slash:
         raise ValueError(f"--key: got {text!r}, allowed: SUBJECT/ATTRIBUTE")
     return subject, attribute
+
+
+def comparison(text: str) -> tuple[list[str], Any, Any]:
+    """Parse `--where KEY.KEY>=VALUE` at its first sign; a value that is no JSON is a string."""
+    found = _COMPARISON.fullmatch(text)
+    if found is None:
+        raise ValueError(f"--where: got {text!r}, allowed: KEY>=VALUE with ==, !=, >, >=, < or <=")
+    path, sign, value = found.groups()
+    try:
+        compared = json.loads(value)
+    except ValueError:
+        compared = value
+    return path.split("."), sign, compared
+
+
+_COMPARISON = re.compile(r"(.+?)(==|!=|>=|<=|>|<)(.*)", re.DOTALL)
+
+
+def names(text: str | None, option: str) -> list[str] | None:
+    """Split a namespace at its slashes; a JSON list of strings stands for itself."""
+    if text is None:
+        return None
+    if not text.startswith("["):
+        return text.split("/")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{option}: no JSON ({error})") from None
+    if not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{option}: got {text!r}, allowed: NAME/NAME, or a JSON list of strings")
+    return list(value)
 
 
 def given(**values: Any) -> Any:

@@ -15,12 +15,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from totonoe.cli.text import clean
-from totonoe.errors import DeadlineExceeded, NotFound, TotonoeError, Unavailable
+from totonoe.errors import DeadlineExceeded, TotonoeError, Unavailable
 from totonoe.unprintable import escaped_json
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 AGENT_VARIABLE = "TOTONOE_AGENT"
 COLLECTION_VARIABLE = "TOTONOE_COLLECTION"
 DEFAULT_TIMEOUT_S = 30.0
+_TOKEN_FILE_BYTES_MAX = 4096
 
 _PANEL = "Options of every command"
 
@@ -58,6 +60,10 @@ class Session:
     collection: str | None = None
     timeout_s: float | None = None
     as_json: bool = False
+    token_file: Path | None = None
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
 
     @property
     def agent_id(self) -> str:
@@ -71,17 +77,39 @@ class Session:
             return os.environ.get(COLLECTION_VARIABLE, "")
         return self.collection
 
-    def client(self) -> Client:
-        """Make a client with these options. Raises `ValueError` if an option is wrong."""
+    def client(self, waits: bool = True) -> Client:
+        """Make a client with these options. Raises `ValueError` if an option is wrong.
+
+        It waits a little for a daemon that starts, unless the command waits by itself.
+        """
         # gRPC is loaded only by commands that call, so that help and completion are quick.
         from totonoe.cli.connection import CommandClient
+        from totonoe.client import Client
 
-        return CommandClient(
+        kind = CommandClient if waits else Client
+        return kind(
             self.address,
             agent_id=self.agent_id,
             collection=self.collection_name,
             timeout_s=DEFAULT_TIMEOUT_S if self.timeout_s is None else self.timeout_s,
+            token=self._token(),
+            ca=self.tls_ca,
+            cert=self.tls_cert,
+            key=self.tls_key,
         )
+
+    def _token(self) -> str | None:
+        """The token of the file; `None`: the environment's. No option: lists of processes show it.
+
+        Raises `ValueError`.
+        """
+        if self.token_file is None:
+            return None
+        try:
+            with self.token_file.expanduser().open("rb") as file:
+                return file.read(_TOKEN_FILE_BYTES_MAX).decode("ascii", "replace").strip()
+        except OSError as error:
+            raise ValueError(f"--token-file: {self.token_file}: {error.strerror}") from None
 
     def show(self, answer: dict[str, Any], render: Callable[[], None]) -> None:
         """Print an answer: as one JSON object, or for people with `render`."""
@@ -90,23 +118,12 @@ class Session:
         else:
             render()
 
-    def over(
-        self,
-        address: str | None,
-        agent: str | None,
-        collection: str | None,
-        timeout: float | None,
-        as_json: bool,
-    ) -> Session:
+    def over(self, *, timeout: float | None, as_json: bool, **given: Any) -> Session:
         """Return these options, overridden by those of an inner place."""
-        return replace(
-            self,
-            address=self.address if address is None else address,
-            agent=self.agent if agent is None else agent,
-            collection=self.collection if collection is None else collection,
-            timeout_s=self.timeout_s if timeout is None else timeout,
-            as_json=self.as_json or as_json,
-        )
+        said = {name: value for name, value in given.items() if value is not None}
+        if timeout is not None:
+            said["timeout_s"] = timeout
+        return replace(self, as_json=self.as_json or as_json, **said)
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -120,13 +137,14 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
 
 def error_json(error: TotonoeError) -> dict[str, Any]:
-    """Convert a failure to JSON: `code`, `reason`, `message`, `details`, `retry_delay_s`."""
+    """Convert a failure to JSON: its fields and its `advice`."""
     return {
         "code": error.code,
         "reason": error.reason,
         "message": error.message,
         "details": error.details,
         "retry_delay_s": error.retry_delay_s,
+        "advice": error.advice,
     }
 
 
@@ -142,11 +160,8 @@ def exit_code_of(error: TotonoeError) -> ExitCode:
 def tell_error(error: TotonoeError) -> None:
     """Print a failure for people on standard error."""
     typer.echo(f"Error: {clean(str(error))}", err=True)
-    if isinstance(error, NotFound) and error.reason == "MEMORY_NOT_FOUND":
-        typer.echo(
-            "Double-check the ID. Use recall to search for the memory you're looking for.",
-            err=True,
-        )
+    if error.advice:
+        typer.echo(error.advice, err=True)
     if error.reason == "MEMORY_NOT_YET":
         typer.echo("Its versions, with when it came: totonoe history ID", err=True)
 
@@ -155,8 +170,8 @@ def _shared_options(
     address: Annotated[
         str | None,
         typer.Option(
-            help="Address of the daemon: host:port or unix:/path. "
-            "Default: TOTONOE_ADDRESS, else 127.0.0.1:7766.",
+            help="Address of the daemon: host:port, https://host:port or unix:/path. "
+            "Default: TOTONOE_ADDRESS, else this user's socket, else 127.0.0.1:7766.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
@@ -179,6 +194,28 @@ def _shared_options(
         bool,
         typer.Option("--json", help="Print one JSON object.", rich_help_panel=_PANEL),
     ] = False,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with the token that proves who calls. Default: TOTONOE_TOKEN.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    tls_ca: Annotated[
+        Path | None,
+        typer.Option(
+            help="Authority of the daemon's certificate. Default: TOTONOE_CA.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(help="Own certificate. Default: TOTONOE_CERT.", rich_help_panel=_PANEL),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(help="Key of it. Default: TOTONOE_KEY.", rich_help_panel=_PANEL),
+    ] = None,
 ) -> None:
     """The signature that `shared` adds to a command's own."""
 
@@ -190,8 +227,11 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
     """Add the shared options to a command whose first parameter is a `Session`.
 
     The command may raise `TotonoeError`, which is told and becomes an exit code, and
-    `ValueError`, which is a mistake on the command line.
+    `ValueError`, which is a mistake on the command line. One with a parameter of the type
+    `typer.Context` gets it.
     """
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    wanted = [item.name for item in own if item.annotation is typer.Context]
 
     @functools.wraps(command)
     def run(ctx: typer.Context, **arguments: Any) -> None:
@@ -199,6 +239,7 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
         outer = ctx.obj if isinstance(ctx.obj, Session) else Session()
         session = outer.over(**given)
         ctx.obj = session
+        arguments |= dict.fromkeys(wanted, ctx)
         try:
             command(session, **arguments)
         except TotonoeError as error:
@@ -210,11 +251,11 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
         except ValueError as error:
             raise typer.BadParameter(clean(str(error))) from None
 
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [
         item.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for item in (context, *own, *_SHARED.values())
+        if item is context or item.name not in wanted
     ]
     # Typer reads both; the names of the annotations are resolved here, where they are known.
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from totonoe.memories.models import ForgottenMatch, OutdatedMatch
+from totonoe.enums import LinkType
+from totonoe.memories.models import (
+    Duplicate,
+    ForgottenMatch,
+    Memory,
+    OutdatedMatch,
+    Remembered,
+    Similar,
+)
 from totonoe.unprintable import STEERING, line_feeds
 
 SNIPPET_CHARS = 120
+NOT_SAVED = "Not saved — very similar memory already exists."
+FORGOTTEN = "Not saved — it was forgotten, and this collection refuses what was forgotten."
 
 _UNITS = ((365 * 86400, "y"), (86400, "d"), (3600, "h"), (60, "m"))
 
@@ -47,3 +57,48 @@ def forgot_this(match: ForgottenMatch) -> str:
 def says_again(match: OutdatedMatch) -> str:
     """Return which memory a text says again, and which one replaced that."""
     return f"It says again what {match.replaced_by_id} replaced ({match.memory_id}, {match.age})."
+
+
+def saved_as(answer: Remembered) -> str:
+    """Return under which id a text was saved, and to how many memories it was linked."""
+    count = sum(link.type is not LinkType.LIKELY_SAME for link in answer.links)
+    linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
+    if answer.grown_id:
+        return f"Saved as the next version of {answer.grown_id}, which this scope had."
+    return f"Saved (id: {answer.memory_id}).{linked if count else ''}"
+
+
+def existing(duplicate: Duplicate) -> tuple[str, str]:
+    """Return two lines: the memory that says the same, and how similar it is."""
+    return (
+        f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}",
+        f"Similarity: {shown_similarity(duplicate.similarity)}",
+    )
+
+
+def similarity_of(near: Similar) -> float:
+    """Return the greater of both similarities."""
+    return max(near.cosine_similarity, near.jaccard_similarity)
+
+
+def related(near: Similar) -> str:
+    """Return the line of a similar memory."""
+    shown = shown_similarity(similarity_of(near))
+    return f"- [{near.age}] {near.snippet} (id: {near.memory_id}, similarity: {shown})"
+
+
+def probably_same(asked: Similar) -> str:
+    """Return the question that ends an answer."""
+    share = shown_similarity(asked.judgement.same_probability if asked.judgement else 0.0)
+    return f"Probably the same as {asked.memory_id} ({share}): {asked.snippet}"
+
+
+def brief(memory: Memory) -> str:
+    """Return id, age and snippet of a memory."""
+    return f"(id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}"
+
+
+def felt(memory: Memory) -> str:
+    """Return emotion, if there is one, and importance of a memory."""
+    emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""
+    return f"{emotion}Importance: {memory.importance}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from totonoe import advice
 from totonoe.enums import KeepReason
 from totonoe.memories.models import Judgement
 
@@ -107,6 +108,11 @@ class Consolidated:
     scored_count: int
     likely_link_count: int
     unscored_count: int
+
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.REVIEW_PAIRS if self.merge_candidates else ""
 
 
 @dataclass(frozen=True, slots=True)

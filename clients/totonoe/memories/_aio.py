@@ -28,7 +28,7 @@ from totonoe.memories.encoding import (
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import types_pb2
 from totonoe.wire.mapping import encode
-from totonoe.wire.scalars import encode_ids
+from totonoe.wire.scalars import encode_ids, encode_texts
 
 
 class AsyncMemoryCalls(AsyncCalls):
@@ -136,6 +136,7 @@ class AsyncMemoryCalls(AsyncCalls):
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
         follow_superseded: bool = False,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Memory:
@@ -149,6 +150,7 @@ class AsyncMemoryCalls(AsyncCalls):
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
             follow_superseded=follow_superseded,
+            touch=touch,
             collection=collection,
         )
         return await self._run(request, only_of(memory_id), timeout_s)
@@ -160,6 +162,7 @@ class AsyncMemoryCalls(AsyncCalls):
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
         follow_superseded: bool = False,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Found:
@@ -173,6 +176,7 @@ class AsyncMemoryCalls(AsyncCalls):
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
             follow_superseded=follow_superseded,
+            touch=touch,
             collection=collection,
         )
         return await self._run(request, models.Found, timeout_s)
@@ -184,6 +188,7 @@ class AsyncMemoryCalls(AsyncCalls):
         page_token: str = "",
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
@@ -198,6 +203,7 @@ class AsyncMemoryCalls(AsyncCalls):
             page_token=page_token,
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
+            touch=touch,
             filter=encode_filter(conditions),
             collection=collection,
         )
@@ -230,6 +236,38 @@ class AsyncMemoryCalls(AsyncCalls):
             page_token = page.next_page_token
             if not page_token:
                 return
+
+    async def list_namespaces(
+        self,
+        *,
+        prefix: Iterable[str] = (),
+        suffix: Iterable[str] = (),
+        patterns: Iterable[models.NamespacePattern] = (),
+        max_depth: int = 0,
+        limit: int = 100,
+        offset: int = 0,
+        collection: str | None = None,
+        timeout_s: float | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> models.NamespacePage:
+        """Returns the distinct namespaces of memories, in the order of their names.
+
+        See `Client.list_namespaces`.
+        """
+        ends = [
+            models.NamespacePattern(tuple(encode_texts(names, name)), name == "suffix")
+            for name, names in (("prefix", prefix), ("suffix", suffix))
+        ]
+        request = self._request(
+            memory_pb.ListNamespacesRequest,
+            filter=encode_filter(conditions),
+            patterns=[*(one for one in ends if one.names), *patterns],
+            max_depth=max_depth,
+            limit=limit,
+            offset=offset,
+            collection=collection,
+        )
+        return await self._run(request, models.NamespacePage, timeout_s)
 
     async def update(
         self,

@@ -27,7 +27,7 @@ from totonoe.memories.encoding import (
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import types_pb2
 from totonoe.wire.mapping import encode
-from totonoe.wire.scalars import encode_ids
+from totonoe.wire.scalars import encode_ids, encode_texts
 
 
 class MemoryCalls(Calls):
@@ -181,6 +181,7 @@ class MemoryCalls(Calls):
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
         follow_superseded: bool = False,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Memory:
@@ -192,6 +193,8 @@ class MemoryCalls(Calls):
             As it was right after this revision, or at this time, links included.
         follow_superseded : bool
             In place of a superseded memory the one that took its place, to the last.
+        touch : bool
+            Count this as an access, which also puts `expires_time` off.
         """
         request = self._request(
             memory_pb.GetRequest,
@@ -199,6 +202,7 @@ class MemoryCalls(Calls):
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
             follow_superseded=follow_superseded,
+            touch=touch,
             collection=collection,
         )
         return self._run(request, only_of(memory_id), timeout_s)
@@ -210,13 +214,14 @@ class MemoryCalls(Calls):
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
         follow_superseded: bool = False,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.Found:
         """Returns memories by id, in the order of the ids.
 
-        Of several, unknown ones are listed; a single unknown one raises `NotFound`. `as_of` and
-        `follow_superseded` as for `get`.
+        Of several, unknown ones are listed; a single unknown one raises `NotFound`. `as_of`,
+        `follow_superseded` and `touch` as for `get`.
         """
         request = self._request(
             memory_pb.GetRequest,
@@ -224,6 +229,7 @@ class MemoryCalls(Calls):
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
             follow_superseded=follow_superseded,
+            touch=touch,
             collection=collection,
         )
         return self._run(request, models.Found, timeout_s)
@@ -235,13 +241,15 @@ class MemoryCalls(Calls):
         page_token: str = "",
         include_vectors: bool = False,
         as_of: int | datetime | None = None,
+        touch: bool = False,
         collection: str | None = None,
         timeout_s: float | None = None,
         **conditions: Unpack[FilterFields],
     ) -> models.Page:
         """Returns a page of memories by creation time, then id; `page_size` 1 to 1,000.
 
-        `as_of`: what was there right after this revision, or at this time.
+        `as_of`: what was there right after this revision, or at this time. `touch`: count this as
+        an access, which also puts `expires_time` off.
         """
         request = self._request(
             memory_pb.ListRequest,
@@ -249,6 +257,7 @@ class MemoryCalls(Calls):
             page_token=page_token,
             include_vectors=include_vectors,
             as_of=encode_as_of(as_of),
+            touch=touch,
             filter=encode_filter(conditions),
             collection=collection,
         )
@@ -280,6 +289,49 @@ class MemoryCalls(Calls):
             page_token = page.next_page_token
             if not page_token:
                 return
+
+    def list_namespaces(
+        self,
+        *,
+        prefix: Iterable[str] = (),
+        suffix: Iterable[str] = (),
+        patterns: Iterable[models.NamespacePattern] = (),
+        max_depth: int = 0,
+        limit: int = 100,
+        offset: int = 0,
+        collection: str | None = None,
+        timeout_s: float | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> models.NamespacePage:
+        """Returns the distinct namespaces of memories, in the order of their names.
+
+        Parameters
+        ----------
+        prefix, suffix : iterable of str
+            Names at the beginning and at the end; `*` stands for any one name.
+        patterns : iterable of NamespacePattern
+            More of them; all are to be met.
+        max_depth : int
+            Cut longer namespaces to so many names, 1 to 16. 0: do not.
+        limit, offset : int
+            How many, 1 to 1,000, and how many to leave out before.
+        **conditions
+            Which memories count: `tags`, `categories` and the others of a filter.
+        """
+        ends = [
+            models.NamespacePattern(tuple(encode_texts(names, name)), name == "suffix")
+            for name, names in (("prefix", prefix), ("suffix", suffix))
+        ]
+        request = self._request(
+            memory_pb.ListNamespacesRequest,
+            filter=encode_filter(conditions),
+            patterns=[*(one for one in ends if one.names), *patterns],
+            max_depth=max_depth,
+            limit=limit,
+            offset=offset,
+            collection=collection,
+        )
+        return self._run(request, models.NamespacePage, timeout_s)
 
     def update(
         self,

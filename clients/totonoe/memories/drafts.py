@@ -12,12 +12,24 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, TypedDict
 
-from totonoe.enums import ActionWord, KindWord, StateKindWord, StatusWord
+from totonoe.enums import (
+    ActionWord,
+    KindWord,
+    OperatorSign,
+    OperatorWord,
+    StateKindWord,
+    StatusWord,
+)
 from totonoe.memories.models import TimeRange, TypedKey
 
 Vector: TypeAlias = Any
 """Little-endian float32 `bytes`, a sequence of floats, or an object with the buffer
 protocol of float32 or float64 (`array`, numpy)."""
+
+
+Comparison: TypeAlias = tuple[str | Iterable[str], OperatorWord | OperatorSign, Any]
+"""Path of keys in the attributes (a `str` is split at its dots), operator, JSON value:
+`("price", ">=", 3)`, `(("a.b", "c"), "ne", None)`."""
 
 
 class EditableFields(TypedDict, total=False):
@@ -46,6 +58,9 @@ class EditableFields(TypedDict, total=False):
     valid_from_time: datetime | None
     valid_to_time: datetime | None
     private: bool | None
+    namespace: Iterable[str] | None
+    expires_time: datetime | None
+    expires_after_s: float | None
 
 
 class DraftFields(EditableFields, total=False):
@@ -101,6 +116,8 @@ class FilterFields(TypedDict, total=False):
     min_importance: int
     attributes: Mapping[str, Any]
     entities: Iterable[str]
+    comparisons: Iterable[Comparison]
+    namespace_prefix: Iterable[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +136,13 @@ class Draft:
         Save even if the guard would refuse.
     key : TypedKey or tuple of str or None
         Subject and attribute: a new value under one key supersedes the old one.
+    namespace : iterable of str or None
+        Its place in a tree of names, outermost first.
+    expires_time : datetime or None
+        From then on it counts as forgotten; must carry a time zone and lie in the future.
+    expires_after_s : float or None
+        So many seconds after the save, if no time is given; and counted reads put it off to so
+        many seconds after the read.
     supersede_ids : iterable of str or None
         Live memories whose place it takes, or its duplicate if it is refused; they refuse nothing.
     distinct_from : iterable of str or None
@@ -163,6 +187,9 @@ class Draft:
     valid_to_time: datetime | None = None
     private: bool | None = None
     key: TypedKey | tuple[str, str] | None = None
+    namespace: Iterable[str] | None = None
+    expires_time: datetime | None = None
+    expires_after_s: float | None = None
     operation_id: str = ""
     force: bool = False
     supersede_ids: Iterable[str] | None = None

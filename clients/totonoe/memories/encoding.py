@@ -10,12 +10,12 @@ from totonoe.call.arguments import fits
 from totonoe.call.prepared import Caller
 from totonoe.enums import LinkTypeWord
 from totonoe.errors import NotFound
-from totonoe.memories.drafts import Draft
+from totonoe.memories.drafts import Comparison, Draft
 from totonoe.memories.models import Memory
 from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import types_pb2
 from totonoe.wire.mapping import decoder, encode
-from totonoe.wire.scalars import codec, encode_time
+from totonoe.wire.scalars import codec, encode_texts, encode_time, encode_value
 
 _DRAFT_FIELDS = tuple(field.name for field in types_pb2.MemoryDraft.DESCRIPTOR.fields)
 
@@ -28,7 +28,26 @@ def encode_draft(draft: Draft) -> types_pb2.MemoryDraft:
 
 def encode_filter(conditions: Mapping[str, Any]) -> types_pb2.Filter | None:
     """The message of a filter, `None` without conditions."""
-    return encode(types_pb2.Filter, conditions) if conditions else None
+    if not conditions:
+        return None
+    if "comparisons" in conditions:
+        compared = [_encode_comparison(one) for one in conditions["comparisons"]]
+        conditions = {**conditions, "comparisons": compared}
+    return encode(types_pb2.Filter, conditions)
+
+
+def _encode_comparison(value: Comparison) -> types_pb2.Comparison:
+    """The message of a path, an operator and a value."""
+    path, operator, compared = value
+    keys = path.split(".") if isinstance(path, str) else encode_texts(path, "comparisons")
+    word = _SIGNS.get(operator, operator)
+    number: Any = codec(types_pb2.Operator.DESCRIPTOR).encode(word, "comparisons")
+    return types_pb2.Comparison(
+        path=keys, operator=number, value=encode_value(compared, "comparisons")
+    )
+
+
+_SIGNS = {"==": "eq", "!=": "ne", ">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 
 
 def encode_as_of(value: int | datetime | None) -> types_pb2.AsOf | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from totonoe import advice
 from totonoe.enums import (
     DiversityEffect,
     Finding,
@@ -65,6 +66,8 @@ class Memory:
         protocol: `numpy.frombuffer(memory.vector, dtype="f4")` copies nothing.
     revision : int
         That of the last operation that changed this memory: what `expected_revision` means.
+    expires_time : datetime or None
+        From then on it counts as forgotten; as far as reads have put it off by now.
     """
 
     id: str
@@ -104,6 +107,9 @@ class Memory:
     links: tuple[Link, ...]
     revision: int
     key: TypedKey | None
+    namespace: tuple[str, ...]
+    expires_time: datetime | None
+    expires_after_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +278,15 @@ class Remembered:
         """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
 
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.after_remember(
+            refused=self.duplicate is not None,
+            connected=self.saved and bool(self.links or self.similar),
+            asked=self.question is not None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -300,6 +315,15 @@ class Checked:
     def duplicate_of(self) -> str | None:
         """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
+
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.after_remember(
+            refused=self.duplicate is not None,
+            connected=self.would_save and bool(self.similar),
+            asked=self.question is not None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +409,36 @@ class Found:
     as_of_revision: int
     revision: int
 
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.NOT_FOUND if self.missing_ids else ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePattern:
+    """Names that the beginning of a namespace meets, or its end; `*` stands for any one name."""
+
+    names: tuple[str, ...]
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace, and how many memories are in it or, if it was cut, below it."""
+
+    names: tuple[str, ...]
+    memory_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePage:
+    """Answer of `list_namespaces`; `total_count` is how many there are in all."""
+
+    namespaces: tuple[Namespace, ...]
+    total_count: int
+    revision: int
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -415,6 +469,15 @@ class Updated:
     replayed: bool
     operation_id: str
 
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.after_remember(
+            refused=self.duplicate is not None and not self.updated,
+            connected=False,
+            asked=self.question is not None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
@@ -431,6 +494,11 @@ class Forgotten:
     revision: int
     replayed: bool
     operation_id: str
+
+    @property
+    def advice(self) -> str:
+        """Questions for the agent, and what to do next; empty if there are none."""
+        return advice.after_forget(0 if self.dry_run else len(self.forgotten))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@ import datetime
 
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from totonoe.v1 import access_pb2 as _access_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import checkpoint_pb2 as _checkpoint_pb2
 from totonoe.v1 import errors_pb2 as _errors_pb2
@@ -80,6 +81,13 @@ ERROR_REASON_MEMORY_NOT_YET: _errors_pb2.ErrorReason
 ERROR_REASON_COMMITS_LOST: _errors_pb2.ErrorReason
 ERROR_REASON_WRONG_FILE: _errors_pb2.ErrorReason
 ERROR_REASON_MISSING_FILE: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_MISSING: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_INVALID: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_EXPIRED: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_REVOKED: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_GRANTED: _errors_pb2.ErrorReason
+ERROR_REASON_AGENT_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_RATE_LIMITED: _errors_pb2.ErrorReason
 
 class CreateCollectionRequest(_message.Message):
     __slots__ = ("operation_id", "agent_id", "name", "description", "guard", "diversity", "decay", "client_vector_dimension", "retention", "blast", "tidy")

@@ -1,4 +1,5 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from totonoe.v1 import access_pb2 as _access_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
 from totonoe.v1 import consolidate_pb2 as _consolidate_pb2
@@ -78,6 +79,13 @@ ERROR_REASON_MEMORY_NOT_YET: _errors_pb2.ErrorReason
 ERROR_REASON_COMMITS_LOST: _errors_pb2.ErrorReason
 ERROR_REASON_WRONG_FILE: _errors_pb2.ErrorReason
 ERROR_REASON_MISSING_FILE: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_MISSING: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_INVALID: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_EXPIRED: _errors_pb2.ErrorReason
+ERROR_REASON_TOKEN_REVOKED: _errors_pb2.ErrorReason
+ERROR_REASON_NOT_GRANTED: _errors_pb2.ErrorReason
+ERROR_REASON_AGENT_MISMATCH: _errors_pb2.ErrorReason
+ERROR_REASON_RATE_LIMITED: _errors_pb2.ErrorReason
 
 class RecallMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -456,20 +464,22 @@ class WhyNotResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., outcome: _Optional[_Union[WhyNotOutcome, str]] = ..., memory_id: _Optional[str] = ..., k: _Optional[int] = ..., place: _Optional[int] = ..., unmet: _Optional[_Iterable[_Union[UnmetCondition, _Mapping]]] = ..., status: _Optional[_Union[_types_pb2.Status, str]] = ..., superseded_by: _Optional[str] = ..., confidence: _Optional[float] = ..., effective_confidence: _Optional[float] = ..., vector: _Optional[_Union[ArmStanding, _Mapping]] = ..., lexical: _Optional[_Union[ArmStanding, _Mapping]] = ..., missing_words: _Optional[_Iterable[str]] = ..., fused_rank: _Optional[int] = ..., candidate_count: _Optional[int] = ..., passing_count: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., near_id: _Optional[str] = ..., near_similarity: _Optional[float] = ..., budget: _Optional[str] = ..., vector_search: _Optional[str] = ..., degraded_because: _Optional[str] = ..., relevance: _Optional[float] = ...) -> None: ...
 
 class GetRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded")
+    __slots__ = ("collection", "agent_id", "ids", "include_vectors", "as_of", "follow_superseded", "touch")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     IDS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
+    TOUCH_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     ids: _containers.RepeatedScalarFieldContainer[str]
     include_vectors: bool
     as_of: _types_pb2.AsOf
     follow_superseded: bool
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ...) -> None: ...
+    touch: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ..., touch: _Optional[bool] = ...) -> None: ...
 
 class GetResponse(_message.Message):
     __slots__ = ("revision", "memories", "missing_ids", "redirects", "as_of_revision")
@@ -493,7 +503,7 @@ class GetResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., redirects: _Optional[_Mapping[str, str]] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
 
 class ListRequest(_message.Message):
-    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of")
+    __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of", "touch")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -501,6 +511,7 @@ class ListRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_VECTORS_FIELD_NUMBER: _ClassVar[int]
     AS_OF_FIELD_NUMBER: _ClassVar[int]
+    TOUCH_FIELD_NUMBER: _ClassVar[int]
     collection: str
     agent_id: str
     filter: _types_pb2.Filter
@@ -508,7 +519,52 @@ class ListRequest(_message.Message):
     page_token: str
     include_vectors: bool
     as_of: _types_pb2.AsOf
-    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ...) -> None: ...
+    touch: bool
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., touch: _Optional[bool] = ...) -> None: ...
+
+class NamespacePattern(_message.Message):
+    __slots__ = ("names", "at_end")
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    AT_END_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    at_end: bool
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., at_end: _Optional[bool] = ...) -> None: ...
+
+class ListNamespacesRequest(_message.Message):
+    __slots__ = ("collection", "agent_id", "filter", "patterns", "max_depth", "limit", "offset")
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    PATTERNS_FIELD_NUMBER: _ClassVar[int]
+    MAX_DEPTH_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    collection: str
+    agent_id: str
+    filter: _types_pb2.Filter
+    patterns: _containers.RepeatedCompositeFieldContainer[NamespacePattern]
+    max_depth: int
+    limit: int
+    offset: int
+    def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., patterns: _Optional[_Iterable[_Union[NamespacePattern, _Mapping]]] = ..., max_depth: _Optional[int] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+
+class Namespace(_message.Message):
+    __slots__ = ("names", "memory_count")
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    memory_count: int
+    def __init__(self, names: _Optional[_Iterable[str]] = ..., memory_count: _Optional[int] = ...) -> None: ...
+
+class ListNamespacesResponse(_message.Message):
+    __slots__ = ("revision", "namespaces", "total_count")
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
+    revision: int
+    namespaces: _containers.RepeatedCompositeFieldContainer[Namespace]
+    total_count: int
+    def __init__(self, revision: _Optional[int] = ..., namespaces: _Optional[_Iterable[_Union[Namespace, _Mapping]]] = ..., total_count: _Optional[int] = ...) -> None: ...
 
 class ListResponse(_message.Message):
     __slots__ = ("revision", "memories", "next_page_token", "as_of_revision")

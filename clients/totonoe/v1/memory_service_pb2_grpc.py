@@ -78,6 +78,11 @@ class MemoryServiceStub:
                 request_serializer=totonoe_dot_v1_dot_memory__service__pb2.ListRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.ListResponse.FromString,
                 _registered_method=True)
+        self.ListNamespaces = channel.unary_unary(
+                '/totonoe.v1.MemoryService/ListNamespaces',
+                request_serializer=totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesResponse.FromString,
+                _registered_method=True)
         self.Update = channel.unary_unary(
                 '/totonoe.v1.MemoryService/Update',
                 request_serializer=totonoe_dot_v1_dot_memory__service__pb2.UpdateRequest.SerializeToString,
@@ -265,6 +270,13 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListNamespaces(self, request, context):
+        """The distinct namespaces of memories, in order, each with how many are in it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Update(self, request, context):
         """Changes fields of one live memory. A new text is embedded and passes the guard.
         """
@@ -310,7 +322,8 @@ class MemoryServiceServicer:
 
     def Undo(self, request, context):
         """Takes an operation back: every row that it touched is again what it was before. What comes
-        back passes the guard. An Undo is an operation too, and can be undone.
+        back passes the guard. An Undo is an operation too, and can be undone. The caller needs the verb
+        of the call that it takes back as well; of a call on the catalogue VERB_ADMIN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -493,6 +506,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.List,
                     request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.ListRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_memory__service__pb2.ListResponse.SerializeToString,
+            ),
+            'ListNamespaces': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListNamespaces,
+                    request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesResponse.SerializeToString,
             ),
             'Update': grpc.unary_unary_rpc_method_handler(
                     servicer.Update,
@@ -794,6 +812,33 @@ class MemoryService:
             '/totonoe.v1.MemoryService/List',
             totonoe_dot_v1_dot_memory__service__pb2.ListRequest.SerializeToString,
             totonoe_dot_v1_dot_memory__service__pb2.ListResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListNamespaces(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/totonoe.v1.MemoryService/ListNamespaces',
+            totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesRequest.SerializeToString,
+            totonoe_dot_v1_dot_memory__service__pb2.ListNamespacesResponse.FromString,
             options,
             channel_credentials,
             insecure,

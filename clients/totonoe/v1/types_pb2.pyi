@@ -49,6 +49,16 @@ class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LINK_TYPE_COACTIVATED: _ClassVar[LinkType]
     LINK_TYPE_LIKELY_SAME: _ClassVar[LinkType]
 
+class Operator(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OPERATOR_UNSPECIFIED: _ClassVar[Operator]
+    OPERATOR_EQ: _ClassVar[Operator]
+    OPERATOR_NE: _ClassVar[Operator]
+    OPERATOR_GT: _ClassVar[Operator]
+    OPERATOR_GTE: _ClassVar[Operator]
+    OPERATOR_LT: _ClassVar[Operator]
+    OPERATOR_LTE: _ClassVar[Operator]
+
 class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     METHOD_UNSPECIFIED: _ClassVar[Method]
@@ -150,6 +160,13 @@ LINK_TYPE_CAUSES: LinkType
 LINK_TYPE_CAUSED_BY: LinkType
 LINK_TYPE_COACTIVATED: LinkType
 LINK_TYPE_LIKELY_SAME: LinkType
+OPERATOR_UNSPECIFIED: Operator
+OPERATOR_EQ: Operator
+OPERATOR_NE: Operator
+OPERATOR_GT: Operator
+OPERATOR_GTE: Operator
+OPERATOR_LT: Operator
+OPERATOR_LTE: Operator
 METHOD_UNSPECIFIED: Method
 METHOD_NONE: Method
 METHOD_EXACT: Method
@@ -238,7 +255,7 @@ class Link(_message.Message):
     def __init__(self, target_id: _Optional[str] = ..., type: _Optional[_Union[LinkType, str]] = ..., confidence: _Optional[float] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key")
+    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key", "namespace", "expires_time", "expires_after_s")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -276,6 +293,9 @@ class Memory(_message.Message):
     LINKS_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     id: str
     external_id: str
     content: str
@@ -313,10 +333,13 @@ class Memory(_message.Message):
     links: _containers.RepeatedCompositeFieldContainer[Link]
     revision: int
     key: TypedKey
-    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ...) -> None: ...
+    namespace: _containers.RepeatedScalarFieldContainer[str]
+    expires_time: _timestamp_pb2.Timestamp
+    expires_after_s: float
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ...) -> None: ...
 
 class MemoryDraft(_message.Message):
-    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "key")
+    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "key", "namespace", "expires_time", "expires_after_s")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     VECTOR_FIELD_NUMBER: _ClassVar[int]
@@ -344,6 +367,9 @@ class MemoryDraft(_message.Message):
     VALID_TO_TIME_FIELD_NUMBER: _ClassVar[int]
     PRIVATE_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_TIME_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     content: str
     external_id: str
     vector: bytes
@@ -371,10 +397,23 @@ class MemoryDraft(_message.Message):
     valid_to_time: _timestamp_pb2.Timestamp
     private: bool
     key: TypedKey
-    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ...) -> None: ...
+    namespace: _containers.RepeatedScalarFieldContainer[str]
+    expires_time: _timestamp_pb2.Timestamp
+    expires_after_s: float
+    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ...) -> None: ...
+
+class Comparison(_message.Message):
+    __slots__ = ("path", "operator", "value")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    OPERATOR_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    path: _containers.RepeatedScalarFieldContainer[str]
+    operator: Operator
+    value: _struct_pb2.Value
+    def __init__(self, path: _Optional[_Iterable[str]] = ..., operator: _Optional[_Union[Operator, str]] = ..., value: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
 
 class Filter(_message.Message):
-    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities")
+    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities", "comparisons", "namespace_prefix")
     KINDS_FIELD_NUMBER: _ClassVar[int]
     STATE_KINDS_FIELD_NUMBER: _ClassVar[int]
     CATEGORIES_FIELD_NUMBER: _ClassVar[int]
@@ -391,6 +430,8 @@ class Filter(_message.Message):
     MIN_IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
     ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    COMPARISONS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_PREFIX_FIELD_NUMBER: _ClassVar[int]
     kinds: _containers.RepeatedScalarFieldContainer[Kind]
     state_kinds: _containers.RepeatedScalarFieldContainer[StateKind]
     categories: _containers.RepeatedScalarFieldContainer[str]
@@ -407,7 +448,9 @@ class Filter(_message.Message):
     min_importance: int
     attributes: _struct_pb2.Struct
     entities: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, kinds: _Optional[_Iterable[_Union[Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[Status, str]]] = ..., created: _Optional[_Union[TimeRange, _Mapping]] = ..., updated: _Optional[_Union[TimeRange, _Mapping]] = ..., about: _Optional[_Union[TimeRange, _Mapping]] = ..., valid: _Optional[_Union[TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ...) -> None: ...
+    comparisons: _containers.RepeatedCompositeFieldContainer[Comparison]
+    namespace_prefix: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kinds: _Optional[_Iterable[_Union[Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[Status, str]]] = ..., created: _Optional[_Union[TimeRange, _Mapping]] = ..., updated: _Optional[_Union[TimeRange, _Mapping]] = ..., about: _Optional[_Union[TimeRange, _Mapping]] = ..., valid: _Optional[_Union[TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ..., comparisons: _Optional[_Iterable[_Union[Comparison, _Mapping]]] = ..., namespace_prefix: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Span(_message.Message):
     __slots__ = ("start", "end")

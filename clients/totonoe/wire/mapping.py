@@ -233,7 +233,10 @@ def _encoder(field: FieldDescriptor) -> _Encode | None:
     if field.message_type is not None:
         if field.message_type.GetOptions().map_entry:
             return None
-        return _message_encoder(field.message_type)
+        convert = _message_encoder(field.message_type)
+        if field.is_repeated:
+            return lambda values, name: [convert(value, name) for value in values]
+        return convert
     if field.enum_type is not None:
         codec = scalars.codec(field.enum_type)
         if not field.is_repeated:

@@ -103,11 +103,12 @@ def encode_struct(value: Mapping[str, Any], field: str) -> struct_pb2.Struct:
     for key, item in value.items():
         if not isinstance(key, str):
             raise TypeError(f"{field}: got the key {key!r}, allowed: strings")
-        struct.fields[key].CopyFrom(_encode_value(item, f"{field}.{key}"))
+        struct.fields[key].CopyFrom(encode_value(item, f"{field}.{key}"))
     return struct
 
 
-def _encode_value(value: Any, field: str) -> struct_pb2.Value:
+def encode_value(value: Any, field: str) -> struct_pb2.Value:
+    """Value of a JSON value. Raises as `encode_struct`."""
     if value is None:
         return struct_pb2.Value(null_value=struct_pb2.NULL_VALUE)
     if isinstance(value, bool):
@@ -123,7 +124,7 @@ def _encode_value(value: Any, field: str) -> struct_pb2.Value:
     if isinstance(value, Mapping):
         return struct_pb2.Value(struct_value=encode_struct(value, field))
     if isinstance(value, list | tuple):
-        items = [_encode_value(item, field) for item in value]
+        items = [encode_value(item, field) for item in value]
         return struct_pb2.Value(list_value=struct_pb2.ListValue(values=items))
     raise TypeError(f"{field}: got a {type(value).__name__}, allowed: JSON values")
 

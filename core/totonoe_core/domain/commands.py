@@ -14,6 +14,7 @@ from totonoe_core.domain.cleanup import CleanedUp, Decayed, Planned, SessionEnde
 from totonoe_core.domain.collections import Calibrate, Calibrated, ChangeSettings, SettingsChanged
 from totonoe_core.domain.consolidate import EventsReplayed, ReplayEvents, Score, Scored
 from totonoe_core.domain.dismissals import Dismiss, Dismissed, Undismiss, Undismissed
+from totonoe_core.domain.expiry import Expire, Expired
 from totonoe_core.domain.graph import (
     CreateEpisode,
     DeleteEpisode,
@@ -73,6 +74,7 @@ Command = (
     | Resolve
     | ImportRows
     | Reembed
+    | Expire
 )
 
 _KINDS = {
@@ -135,6 +137,7 @@ Result = (
     | Resolved
     | RowsImported
     | Reembedded
+    | Expired
 )
 
 

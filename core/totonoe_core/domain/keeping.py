@@ -5,7 +5,7 @@ Applies to everything that the daemon proposes itself; callers who name a memory
 
 from __future__ import annotations
 
-from totonoe_core.domain.records import Fields, Kind, Memory, StateKind
+from totonoe_core.domain.records import Fields, Memory, StateKind
 
 PROTECTED_CATEGORIES = frozenset({"constraint", "postmortem", "gotcha"})
 PROTECTED_FROM = 0.95
@@ -17,7 +17,7 @@ def protected(fields: Fields) -> bool:
     "Protected").
     """
     return (
-        fields.kind is not Kind.STATE
+        not fields.compared
         or fields.state_kind is StateKind.LONG_MOOD
         or fields.category in PROTECTED_CATEGORIES
         or fields.confidence >= PROTECTED_FROM

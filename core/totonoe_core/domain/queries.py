@@ -133,6 +133,7 @@ class GetQuery(Query["Gotten"]):
     ids: tuple[str, ...]
     as_of: AsOf | None = None
     follow_superseded: bool = False
+    touch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,44 @@ class ListQuery(Query["Page"]):
     page_size: int = limits.PAGE_SIZE_DEFAULT
     page_token: str = ""
     as_of: AsOf | None = None
+    touch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePattern:
+    """Names that one end of a namespace meets; `*` stands for any one name."""
+
+    names: tuple[str, ...]
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacesQuery(Query["NamespacePage"]):
+    """Distinct namespaces of the memories that meet a filter, cut to `max_depth` unless it is 0."""
+
+    agent_id: str
+    filter: Filter = NO_FILTER
+    patterns: tuple[NamespacePattern, ...] = ()
+    max_depth: int = 0
+    limit: int = limits.PAGE_SIZE_DEFAULT
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A namespace, and how many memories are in it or, if it was cut, below it."""
+
+    names: tuple[str, ...]
+    memory_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacePage:
+    """Answer to a `NamespacesQuery`, in the order of the names; `total_count` is of all."""
+
+    revision: int
+    namespaces: tuple[Namespace, ...]
+    total_count: int
 
 
 @dataclass(frozen=True, slots=True)

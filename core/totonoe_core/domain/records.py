@@ -245,6 +245,11 @@ def said_payload(payload: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in payload.items() if key != TIDY_KEY}
 
 
+FILE_CATEGORY = "file"
+"""Category of whole files. The guard and clean-up do not compare them, and Recall leaves them out
+unless its filter names the category: what they say is saved line by line beside them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
     """Everything that a caller may set on a memory besides text and vector. Checked by `validate`.
@@ -277,6 +282,14 @@ class Fields:
     valid_to_us: int | None = None
     private: bool = False
     key: TypedKey | None = None
+    namespace: tuple[str, ...] = ()
+    expires_us: int | None = None
+    expires_after_s: float | None = None
+
+    @property
+    def compared(self) -> bool:
+        """True for a state that is no whole file: the guard and clean-up compare its text."""
+        return self.kind is Kind.STATE and self.category != FILE_CATEGORY
 
 
 @dataclass(frozen=True, slots=True)

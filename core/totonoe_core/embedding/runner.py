@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from totonoe_core.base import errors, limits
+from totonoe_core.base.histogram import Histogram
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding import frames
 from totonoe_core.embedding.child import Child, ChildGoneError
@@ -58,6 +59,7 @@ class Shared:
         self.chunks_count = 0
         self.batches_count = 0
         self.restarts_count = 0
+        self.batch_s = Histogram()
 
     @property
     def over(self) -> bool:
@@ -195,10 +197,12 @@ class Runner:
 
     def _embed(self, child: Child) -> None:
         """Embed the batch; after a failure, `_failed` settles the rest of it."""
-        deadline_s = time.monotonic() + self._batch_time_limit_s
+        begun_s = time.monotonic()
+        deadline_s = begun_s + self._batch_time_limit_s
         body = frames.texts_to_wire([piece.chunk for piece in self._batch])
         child.send(frames.TEXTS, body, deadline_s)
         kind, answer = self._await(child, deadline_s)
+        self._shared.batch_s.add(time.monotonic() - begun_s)
         if kind == frames.ERROR:
             settled = self._refused(frames.error_from_wire(answer))
         else:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from totonoe_core.base import errors, limits
 from totonoe_core.base.turn import TURN
+from totonoe_core.domain.figures import EmbedderFigures
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.openai import TRIES_MAX
 from totonoe_core.embedding.pending import Pending, settle, text_key
@@ -195,6 +196,16 @@ class EmbeddingService:
                 ready_count=sum(slot.phase == "ready" for slot in self._shared.slots),
                 restarts_count=self._shared.restarts_count,
                 cpu_s=sum(slot.past_cpu_s + slot.cpu_s for slot in self._shared.slots),
+            )
+
+    def figures(self) -> EmbedderFigures:
+        """Return figures for monitoring."""
+        with self._changed:
+            return EmbedderFigures(
+                state=self._shared.state,
+                waiting_count=self._pending.waiting_count,
+                restarts_count=self._shared.restarts_count,
+                batch_s=self._shared.batch_s.read(),
             )
 
     def submit(self, texts: Sequence[str]) -> Future[Vectors]:

@@ -12,6 +12,7 @@ from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock, system_clock
 from totonoe_core.base.errors import Precondition
 from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.figures import EngineFigures
 from totonoe_core.domain.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
@@ -228,6 +229,18 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             )
 
         return submit(self._searchers, work)
+
+    def figures(self) -> EngineFigures:
+        """See `Engine.figures`."""
+        service, written = self._embedding, self._collections.written
+        return EngineFigures(
+            collections=self._collections.open_ones(),
+            open=self._collections.open_figures(),
+            decisions=written.decisions(),
+            commit_s=written.commit_s.read(),
+            commit_operations=written.commit_operations.read(),
+            embedder=None if service is None else service.figures(),
+        )
 
     def _figures(self, collection: str, agent_id: str) -> list[CollectionStats]:
         """Return figures of one collection; without a name, of the default one and all open ones.

@@ -38,7 +38,7 @@ STATE_KINDS = {kind: code for code, kind in enumerate(StateKind)}
 RETIRED = 255
 """Status of a slot whose memory was live and goes on in a newer slot."""
 NEVER = np.iinfo(np.int64).max
-"""`replaced_by` of a memory's newest slot."""
+"""`replaced_by` of a memory's newest slot, and `expires` of one that never does."""
 
 COLUMNS: dict[str, Any] = {
     "row": np.int64,
@@ -53,12 +53,15 @@ COLUMNS: dict[str, Any] = {
     "thread": np.int32,
     "category": np.int32,
     "life_stage": np.int32,
+    "namespace": np.int32,
     "created": np.int64,
     "updated": np.int64,
     "about_from": np.int64,
     "about_to": np.int64,
     "valid_from": np.int64,
     "valid_to": np.int64,
+    "expires": np.int64,
+    "expires_after": np.int64,
     "last_access": np.int64,
     "access_count": np.int64,
     "replaced_by": np.int64,
@@ -75,6 +78,8 @@ _EMPTIED = (
     "thread",
     "category",
     "life_stage",
+    "namespace",
+    "expires_after",
     "payload_hash",
     "key_hash",
     "text_hash",
@@ -243,7 +248,8 @@ class Arrays:
     """Columns of a collection, and their publication. See the module's text.
 
     `revived` lists the slots that became ACTIVE again, in that order; `purged` the emptied ones,
-    for holders of copies of their vectors. `changed_count` only grows: by one for each slot that is
+    for holders of copies of their vectors. No memory that is not forgotten expires before
+    `expires_next_us`; NO_TIME: not known. `changed_count` only grows: by one for each slot that is
     published, and for each change of one. `may_lack` is true if some memory may have no vector.
     """
 
@@ -258,12 +264,14 @@ class Arrays:
         self._end = 0
         self._live_count = 0
         self.changed_count = 0
+        self.expires_next_us = NEVER
         self.may_lack = False
         self.agents = Names()
         self.sessions = Names()
         self.threads = Names()
         self.categories = Names()
         self.life_stages = Names()
+        self.namespaces = Names()
 
     @property
     def end(self) -> int:
@@ -304,6 +312,7 @@ class Arrays:
         self.may_lack = self.may_lack or not has_vector
         chunk.append_tokens(at, tokens)
         self._end = slot + 1
+        self.expires_next_us = min(self.expires_next_us, values.get("expires", NEVER))
         return slot
 
     def adopt(self, chunks: tuple[Chunk, ...], count: int) -> None:
@@ -312,6 +321,7 @@ class Arrays:
         for _, size, chunk in self.writer_view().parts():
             chunk.note_vectors(size)
         self.may_lack = not bool(self.writer_view().has_vectors().all())
+        self.expires_next_us = NO_TIME
         self.publish()
 
     def beside(self, dimension: int) -> Arrays:
@@ -343,6 +353,7 @@ class Arrays:
         self.revived += source.revived[revived_before + len(self.revived) :]
         self._count = self._end = count
         self._live_count = source._live_count
+        self.expires_next_us = source.expires_next_us
         # For a holder of copies all of it is new.
         self.changed_count = source.changed_count + count
 
@@ -377,12 +388,18 @@ class Arrays:
             chunk.columns[name][at] = 0
         for name in _TIMES_EMPTIED:
             chunk.columns[name][at] = NO_TIME
+        chunk.columns["expires"][at] = NEVER
         self.purged.append(slot)
 
     def truncate(self, end: int) -> None:
         """Remove slots that were written but not published."""
         assert self._count <= end <= self._end
         self._end = end
+
+    def revive(self, slot: int) -> None:
+        """Note that a forgotten slot counts again, so that its expiry does too. Writer only."""
+        chunk, at = self._chunks[slot // CHUNK], slot % CHUNK
+        self.expires_next_us = min(self.expires_next_us, int(chunk.columns["expires"][at]))
 
     def status(self, slot: int) -> int:
         """Return the status code that the writer sees."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.base import plain
+from totonoe_core.domain import expiry
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Fields, Memory, Status, TypedKey, said_payload
 from totonoe_core.index.arrays import (
@@ -25,7 +26,14 @@ from totonoe_core.index.arrays import (
     View,
 )
 from totonoe_core.index.hnsw import Graph
-from totonoe_core.index.lexical import InvertedIndex, label_terms
+from totonoe_core.index.lexical import (
+    InvertedIndex,
+    label_terms,
+    name_of,
+    namespace_terms,
+    nested_terms,
+)
+from totonoe_core.index.numbers import Numbers, numbers_in
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.index.slot_map import SlotById, SlotByRow, SlotMap
 from totonoe_core.index.token_index import TokenIndex
@@ -47,11 +55,16 @@ def text_hash(content_hash: bytes) -> int:
 
 
 def payload_hash(fields: Fields) -> int:
-    """Return a 64-bit hash of payload and typed key, by which equal texts differ; 0 for neither."""
+    """Return a 64-bit hash of payload, typed key and namespace, by which equal texts differ.
+
+    0 for none of them.
+    """
     payload = said_payload(fields.payload)
-    if not payload and fields.key is None:
+    if not payload and fields.key is None and not fields.namespace:
         return 0
-    return _hash64(plain.dumps(payload) + ("" if fields.key is None else _key(fields.key)))
+    said = plain.dumps(payload) + ("" if fields.key is None else _key(fields.key))
+    # NUL separates them: no key has it.
+    return _hash64(f"{said}\0{name_of(fields.namespace)}" if fields.namespace else said)
 
 
 def key_hash(key: TypedKey | None) -> int:
@@ -129,6 +142,7 @@ class CollectionIndex:
         self.token_index = TokenIndex()
         self.terms = InvertedIndex()
         self.labels = InvertedIndex()
+        self.numbers = Numbers()
         self.slot_by_id = SlotById(self.arrays)
         self.slot_by_row = SlotByRow()
         self._slots_by_text = SlotMap(self.arrays, "text_hash")
@@ -180,12 +194,15 @@ class CollectionIndex:
             "thread": arrays.threads.code(fields.thread_id),
             "category": arrays.categories.code(fields.category),
             "life_stage": arrays.life_stages.code(fields.life_stage),
+            "namespace": arrays.namespaces.code(name_of(fields.namespace)),
             "created": memory.created_us,
             "updated": memory.updated_us,
             "about_from": _time(fields.about_time.from_us),
             "about_to": _time(fields.about_time.to_us),
             "valid_from": _time(fields.valid_from_us),
             "valid_to": _time(fields.valid_to_us),
+            "expires": NEVER if fields.expires_us is None else fields.expires_us,
+            "expires_after": expiry.after_us(fields),
             "last_access": _time(memory.last_access_us),
             "access_count": memory.access_count,
             "confidence": fields.confidence,
@@ -217,6 +234,7 @@ class CollectionIndex:
         """Change a slot's status, possibly to the same, and its updated time, on publish."""
         if self.arrays.status(slot) != STATUSES[status]:
             self.arrays.pending_status[slot] = STATUSES[status]
+            self.arrays.revive(slot)
         self.arrays.pending_updated[slot] = updated_us
 
     def set_access(self, slot: int, last_us: int, count: int) -> None:
@@ -262,6 +280,7 @@ class CollectionIndex:
                 self.slot_by_row[memory.row] = earlier
                 self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
+        self.arrays.expires_next_us = NO_TIME
         if self.arrays.dimension != dimension:
             # The first vector was taken back.
             self.arrays.set_dimension(dimension)
@@ -292,8 +311,15 @@ class CollectionIndex:
             chunk, at = view.chunk_of(slot)
             chunk.columns["term_count"][at] = count
             fields = memory.fields
-            if fields.tags or fields.entities or fields.attributes:
-                self.labels.add(slot, label_terms(fields.tags, fields.entities, fields.attributes))
+            terms = [
+                *label_terms(fields.tags, fields.entities, fields.attributes),
+                *nested_terms(fields.attributes),
+                *namespace_terms(fields.namespace),
+            ]
+            if terms:
+                self.labels.add(slot, terms)
+            if fields.attributes:
+                self.numbers.add(slot, numbers_in(fields.attributes), self.labels.key)
         self._unpublished.clear()
         self.arrays.publish()
         self.token_index.catch_up(self.view())
@@ -306,6 +332,7 @@ class CollectionIndex:
         """
         for slot in self.slot_by_id.versions(memory_id):
             self.arrays.empty(slot)
+            self.numbers.empty(slot)
 
     def set_aside(self, row: int) -> None:
         """Hide a row from all searches; no change may wait to be published. Writer only."""
@@ -362,6 +389,39 @@ class CollectionIndex:
         self._slots_by_words.fill()
         self._slots_by_key.fill(without_zero=True)
 
+    def expired(self, view: View, now_us: int) -> NDArray[np.bool_] | None:
+        """Return the slots of a view that have expired: bool[view.count]; `None`: surely none."""
+        if self.arrays.expires_next_us > now_us:
+            return None
+        instant: NDArray[np.int64] = view.column("expires")
+        later = np.flatnonzero((instant != NEVER) & (view.column("expires_after") > 0))
+        instant[later] = self._put_off(view, later)
+        found: NDArray[np.bool_] = instant <= now_us
+        return found if found.any() else None
+
+    def due(self, now_us: int) -> list[int]:
+        """Return the slots to be forgotten since they have expired, ascending. Writer only."""
+        if self.arrays.expires_next_us > now_us:
+            return []
+        view = self.arrays.writer_view()
+        slots = np.flatnonzero(view.column("expires") != NEVER)
+        slots = slots[view.take("replaced_by", slots) == NEVER]
+        instant = self._put_off(view, slots)
+        dead = {STATUSES[status] for status in expiry.GONE} | {RETIRED}
+        there = [self.arrays.status(slot) not in dead for slot in slots.tolist()]
+        slots, instant = slots[there], instant[there]
+        due = instant <= now_us
+        if not due.any():
+            self.arrays.expires_next_us = int(instant.min(initial=NEVER))
+        return [int(slot) for slot in slots[due]]
+
+    def _put_off(self, view: View, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the instants of some slots that expire, as far as reads have put them off."""
+        instant, after = view.take("expires", slots), view.take("expires_after", slots)
+        last = view.take("last_access", slots)
+        read = (after > 0) & (last != NO_TIME)
+        return np.where(read, np.maximum(instant, last + after), instant)
+
     def retired_count(self) -> int:
         """Count published slots that are no memory's newest, or a purged one's."""
         status = self.view().column("status")
@@ -379,6 +439,7 @@ class CollectionIndex:
             self.token_index,
             self.terms,
             self.labels,
+            self.numbers,
             self.slot_by_id,
             self.slot_by_row,
             self._slots_by_text,

@@ -9,6 +9,7 @@ those slots too.
     token_counts   int32[n], tokens uint64[...]
     prefix_...     the fit and the coordinates of the slots below `prefix_built`
     <index>_...    posting lists and key of each inverted index
+    numbers_...    numbers in attributes: paths, slots, values
     vectors        float32[n, dim]
 
 Slot maps are rebuilt from the columns (a few ms for 100,000).
@@ -37,6 +38,7 @@ from totonoe_core.index.dump_checks import (
     require,
 )
 from totonoe_core.index.lexical import InvertedIndex, Lists
+from totonoe_core.index.numbers import Numbers
 from totonoe_core.index.prefix import Fit, Part
 from totonoe_core.index.token_index import TokenIndex
 from totonoe_core.kernels.prefix import WIDTH
@@ -49,11 +51,13 @@ LABELS = {
     "thread": "threads",
     "category": "categories",
     "life_stage": "life_stages",
+    "namespace": "namespaces",
 }
 """Columns of codes, with the attribute of `Arrays` that holds their names."""
 _CUT = ("status", "updated")
 _MADE = ("replaced_by", "last_access", "access_count")
 _KEPT_AS_THEY_ARE = tuple(name for name in COLUMNS if name not in (*_CUT, *_MADE, *LABELS))
+_NUMBERS: dict[str, Any] = {"paths": np.int64, "slots": np.int32, "values": np.float64}
 _PREFIX = ("lead", "rest", "lead_residual", "residual")
 
 
@@ -173,6 +177,9 @@ def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
         for part, values in lists._asdict().items():
             target.put(f"{name}_{part}", [values])
         del lists
+    numbers = index.numbers.dump(new_slots)
+    for part in _NUMBERS:
+        target.put(f"numbers_{part}", [getattr(numbers, part)])
     vectors = (c.vectors[:n] if k.all() else c.vectors[:n][k] for k, n, c in parts())
     target.put("vectors", _some(np.float32, vectors, arrays.dimension))
 
@@ -234,6 +241,13 @@ def load(
     ends = {"token_index": meta["token_end"]}
     found = {name: _load_postings(source, name, ends.get(name, count)) for name in _postings(index)}
     index.terms, index.labels = found["terms"], found["labels"]
+    paths, held_by, values = (
+        _whole(source, f"numbers_{part}", dtype) for part, dtype in _NUMBERS.items()
+    )
+    numbers = Numbers.load(paths, held_by, values, count)
+    if numbers is None:
+        raise Unsound("numbers do not fit the rest")
+    index.numbers = numbers
     index.token_index = TokenIndex(found["token_index"], meta["token_end"])
     source.take("vectors", [c.vectors[:n] for c, n in zip(chunks, sizes, strict=True)])
     arrays.adopt(tuple(chunks), count)

@@ -104,7 +104,7 @@ class InvertedIndex:
 
         Slots come in ascending order, each once.
         """
-        hashes = _hashes(terms, self.key)
+        hashes = hashes_of(terms, self.key)
         self.add_hashes(slot, hashes)
         return len(hashes)
 
@@ -175,7 +175,7 @@ class InvertedIndex:
 
     def posting(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Return slots int32[m], ascending, and frequencies uint8[m] (255: or more) of a term."""
-        heads, sizes, pool = self.find(_hashes((term,), self.key))
+        heads, sizes, pool = self.find(hashes_of((term,), self.key))
         size = int(sizes[0])
         slots, counts = np.empty(size, np.int32), np.empty(size, np.uint8)
         every = np.ones(self._last_slot + 1, np.uint8)
@@ -248,7 +248,8 @@ class InvertedIndex:
         return sum(one.nbytes for one in (*shared, *own))
 
 
-def _hashes(terms: Iterable[str], key: NDArray[np.uint64]) -> NDArray[np.int64]:
+def hashes_of(terms: Iterable[str], key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the 64-bit hashes of terms under a key."""
     coded = list(map(str.encode, terms, repeat("utf-8"), repeat("surrogatepass")))
     hashes = np.empty(len(coded), np.int64)
     if coded:
@@ -287,7 +288,7 @@ def bm25(
         `coverage` is the share (0..1) of the query's idf weight that a slot holds.
     """
     weight, coverage = np.zeros(len(mask)), np.zeros(len(mask))
-    heads, sizes, pool = index.find(_hashes(dict.fromkeys(terms), index.key))
+    heads, sizes, pool = index.find(hashes_of(dict.fromkeys(terms), index.key))
     longest = int(sizes.max(initial=0))
     slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
     bm25_into(pool, heads, sizes, term_counts, mask.view(np.uint8), slots, counts, weight, coverage)
@@ -305,7 +306,48 @@ def label_terms(
     ]
 
 
+def nested_terms(attributes: dict[str, Any]) -> list[str]:
+    """Return exact-match terms of the values below the top level of attributes."""
+    found: list[str] = []
+    left: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+        ((key,), item) for key, item in attributes.items() if isinstance(item, dict)
+    ]
+    # The depth is limited, and so are the bytes.
+    while left:
+        path, holder = left.pop()
+        for key, item in holder.items():
+            found.append(value_term((*path, key), item))
+            if isinstance(item, dict):
+                left.append(((*path, key), item))
+    return found
+
+
+def value_term(path: tuple[str, ...], value: Any) -> str:
+    """Return the term of a value at a path of keys in attributes."""
+    if len(path) == 1:
+        return f"a{path[0]}\0{_value_key(value)}"
+    return f"p{name_of(path)}\0{_value_key(value)}"
+
+
+def namespace_terms(namespace: tuple[str, ...]) -> list[str]:
+    """Return exact-match terms of all beginnings of a namespace."""
+    return [f"n{name_of(namespace[:end])}" for end in range(1, len(namespace) + 1)]
+
+
+def name_of(names: tuple[str, ...]) -> str:
+    """Return a tuple of names as one string, unlike that of any other; empty for none."""
+    return json.dumps(names, ensure_ascii=False, separators=(",", ":")) if names else ""
+
+
+def names_in(name: str) -> tuple[str, ...]:
+    """Return the names of a string that `name_of` made."""
+    return tuple(json.loads(name)) if name else ()
+
+
 def _value_key(value: Any) -> str:
+    if type(value) is float and value.is_integer():
+        # Equal numbers are one value.
+        value = int(value)
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     if len(text) <= 64:
         return text

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.domain.decay import effective_confidence
-from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.filter import ORDERING, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy
-from totonoe_core.domain.records import ANY_TIME, Status, TimeRange
+from totonoe_core.domain.records import ANY_TIME, FILE_CATEGORY, Kind, Status, TimeRange
 from totonoe_core.index.arrays import (
     KINDS,
     NO_TIME,
@@ -21,7 +21,7 @@ from totonoe_core.index.arrays import (
     View,
 )
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.index.lexical import label_terms
+from totonoe_core.index.lexical import label_terms, namespace_terms, value_term
 
 Mask = NDArray[np.bool_]
 
@@ -29,6 +29,18 @@ Mask = NDArray[np.bool_]
 def readable(view: View, agent_code: int) -> Mask:
     """Return slots that an agent may see: public ones and its own."""
     mask: Mask = (view.column("private") == 0) | (view.column("agent") == agent_code)
+    return mask
+
+
+def files(index: CollectionIndex, view: View) -> Mask:
+    """Return slots of whole files (`records.FILE_CATEGORY`)."""
+    mask: Mask = view.column("category") == index.arrays.categories.find(FILE_CATEGORY)
+    return mask
+
+
+def compared(index: CollectionIndex, view: View) -> Mask:
+    """Return slots that the guard and clean-up compare: `records.Fields.compared`."""
+    mask: Mask = (view.column("kind") == KINDS[Kind.STATE]) & ~files(index, view)
     return mask
 
 
@@ -56,8 +68,7 @@ def matching(
 ) -> Mask:
     """Return slots that meet all conditions of a filter, for an agent."""
     arrays = index.arrays
-    statuses = where.statuses or (Status.ACTIVE,)
-    mask = of_status(view, statuses)
+    mask = _of_status_now(index, view, where.statuses or (Status.ACTIVE,), now_us)
     mask &= readable(view, arrays.agents.find(agent_id))
     if where.kinds:
         mask &= np.isin(view.column("kind"), [KINDS[kind] for kind in where.kinds])
@@ -86,12 +97,57 @@ def matching(
     if where.min_confidence > 0.0:
         mask &= confidences(view, decay, now_us) >= where.min_confidence
     terms = label_terms(where.tags, where.entities, where.attributes)
+    terms += namespace_terms(where.namespace_prefix)[-1:]
+    terms += [
+        value_term(one.path, one.value) for one in where.comparisons if one.operator is Operator.EQ
+    ]
     if terms:
-        slots = index.labels.slots_with_all(terms)
-        held = np.zeros(len(mask), np.bool_)
-        held[slots[slots < len(mask)]] = True
-        mask &= held
+        mask &= _held(index.labels.slots_with_all(terms), len(mask))
+    for one in where.comparisons:
+        if one.operator is Operator.NE:
+            slots = index.labels.slots_with_all([value_term(one.path, one.value)])
+            mask &= ~_held(slots, len(mask))
+        elif one.operator in ORDERING:
+            mask &= _held(index.numbers.slots_where(one, index.labels.key), len(mask))
     return mask
+
+
+def recalled(
+    index: CollectionIndex,
+    view: View,
+    where: Filter,
+    agent_id: str,
+    decay: DecayPolicy,
+    now_us: int,
+) -> Mask:
+    """Return slots that a Recall searches: those of its filter, whole files only if it names them.
+
+    `search.filters.not_recalled` says the same of one memory.
+    """
+    mask = matching(index, view, where, agent_id, decay, now_us)
+    if FILE_CATEGORY in where.categories or index.arrays.categories.find(FILE_CATEGORY) == -1:
+        return mask
+    return mask & ~files(index, view)
+
+
+def _of_status_now(
+    index: CollectionIndex, view: View, statuses: Collection[Status], now_us: int
+) -> Mask:
+    """Return slots of some statuses at a time: from its instant on a memory counts as forgotten."""
+    mask = of_status(view, statuses)
+    expired = index.expired(view, now_us)
+    if expired is not None:
+        mask &= ~expired
+        if Status.FORGOTTEN in statuses:
+            mask |= of_status(view, tuple(Status)) & expired
+    return mask
+
+
+def _held(slots: NDArray[np.int32], count: int) -> Mask:
+    """Return the mask of some slots; those from `count` on are newer than the view."""
+    held = np.zeros(count, np.bool_)
+    held[slots[slots < count]] = True
+    return held
 
 
 def confidences(view: View, decay: DecayPolicy, now_us: int) -> NDArray[np.float64]:

@@ -102,6 +102,16 @@ def equal(column: str, value: int) -> Condition:
     return lambda columns: columns(column) == value
 
 
+def differing(column: str, value: int) -> Condition:
+    """Select slots with any other value in a column."""
+    return lambda columns: columns(column) != value
+
+
+def none() -> Condition:
+    """Select no slot."""
+    return lambda columns: np.zeros(len(columns("status")), np.bool_)
+
+
 def of_kind(kind: Kind, state_kind: StateKind) -> Condition:
     """Select slots of one kind and state kind."""
     code, state_code = KINDS[kind], STATE_KINDS[state_kind]

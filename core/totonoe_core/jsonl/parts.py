@@ -236,6 +236,11 @@ def _fields(values: Values) -> Fields:
         valid_to_us=values.optional_time("valid_to_us"),
         private=values.take("private", bool, False),
         key=key,
+        namespace=values.strings("namespace"),
+        expires_us=values.optional_time("expires_us"),
+        expires_after_s=(
+            values.take("expires_after_s", float) if values.has("expires_after_s") else None
+        ),
     )
 
 

@@ -17,9 +17,10 @@ POLICIES = ("guard", "diversity", "decay", "retention", "blast", "tidy")
 _PLAIN = (
     "external_id", "kind", "state_kind", "category", "importance", "confidence", "salience",
     "emotion", "perception_type", "life_stage", "session_id", "thread_id", "last_confirmed_us",
-    "done_us", "valid_from_us", "valid_to_us", "private", "attributes", "payload",
+    "done_us", "valid_from_us", "valid_to_us", "expires_us",
+    "expires_after_s", "private", "attributes", "payload",
 )  # fmt: skip
-_LISTS = ("tags", "entities", "evidence_ids")
+_LISTS = ("tags", "entities", "evidence_ids", "namespace")
 DEFAULTS = Fields()
 
 _TO_JSON = json.JSONEncoder(

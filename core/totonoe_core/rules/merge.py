@@ -82,6 +82,7 @@ def joined(
             _first([one.from_us for one in about]), _last([one.to_us for one in about])
         ),
         key=_key(all_fields, same_key),
+        **_expiry(all_fields),
     )
     return replace(keep, fields=fields, created_us=min(one.created_us for one in everyone))
 
@@ -115,6 +116,16 @@ def _first(times: Sequence[int | None]) -> int | None:
 def _last(times: Sequence[int | None]) -> int | None:
     known = [time for time in times if time is not None]
     return max(known) if known and len(known) == len(times) else None
+
+
+def _expiry(fields: Sequence[Fields]) -> dict[str, Any]:
+    """Join expiry: what one memory keeps for good is kept, else the longest time counts."""
+    instant = _last([one.expires_us for one in fields])
+    after = [one.expires_after_s for one in fields if one.expires_after_s is not None]
+    return {
+        "expires_us": instant,
+        "expires_after_s": None if instant is None else max(after, default=None),
+    }
 
 
 def _key(

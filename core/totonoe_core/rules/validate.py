@@ -28,10 +28,12 @@ from totonoe_core.domain.consolidate import (
     ReplayEvents,
 )
 from totonoe_core.domain.dismissals import Dismiss, Undismiss
-from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.expiry import Expire
+from totonoe_core.domain.filter import ORDERING, Comparison, Filter
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode, LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Merge, Purge, Remember, Update
 from totonoe_core.domain.queries import (
+    NamespacesQuery,
     NearQuery,
     NeighborsQuery,
     OperationFilter,
@@ -255,6 +257,16 @@ def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
             got=value.state_kind.value,
             allowed=f"none, for kind {value.kind.value}",
         )
+    names(value.namespace, prefix + "namespace")
+    if value.expires_after_s is not None and not (
+        0.0 < value.expires_after_s <= limits.EXPIRES_AFTER_S_MAX
+    ):
+        raise InvalidArgument(
+            "OUT_OF_RANGE",
+            field=prefix + "expires_after_s",
+            got=value.expires_after_s,
+            allowed=f"above 0, at most {limits.EXPIRES_AFTER_S_MAX}",
+        )
     time_range(value.about_time, prefix + "about_time")
     time_range(TimeRange(value.valid_from_us, value.valid_to_us), prefix + "valid_to_time")
     latest_us = now_us + limits.CLOCK_SKEW_ALLOWED_S * 1_000_000
@@ -265,6 +277,67 @@ def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
             got="a time in the future",
             allowed="up to now",
         )
+
+
+def names(value: tuple[str, ...], field: str, least: int = 0) -> None:
+    """Check the names of a namespace, or of a part of one."""
+    count(len(value), field, limits.NAMESPACE_NAMES_MAX, least)
+    for name in value:
+        if not name:
+            raise InvalidArgument(
+                "EMPTY_TEXT", field=field, got="an empty name", allowed="names that are not empty"
+            )
+        optional_text(name, field, limits.NAME_BYTES_MAX)
+
+
+def expiry(value: Fields, now_us: int) -> None:
+    """Check the instant of a memory to be written. An import may bring one that is past."""
+    if value.expires_us is not None and value.expires_us <= now_us:
+        raise InvalidArgument(
+            "BAD_TIME",
+            field="memory.expires_time",
+            got="a time that is past",
+            allowed="a time to come",
+        )
+
+
+def touching(touch: bool, past: bool) -> None:
+    """Check that a read of the past counts no access."""
+    if touch and past:
+        raise InvalidArgument(
+            "OUT_OF_RANGE", field="touch", got="true", allowed="false with `as_of`"
+        )
+
+
+def namespaces(value: NamespacesQuery) -> None:
+    """Check the query of a ListNamespaces."""
+    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    where(value.filter)
+    count(len(value.patterns), "patterns", limits.NAMESPACE_PATTERNS_MAX)
+    for one in value.patterns:
+        names(one.names, "patterns.names", 1)
+    number(value.max_depth, "max_depth", 0, limits.NAMESPACE_NAMES_MAX)
+    number(value.limit, "limit", 1, limits.PAGE_SIZE_MAX)
+    number(value.offset, "offset", 0, 2**31 - 1)
+
+
+def comparison(value: Comparison) -> None:
+    """Check a comparison of attributes."""
+    field = "filter.comparisons"
+    count(len(value.path), f"{field}.path", limits.STRUCT_DEPTH_MAX, 1)
+    for key in value.path:
+        optional_text(key, f"{field}.path", limits.NAME_BYTES_MAX)
+    json_object({"value": value.value}, f"{field}.value", limits.ATTRIBUTES_BYTES_MAX)
+    if value.operator in ORDERING and type(value.value) not in (int, float):
+        raise InvalidArgument(
+            "OUT_OF_RANGE",
+            field=f"{field}.value",
+            got=_JSON_NAMES.get(type(value.value), "another type"),
+            allowed=f"a number, for {value.operator.value}",
+        )
+
+
+_JSON_NAMES = {str: "a string", bool: "a boolean", dict: "an object", list: "a list"}
 
 
 def command(value: Command, now_us: int) -> None:
@@ -334,6 +407,8 @@ def command(value: Command, now_us: int) -> None:
         case ImportRows():
             # Each record was checked when its line was read.
             count(len(value.records), "records", limits.IMPORT_BATCH_LINES)
+        case Expire():  # the daemon's own
+            count(len(value.ids), "ids", limits.EXPIRED_PER_OPERATION_MAX)
         case ReplayEvents():
             number(value.max_events, "max_replay_events", 1, limits.REPLAY_EVENTS_MAX)
 
@@ -358,6 +433,7 @@ def _resolve(value: Resolve) -> None:
 def _remember(value: Remember, now_us: int) -> None:
     text(value.content, "memory.content")
     fields(value.fields, now_us)
+    expiry(value.fields, now_us)
     count(len(value.supersede_ids), "supersede_ids", limits.SUPERSEDE_IDS_MAX)
     for name in ("cosine_distance_below", "link_distance_below"):
         if (distance := getattr(value, name)) is not None:
@@ -390,6 +466,8 @@ def _update(value: Update, now_us: int) -> None:
     if "content" in value.mask:
         text(value.content, "memory.content")
     fields(value.fields, now_us)
+    if "expires_us" in value.mask:
+        expiry(value.fields, now_us)
     optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
     number(value.expected_revision, "expected_revision", 0, 2**62)
 
@@ -509,6 +587,10 @@ def where(value: Filter) -> None:
     number(value.min_importance, "filter.min_importance", 0, limits.IMPORTANCE_MAX)
     json_object(value.attributes, "filter.attributes", limits.ATTRIBUTES_BYTES_MAX)
     count(len(value.attributes), "filter.attributes", limits.FILTER_VALUES_MAX)
+    count(len(value.comparisons), "filter.comparisons", limits.COMPARISONS_MAX)
+    for one in value.comparisons:
+        comparison(one)
+    names(value.namespace_prefix, "filter.namespace_prefix")
 
 
 def recall(value: RecallQuery, dimension: int) -> None:

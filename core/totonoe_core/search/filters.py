@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from totonoe_core.domain.decay import effective_confidence
-from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.filter import Comparison, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy
-from totonoe_core.domain.records import ANY_TIME, Memory, Status, TimeRange
-from totonoe_core.index.lexical import label_terms
+from totonoe_core.domain.records import ANY_TIME, FILE_CATEGORY, Memory, Status, TimeRange
+from totonoe_core.index.lexical import label_terms, value_term
 
 
 class Unmet(NamedTuple):
@@ -88,10 +89,44 @@ def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Ite
         }
         if lacking:
             yield Unmet("attributes", lacking, fields.attributes)
+    unlike = tuple(one for one in where.comparisons if not _compares(fields.attributes, one))
+    if unlike:
+        yield Unmet("comparisons", unlike, fields.attributes)
+    prefix = where.namespace_prefix
+    if fields.namespace[: len(prefix)] != prefix:
+        yield Unmet("namespace_prefix", prefix, fields.namespace)
     if where.min_confidence > 0.0:
         confidence = confidence_now(memory, decay, now_us)
         if confidence < where.min_confidence:
             yield Unmet("min_confidence", where.min_confidence, confidence)
+
+
+def not_recalled(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Iterator[Unmet]:
+    """Yield why a Recall leaves a memory out: the unmet conditions, or that it is a whole file."""
+    yield from unmet(memory, where, decay, now_us)
+    if memory.fields.category == FILE_CATEGORY and not where.categories:
+        yield Unmet("categories", (f"any but {FILE_CATEGORY}",), FILE_CATEGORY)
+
+
+_ORDERED: dict[Operator, Callable[[float, float], bool]] = {
+    Operator.GT: operator.gt,
+    Operator.GTE: operator.ge,
+    Operator.LT: operator.lt,
+    Operator.LTE: operator.le,
+}
+
+
+def _compares(attributes: dict[str, Any], asked: Comparison) -> bool:
+    """Return whether the value at a path of attributes meets a comparison."""
+    held: Any = attributes
+    for key in asked.path:
+        if not isinstance(held, dict) or key not in held:
+            return asked.operator is Operator.NE
+        held = held[key]
+    if asked.operator in _ORDERED:
+        return type(held) in (int, float) and _ORDERED[asked.operator](held, asked.value)
+    same = value_term(asked.path, held) == value_term(asked.path, asked.value)
+    return same is (asked.operator is Operator.EQ)
 
 
 def _overlaps(begin: int | None, end: int | None, asked: TimeRange) -> bool:

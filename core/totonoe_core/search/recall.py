@@ -170,7 +170,7 @@ def rank(
 
     `vector` and `partners` are as for `candidates`. `arrange` may reorder the hits at the end.
     """
-    mask = masks.matching(index, view, query.filter, query.agent_id, decay, now_us)
+    mask = masks.recalled(index, view, query.filter, query.agent_id, decay, now_us)
     found = candidates(index, view, graph, query, vector, mask, partners)
     hits, _ = spread(view, found, policy, query.k)
     hits = arrange(view, found, hits)

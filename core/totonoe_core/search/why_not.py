@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.base.clock import time_text
 from totonoe_core.domain.asking import Query
+from totonoe_core.domain.filter import Comparison
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import DiversityEffect, RecallQuery
 from totonoe_core.domain.records import Status, TimeRange
@@ -365,6 +366,9 @@ def _text(value: Any) -> str:
             ends = (value.from_us, value.to_us)
             begin, end = ("" if one is None else time_text(one) for one in ends)
             return f"[{begin}, {end})"
+        case Comparison():
+            asked = json.dumps(value.value, ensure_ascii=False, sort_keys=True)
+            return f"{'.'.join(value.path)} {value.operator} {asked}"
         case tuple():
             return ", ".join(map(_text, value))
         case dict():

@@ -178,5 +178,9 @@ def _from_5(connection: apsw.Connection) -> None:
         )
 
 
-COLLECTION_STEPS: Mapping[int, Step] = {3: _from_3, 4: _from_4, 5: _from_5}
+def _from_6(connection: apsw.Connection) -> None:
+    """Change no row. `fields` may now hold names that a daemon of format 6 cannot read."""
+
+
+COLLECTION_STEPS: Mapping[int, Step] = {3: _from_3, 4: _from_4, 5: _from_5, 6: _from_6}
 """Steps that bring a collection's file to the next format, by the format it has."""

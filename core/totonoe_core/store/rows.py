@@ -83,6 +83,8 @@ def crc(values: Row) -> int:
     for value in values:
         if isinstance(value, bytes):
             data = value
+        elif isinstance(value, float):
+            data = repr(value + 0.0).encode()  # SQLite stores -0.0 as 0.0.
         else:
             data = (value if isinstance(value, str) else repr(value)).encode()
         total = zlib.crc32(data, zlib.crc32(len(data).to_bytes(4, "little"), total))

@@ -40,7 +40,7 @@ from totonoe_core.store.identity import Place
 from totonoe_core.store.loss import Evidence, leave_as_it_is
 from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
 
-FORMAT = 6
+FORMAT = 7
 CATALOG_FORMAT = 3
 """Each kind of file has a format number of its own."""
 APPLICATION_ID = 0x746F746E  # "totn"

@@ -1,7 +1,7 @@
-"""Where the daemon may listen: loopback and Unix sockets, nothing else.
+"""Where the daemon may listen.
 
-There is no TLS and there are no tokens yet, so an address that another machine could
-reach is refused rather than opened.
+Loopback and Unix sockets need nothing. An address that another machine could reach is bound only
+with a certificate and a grant, which `access/transport.py` asks for.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ADDRESSES_MAX = 8
+SOCKET_NAME = "totonoe.sock"
 _UNIX_PATH_BYTES_MAX = 103  # macOS has 104 with the end mark, Linux 108
 _PROBE_TIMEOUT_S = 1.0
 
@@ -26,7 +27,7 @@ class AddressError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One place to listen: a TCP port of a loopback address, or a Unix socket.
+    """One place to listen: a TCP port of an IP address, or a Unix socket.
 
     `host` has no brackets; `port` 0 takes a free one. With `path` the others are unused.
     """
@@ -34,6 +35,11 @@ class Address:
     host: str = ""
     port: int = 0
     path: Path | None = None
+
+    @property
+    def local(self) -> bool:
+        """Whether nobody outside of this machine can reach it."""
+        return self.path is not None or ipaddress.ip_address(self.host).is_loopback
 
     @property
     def target(self) -> str:
@@ -49,7 +55,7 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
     Raises
     ------
     AddressError
-        None, too many, a wrong form, or one that is not loopback.
+        None, too many, or a wrong form.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(parts) <= ADDRESSES_MAX:
@@ -58,7 +64,7 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
 
 
 def parse_address(text: str) -> Address:
-    """`127.0.0.1:7766`, `localhost:7766`, `[::1]:7766` or `unix:/path`.
+    """`127.0.0.1:7766`, `localhost:7766`, `[::1]:7766`, `0.0.0.0:7766` or `unix:/path`.
 
     Raises
     ------
@@ -75,15 +81,19 @@ def parse_address(text: str) -> Address:
         # Not looked up: a name server or hosts file could send it elsewhere.
         bare = "127.0.0.1"
     try:
-        loopback = ipaddress.ip_address(bare).is_loopback and "%" not in bare
+        found = ipaddress.ip_address(bare)
     except ValueError:
-        loopback = False
-    if not loopback:
-        raise AddressError(
-            f"Refusing to listen on {text}: without TLS and tokens only loopback and Unix "
-            "sockets are allowed"
-        )
+        found = None
+    if found is None or "%" in bare or (found.version == 6 and host == bare):
+        # A name may mean another address tomorrow, and a scope is none of this machine's business.
+        raise AddressError(f"Refusing to listen on {text}: expected the IP address of an interface")
     return Address(host=bare, port=int(port))
+
+
+def socket_in(data_dir: Path) -> tuple[Address, ...]:
+    """The socket in a data directory, where clients look for it; none if its path is too long."""
+    path = data_dir / SOCKET_NAME
+    return (Address(path=path),) if len(os.fsencode(path)) <= _UNIX_PATH_BYTES_MAX else ()
 
 
 def _unix(text: str) -> Address:

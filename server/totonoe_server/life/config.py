@@ -1,19 +1,30 @@
-"""Settings of the daemon, read once: options of `serve`, then the environment, then defaults.
+"""Settings of the daemon: options of `serve`, then the environment, then a file, then defaults.
 
-`docs/configuration.md` shows them to users; a test holds that it names every one.
+A new setting is one field of `Settings`, one option of `serve` and one row of
+`docs/configuration.md`; tests hold that the three agree.
 """
 
 from __future__ import annotations
 
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self, Union, get_args, get_origin
 
 from platformdirs import user_state_path
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from totonoe_core.base import limits
-from totonoe_server.life.addresses import Address, parse_addresses
+from totonoe_server.life.addresses import Address, parse_addresses, socket_in
+from totonoe_server.life.config_file import ConfigFileError, chosen_file, read_file
 from totonoe_server.life.logs import LogFormat
 
 ADDRESS_DEFAULT = "127.0.0.1:7766"
@@ -28,10 +39,32 @@ class SettingsError(ValueError):
     """A setting is outside what is allowed. The message is one line that names it."""
 
 
-class Settings(BaseSettings):
-    """All settings. Each can be given as `TOTONOE_` and its name in capitals.
+_METRICS_ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*):)?([0-9]{1,5})")
 
-    Variables with the prefix that are unknown here are left alone: clients have their own.
+
+def parse_metrics_address(text: str) -> tuple[str, int] | None:
+    """Return host and port of a place for metrics, `None` for an empty text.
+
+    A port alone, or with an empty host, is one of 127.0.0.1: whoever wants to show metrics to
+    other machines has to name an address of this one.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not text:
+        return None
+    match = _METRICS_ADDRESS.fullmatch(text)
+    if match is None or int(match[2]) > 65535:
+        raise ValueError("allowed: host:port, or a port of 127.0.0.1")
+    return (match[1] or "127.0.0.1").strip("[]"), int(match[2])
+
+
+class Settings(BaseSettings):
+    """All settings. Each can be given as `TOTONOE_` and its name in capitals, or in a file.
+
+    Variables with the prefix that are unknown here are left alone: clients have their own. Make
+    one with `load`, which knows the order of the sources.
     """
 
     model_config = SettingsConfigDict(
@@ -40,8 +73,15 @@ class Settings(BaseSettings):
 
     address: str = Field(
         ADDRESS_DEFAULT,
-        description="Where to listen: host:port or unix:/path, several with commas. "
-        "Loopback and Unix sockets only.",
+        description="Where to listen: host:port or unix:/path, several with commas. By default "
+        "on totonoe.sock in the data directory as well.",
+    )
+    tls_cert: str = Field(
+        "", description="File with the certificate, and those that vouch for it, in PEM."
+    )
+    tls_key: str = Field("", description="File with the key of the certificate, in PEM.")
+    tls_client_ca: str = Field(
+        "", description="File with the authority whose certificates clients must have, in PEM."
     )
     data_dir: Path = Field(
         default_factory=lambda: user_state_path("totonoe"),
@@ -128,7 +168,15 @@ class Settings(BaseSettings):
     grace_s: float = Field(
         10.0, ge=0, le=3600, description="How long running calls may go on after SIGTERM."
     )
+    metrics_address: str = Field(
+        "",
+        description="Where Prometheus reads metrics, by HTTP: host:port, or a port of 127.0.0.1. "
+        "Empty: nowhere.",
+    )
     log_level: LogLevel = Field("info", description="Least severe records that are logged.")
+    log_calls: LogLevel = Field(
+        "debug", description="Severity of the record of each call: one line for one call."
+    )
     log_format: LogFormat = Field("console", description="Form of a log line.")
 
     @field_validator("address")
@@ -137,31 +185,153 @@ class Settings(BaseSettings):
         parse_addresses(value)
         return value
 
+    @field_validator("metrics_address")
+    @classmethod
+    def _metrics_address_formed(cls, value: str) -> str:
+        parse_metrics_address(value)
+        return value
+
     @field_validator("data_dir")
     @classmethod
     def _data_dir_absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
 
+    @model_validator(mode="after")
+    def _certificate_whole(self) -> Self:
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise ValueError("tls_cert and tls_key: give both, or neither")
+        if self.tls_client_ca and not self.tls_cert:
+            raise ValueError("tls_client_ca: needs tls_cert and tls_key")
+        return self
+
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """Places to listen, parsed."""
-        return parse_addresses(self.address)
+        """Places to listen, parsed; the socket in the data directory unless others are given."""
+        given = parse_addresses(self.address)
+        if "address" in self.model_fields_set:
+            return given
+        return (*given, *socket_in(self.data_dir))
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the names of pydantic-settings
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is handed in: `load` joins the sources, and knows where a value is from."""
+        return (init_settings,)
 
 
-def load_settings(**given: object) -> Settings:
-    """Settings from `given` (what is `None` counts as not given) over the environment.
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and where the value of each is from.
+
+    Attributes
+    ----------
+    origins : dict of str to str
+        By name: an option, a variable, a file's path, or "default".
+    file : Path or None
+        The file that was read.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    file: Path | None
+
+
+def load(file: Path | None, given: Mapping[str, object]) -> Loaded:
+    """Join options, the environment and a file; an option wins, then a variable, then the file.
+
+    Parameters
+    ----------
+    file : Path or None
+        See `config_file.chosen_file`.
+    given : mapping of str to object
+        Options by the name of the setting; `None` counts as not given.
 
     Raises
     ------
     SettingsError
-        Names each wrong setting, and what is allowed.
+        Names the file, or each wrong setting, where it is from, and what is allowed.
     """
+    options = {name: value for name, value in given.items() if value is not None}
+    variables = EnvSettingsSource(Settings)()
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        written = {} if file is None else read_file(file, Settings.model_fields.keys())
+    except ConfigFileError as error:
+        raise SettingsError(str(error)) from None
+    origins = {
+        **dict.fromkeys(Settings.model_fields, "default"),
+        **dict.fromkeys(written, str(file)),
+        **{name: ENVIRONMENT_PREFIX + name.upper() for name in variables},
+        **{name: "--" + name.replace("_", "-") for name in options},
+    }
+    kinds = [_wrong_kind(name, value) for name, value in written.items()]
+    if faults := [f"{fault} ({file})" for fault in kinds if fault]:
+        raise SettingsError("; ".join(faults))
+    try:
+        settings = Settings(**{**written, **variables, **options})
     except ValidationError as error:
-        lines = []
-        for fault in error.errors(include_url=False, include_context=False):
-            message = fault["msg"].removeprefix("Value error, ")
-            place = ".".join(str(part) for part in fault["loc"])
-            lines.append(message if place == "address" else f"{place}: {message}")
-        raise SettingsError("; ".join(lines)) from None
+        raise SettingsError("; ".join(_faults(error, origins))) from None
+    return Loaded(settings, origins, file)
+
+
+def load_settings(**given: object) -> Settings:
+    """Return settings from `given` and the environment, without a file. See `load`."""
+    return load(None, given).settings
+
+
+def served_settings(**given: object) -> Settings:
+    """Return the settings that `serve` would have here: with the file that it would read."""
+    return load(chosen_file(None), given).settings
+
+
+def _faults(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
+    """Say each fault on one line: the setting, what is allowed, the value, where it is from."""
+    lines = []
+    for fault in error.errors(include_url=False, include_context=False):
+        message = fault["msg"].removeprefix("Value error, ")
+        place = ".".join(str(part) for part in fault["loc"])
+        origin = origins.get(str(fault["loc"][0]), "") if fault["loc"] else ""
+        # An address names itself, and a fault of several settings names them.
+        named = place in ("address", "")
+        got = "" if named else f", got {_shown(fault['input'])}"
+        name = "" if named else f"{place}: "
+        lines.append(f"{name}{message}{got} ({origin})" if origin else f"{name}{message}{got}")
+    return lines
+
+
+def _wrong_kind(name: str, value: object) -> str:
+    """Return the fault of a file's value that has another type than its setting, or nothing.
+
+    TOML has types: `true` is no number there, and "3" none either.
+    """
+    wanted = _types_of(Settings.model_fields[name].annotation)
+    if bool in wanted:
+        allowed, fits = "true or false", isinstance(value, bool)
+    elif float in wanted:
+        allowed, fits = "a number", isinstance(value, int | float) and not isinstance(value, bool)
+    elif int in wanted:
+        allowed, fits = "a whole number", isinstance(value, int) and not isinstance(value, bool)
+    elif wanted & {str, Path}:
+        allowed, fits = "a string", isinstance(value, str)
+    else:
+        return ""
+    return "" if fits else f"{name}: Input should be {allowed}, got {_shown(value)}"
+
+
+def _types_of(annotation: Any) -> set[Any]:
+    """Return the plain types of a setting: those of a union, and str for a set of words."""
+    if get_origin(annotation) is Literal:
+        return {type(word) for word in get_args(annotation)}
+    if get_origin(annotation) in (Union, types.UnionType):
+        return {one for part in get_args(annotation) for one in _types_of(part)}
+    return {annotation}
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -11,21 +11,28 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import gc
+import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import grpc
 from grpc import aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe_core.base import clock, limits
-from totonoe_core.base.errors import TotonoeError
+from totonoe_core.base.errors import NotFound, TotonoeError
+from totonoe_server.access.errors import FileError
+from totonoe_server.access.gate import Gate
+from totonoe_server.access.metering import Figures
+from totonoe_server.access.transport import CertificateError, Certificates
 from totonoe_server.life.addresses import (
     Address,
     AddressError,
@@ -33,9 +40,10 @@ from totonoe_server.life.addresses import (
     clear_stale_socket,
     settled,
 )
-from totonoe_server.life.config import Settings
+from totonoe_server.life.config import Settings, parse_metrics_address
 from totonoe_server.life.interceptors import CALLS_MAX, Guard
 from totonoe_server.life.process import machine_bytes, package_version, raise_open_files
+from totonoe_server.life.reload import Reloader
 from totonoe_server.logger import logger
 from totonoe_server.services.process import Process
 from totonoe_server.wire.methods import SERVICES
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     from totonoe_core.engine.factory import DataDir
     from totonoe_core.engine.seam.seam import Engine
     from totonoe_core.judging import JudgingService
+    from totonoe_server.life.metrics import MetricsServer
     from totonoe_server.services.admin import AdminService
     from totonoe_server.services.memory import MemoryService
 
@@ -53,6 +62,9 @@ FORCED_CLOSE_S = 2.0
 EMBEDDER_LOAD_S = 300.0
 FLUSH_S = 0.25
 """For what is on its way: calls in, answers and changes of health out."""
+QUIET_S_MAX = 2.0
+"""Callers that come again and again hold up the end of the port for this long at most."""
+HANDSHAKE_MS_MAX = 10_000
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -61,6 +73,11 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
     ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
+    # A token has 47 characters. Over the second number a call is refused, in between perhaps.
+    ("grpc.max_metadata_size", limits.METADATA_BYTES_MAX // 2),
+    ("grpc.absolute_max_metadata_size", limits.METADATA_BYTES_MAX),
+    # A connection that does not finish its handshake is closed.
+    ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS_MAX),
     # Calls of one connection; over it the client's library waits.
     ("grpc.max_concurrent_streams", CALLS_MAX),
     # Clients ping every 30 s; the default allows one in 300 s and then hangs up.
@@ -93,7 +110,10 @@ class Daemon:
     def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
         self.settings = settings
         self.addresses: tuple[Address, ...] = ()
-        self.guard = Guard()
+        self.metrics_address = ""
+        self.gate = Gate(settings.data_dir)
+        self.guard = Guard(self.gate)
+        self.guard.call_log.set_level(settings.log_calls)
         self.memory_service: MemoryService | None = None
         self.admin_service: AdminService | None = None
         self._given_engine = engine
@@ -103,8 +123,15 @@ class Daemon:
         self._data_dir: DataDir | None = None
         self._server: aio.Server | None = None
         self._health = health.aio.HealthServicer()
+        self._metrics: MetricsServer | None = None
         self._model_watch: asyncio.Task[None] | None = None
+        self._gate_watch: asyncio.Task[None] | None = None
+        self._credentials: grpc.ServerCredentials | None = None
         self._stopping = threading.Event()
+
+    def join_reload(self, reloader: Reloader) -> None:
+        """Takes over settings that are changed while it runs."""
+        reloader.on(("log_calls",), lambda new: self.guard.call_log.set_level(new.log_calls))
 
     async def start(self) -> None:
         """Serves when it returns.
@@ -119,11 +146,15 @@ class Daemon:
         try:
             with _as_startup_error(self.settings):
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
+                self.gate.load()
+                self._credentials = _credentials(self.settings, self.addresses, self.gate)
                 engine = self._given_engine
                 if engine is None:
                     engine = await _to_the_end(self._open)
                 self._engine = engine
-                await self._serve(engine, Process(started_us, package_version()))
+                process = Process(started_us, package_version())
+                await self._serve(engine, process)
+                self._metrics = self._open_metrics(engine, process)
         except BaseException:
             await self._release(FORCED_CLOSE_S)
             raise
@@ -136,12 +167,14 @@ class Daemon:
             judge=self.settings.judge,
             version=package_version(),
             start_s=round(time.monotonic() - started_s, 2),
+            **({"metrics": self.metrics_address} if self._metrics else {}),
         )
-        # Word lists take half a second to load: not in the first Remember, and nobody waits.
+        # The first comparison takes half a second: not in the first Remember, and nobody waits.
         loading = threading.Thread(
             target=load_words, args=(self._stopping,), name="word lists", daemon=True
         )
         loading.start()
+        self._gate_watch = asyncio.create_task(self.gate.watch())
         if self._embedding is not None:
             self._model_watch = asyncio.create_task(self._report_model(self._embedding))
 
@@ -170,13 +203,29 @@ class Daemon:
             self.memory_service.end_streams()
         if self.admin_service is not None:
             self.admin_service.end_streams()
-        idle = self.guard.figures.idle
+        figures = self.guard.figures
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
-                # What is on its way here now is answered, too, before the port closes.
-                await asyncio.sleep(FLUSH_S)
-                await idle.wait()
-        await server.stop(FLUSH_S if idle.is_set() else None)
+                await self._quiet()
+        if not figures.idle.is_set():
+            self.guard.cut_off()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_S):
+                    await figures.idle.wait()
+        await server.stop(FLUSH_S if figures.idle.is_set() else None)
+
+    async def _quiet(self) -> None:
+        """Wait until no call runs and none came in for FLUSH_S: those have their answer.
+
+        gRPC cancels calls that wait to be taken up when the port closes, without a reason.
+        """
+        figures, loop = self.guard.figures, asyncio.get_running_loop()
+        begun, until_s = -1, math.inf
+        while begun != figures.begun and loop.time() < until_s:
+            begun = figures.begun
+            await asyncio.sleep(FLUSH_S)
+            await figures.idle.wait()
+            until_s = min(until_s, loop.time() + QUIET_S_MAX)
 
     def _open(self) -> Engine:
         """Locks, starts the embedder in the background, opens the engine, warms it up."""
@@ -230,6 +279,7 @@ class Daemon:
 
         server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
         self._server = server
+        self.gate.meters.read = functools.partial(_size, engine)
         self.memory_service = MemoryService(engine)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
         self.admin_service = AdminService(engine, process)
@@ -240,10 +290,34 @@ class Daemon:
         for name in ("", *SERVICES):
             await self._health.set(name, _NOT_SERVING)
         for place in self.addresses:
-            _bind(server, place)
+            _bind(server, place, self._credentials)
         await server.start()
         for name in ("", *SERVICES):
             await self._health.set(name, _SERVING)
+
+    def _open_metrics(self, engine: Engine, process: Process) -> MetricsServer | None:
+        """Serves metrics where the settings say so."""
+        place = parse_metrics_address(self.settings.metrics_address)
+        if place is None:
+            return None
+        from totonoe_server.life.metrics import DaemonCollector, MetricsServer
+
+        collector = DaemonCollector(
+            self.guard.figures,
+            engine.figures,
+            self.settings.data_dir,
+            process.version,
+            process.started_us,
+        )
+        try:
+            metrics = MetricsServer(*place, collector)
+        except OSError as error:
+            why = error.strerror or error
+            raise StartupError(
+                f"Cannot serve metrics on {self.settings.metrics_address}: {why}"
+            ) from error
+        self.metrics_address = metrics.address
+        return metrics
 
     async def _report_model(self, embedding: EmbeddingService) -> None:
         """Says when the model has loaded, or why it will not. Writes with a vector, and
@@ -258,6 +332,9 @@ class Daemon:
     async def _release(self, close_s: float) -> None:
         """Gives back whatever is held, in the reverse order."""
         self._stopping.set()
+        metrics, self._metrics = self._metrics, None
+        if metrics is not None:
+            await asyncio.to_thread(metrics.close)
         server, self._server = self._server, None
         if server is not None:
             await server.stop(None)
@@ -274,6 +351,10 @@ class Daemon:
         if judging is not None:
             await asyncio.to_thread(judging.close)
             logger.info("judge stopped", **dataclasses.asdict(judging.stats()))
+        gate_watch, self._gate_watch = self._gate_watch, None
+        if gate_watch is not None:
+            gate_watch.cancel()
+            await asyncio.wait((gate_watch,))
         watch, self._model_watch = self._model_watch, None
         if watch is not None:
             await watch
@@ -283,15 +364,17 @@ class Daemon:
 
 
 def load_words(stop: threading.Event) -> None:
-    """Loads the word lists, and tries again if that fails; for a thread of its own.
+    """Loads what English texts are compared with, and tries again if that fails; for a thread.
 
-    After WORDS_TRIES_MAX tries the first Remember that needs them loads them.
+    That is word lists, and the trees of the probability. `text.reading.loading` loads other
+    languages when a text needs them. After WORDS_TRIES_MAX tries the first Remember loads.
     """
     for _ in range(limits.WORDS_TRIES_MAX):
         try:
-            from totonoe_core.text.reading.read import read
+            from totonoe_core.domain.shipped import WEIGHTS
+            from totonoe_core.guard.verdict import compare
 
-            read("Warm", "en")
+            compare("Warm water", "Cold tea", 0.5, WEIGHTS, bundled=True)
         except Exception as error:
             why = error.strerror if isinstance(error, OSError) else type(error).__name__
             logger.warning("word lists are not loaded yet", why=why, retry_s=limits.WORDS_RETRY_S)
@@ -312,10 +395,54 @@ async def _to_the_end(work: Callable[[], _T]) -> _T:
         raise
 
 
-def _bind(server: aio.Server, place: Address) -> None:
-    """Binds one address, a Unix socket with mode 0600 from its first moment on."""
+async def _size(engine: Engine, collection: str, agent_id: str) -> Figures:
+    """The size of a collection, for quotas; of one that is not there, nothing."""
+    from totonoe_server.services.pending import answer_of
+
+    try:
+        (found,) = (await answer_of(engine.stats(collection, agent_id))).collections
+    except NotFound:
+        return Figures(0, 0)
+    return Figures(found.total_count, found.file_bytes)
+
+
+def _credentials(
+    settings: Settings, addresses: Iterable[Address], gate: Gate
+) -> grpc.ServerCredentials | None:
+    """Credentials of the certificate, if there is one.
+
+    Raises
+    ------
+    AddressError
+        An address that other machines reach lacks a certificate or a grant. All that is missing is
+        said at once.
+    """
+    missing = []
+    if not settings.tls_cert:
+        missing.append("a certificate (--tls-cert and --tls-key)")
+    if not gate.grants_somebody:
+        missing.append("a grant (`totonoe tokens create`)")
+    far = next((place for place in addresses if not place.local), None)
+    if far is not None and missing:
+        raise AddressError(
+            f"Refusing to listen on {far.target}, which other machines can reach, without "
+            + " and ".join(missing)
+        )
+    if not settings.tls_cert:
+        return None
+    return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca).credentials()
+
+
+def _bind(server: aio.Server, place: Address, credentials: grpc.ServerCredentials | None) -> None:
+    """Binds one address, a Unix socket with mode 0600 from its first moment on.
+
+    With a certificate all TCP ports speak TLS, so that no port of a daemon is open by mistake.
+    """
     if place.path is None:
-        server.add_insecure_port(place.target)
+        if credentials is None:
+            server.add_insecure_port(place.target)
+        else:
+            server.add_secure_port(place.target, credentials)
         return
     place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     clear_stale_socket(place.path)
@@ -364,7 +491,7 @@ def _as_startup_error(settings: Settings) -> Iterator[None]:
         raise
     except TotonoeError as error:
         raise StartupError(error.message) from error
-    except AddressError as error:
+    except (AddressError, FileError, CertificateError) as error:
         raise StartupError(str(error)) from error
     except OSError as error:
         place = error.filename or settings.data_dir

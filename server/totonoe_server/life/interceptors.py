@@ -3,7 +3,8 @@
 grpc.aio decodes a request before its handler runs and answers bytes that are no message,
 like any exception it meets, by UNKNOWN with the text of the inside. So the handlers are
 wrapped: the deserialiser never raises, and the call as well as the *iteration* of a
-stream turn errors into a status. Cancellation is never caught: it belongs to gRPC.
+stream turn errors into a status. Cancellation belongs to gRPC; only the one by which a stop cuts
+off what still runs is caught.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import asyncio
 import inspect
 import itertools
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -25,8 +26,13 @@ from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument, Quota, TotonoeError
 from totonoe_core.base.turn import TURN
 from totonoe_server import status
+from totonoe_server.access.gate import Call, Gate
+from totonoe_server.access.table import RULES, Rule
 from totonoe_server.life.admission import Admission, Place
+from totonoe_server.life.call_log import CallLog
+from totonoe_server.life.figures import CallFigures
 from totonoe_server.logger import logger
+from totonoe_server.services.pending import shutting_down
 from totonoe_server.wire.methods import PATHS, WATCH
 
 CALLS_MAX = 1024
@@ -46,44 +52,6 @@ class Malformed:
     """Stands in for a message whose bytes did not decode."""
 
 
-@dataclass(slots=True)
-class CallFigures:
-    """Figures of the contract's own calls (not health, not reflection).
-
-    Attributes
-    ----------
-    now : int
-        Calls under way.
-    ended : Counter of str
-        Ended calls by status code name; cancelled ones under CANCELLED.
-    seconds : float
-        Wall time of all ended calls together.
-    idle : asyncio.Event
-        Set while no call is under way.
-    """
-
-    now: int = 0
-    ended: Counter[str] = field(default_factory=Counter)
-    seconds: float = 0.0
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def __post_init__(self) -> None:
-        self.idle.set()
-
-    def begin(self) -> None:
-        """A call came in."""
-        self.now += 1
-        self.idle.clear()
-
-    def end(self, code: str, seconds: float) -> None:
-        """A call ended."""
-        self.now -= 1
-        self.ended[code] += 1
-        self.seconds += seconds
-        if not self.now:
-            self.idle.set()
-
-
 def _too_many_watch(at_once_max: int) -> TotonoeError:
     return Quota("QUOTA_EXCEEDED", f"{at_once_max} streams watch, the most at once")
 
@@ -93,11 +61,14 @@ class Guard(aio.ServerInterceptor):
 
     def __init__(
         self,
+        gate: Gate,
         calls_max: int = CALLS_MAX,
         streams_max: int = limits.STREAMS_MAX,
         peer_streams_max: int = limits.PEER_STREAMS_MAX,
     ) -> None:
+        self.gate = gate
         self.figures = CallFigures()
+        self.call_log = CallLog()
         self._other_figures = CallFigures()
         self._calls = Admission(calls_max)
         # By method: the streams of one kind must not keep out those of another.
@@ -111,12 +82,21 @@ class Guard(aio.ServerInterceptor):
         # Wrapped once per method: each call asks for its handler.
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
         self._draining = False
+        self._running: set[_Counted] = set()
 
     def drain(self) -> None:
         """Refuses new calls, but for health and reflection. Running ones go on."""
         self._draining = True
         for admission in (self._calls, self._watches, *self._streams.values()):
             admission.drain()
+
+    def cut_off(self) -> None:
+        """End running calls of the contract with SHUTTING_DOWN, which gRPC would only cancel.
+
+        Their requests that still wait in a queue are taken back; started ones run to their end.
+        """
+        for counted in self._running:
+            counted.cut_off()
 
     async def intercept_service(
         self,
@@ -150,7 +130,18 @@ class Guard(aio.ServerInterceptor):
             admission = self._calls if own else self._others
         make, behaviour = _parts(handler)
         figures = self.figures if own else self._other_figures
-        call = _Call(method, behaviour, admission, figures, handler.request_streaming)
+        call = _Call(
+            PATHS[method].name if own else method,
+            behaviour,
+            admission,
+            figures,
+            self._running if own else set(),
+            handler.request_streaming,
+            self.call_log if own else None,
+            self.gate,
+            # Health and reflection are for everybody: they show the contract, and no memory.
+            RULES[method] if own else None,
+        )
         if not handler.response_streaming:
             wrapped: Handler = call.answer_one
         elif inspect.isasyncgenfunction(behaviour):
@@ -169,74 +160,134 @@ class _Call:
     """One method's behaviour with everything that stands around it."""
 
     method: str
+    """Its name; of health and reflection its path."""
     behaviour: Handler
     admission: Admission
     figures: CallFigures
+    running: set[_Counted]
     request_streaming: bool
+    log: CallLog | None
+    gate: Gate
+    rule: Rule | None
 
     async def answer_one(self, request: Any, context: Any) -> Any:
         """One answer."""
         with _Counted(self, context) as counted:
             try:
-                with self.admission.place(context.peer()):
+                with self.admission.place(context.peer()), self._passed(counted, context) as call:
+                    request = _well_formed(request)
+                    if call is not None:
+                        await call.admit(request)
+                    _in_time(context)
                     agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
                     TURN.set((context.peer(), agent_id))
-                    answer = await self.behaviour(self._checked(request), context)
+                    counted.request = request
+                    answer = await self.behaviour(request, context)
+                    if call is not None:
+                        call.trim(answer)
                     _answer_fits(answer)
+                    counted.answer = answer
                     return answer
             except aio.AbortError:
                 raise
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
     async def answer_many(self, request: Any, context: Any) -> None:
         """A stream of answers that the behaviour generates."""
         with _Counted(self, context) as counted:
             try:
-                with self.admission.place(context.peer()) as place:
-                    TURN.set((context.peer(), f"stream {next(_STREAM_NUMBERS)}"))
-                    answers = self.behaviour(self._checked(request, place), context)
-                    try:
-                        async for answer in answers:
-                            _answer_fits(answer)
-                            sent = context.write(answer)
-                            await place.waiting(sent, limits.STREAM_UNREAD_S_MAX)
-                    finally:
-                        # A generator that is left by an exception is not closed by it.
-                        await answers.aclose()
+                with (
+                    self.admission.place(context.peer()) as place,
+                    self._passed(counted, context) as call,
+                ):
+                    if call is None:
+                        await self._generate(request, counted, place, None)
+                    else:
+                        async with call.while_allowed():
+                            await self._generate(request, counted, place, call)
             except aio.AbortError:
                 raise
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
+
+    async def _generate(
+        self, request: Any, counted: _Counted, place: Place, call: Call | None
+    ) -> None:
+        context = counted.context
+        if self.request_streaming:
+            request = _readable_stream(request, counted, place, call)
+        else:
+            request = counted.request = _well_formed(request)
+            if call is not None:
+                await call.admit(request)
+        _in_time(context)
+        TURN.set((context.peer(), f"stream {next(_STREAM_NUMBERS)}"))
+        answers = self.behaviour(request, context)
+        try:
+            async for answer in answers:
+                _answer_fits(answer)
+                counted.answer = answer
+                await place.waiting(context.write(answer), limits.STREAM_UNREAD_S_MAX)
+        finally:
+            # A generator that is left by an exception is not closed by it.
+            await answers.aclose()
 
     async def write_many(self, request: Any, context: Any) -> None:
         """A stream of answers that the behaviour writes itself (Watch, the health service)."""
         with _Counted(self, context) as counted:
             try:
-                with self.admission.place(context.peer()):
-                    await self.behaviour(self._checked(request), context)
+                with self.admission.place(context.peer()), self._passed(counted, context) as call:
+                    request = counted.request = _well_formed(request)
+                    if call is None:
+                        await self.behaviour(request, context)
+                    else:
+                        async with call.while_allowed():
+                            await call.admit(request)
+                            _in_time(context)
+                            await self.behaviour(request, context)
             except aio.AbortError:
                 raise
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
-    def _checked(self, request: Any, place: Place | None = None) -> Any:
-        if self.request_streaming and place is not None:
-            return _readable_stream(request, place)
-        return _well_formed(request)
+    @contextmanager
+    def _passed(self, counted: _Counted, context: Any) -> Iterator[Call | None]:
+        """Let the call through the gate; `None` for what is not of the contract."""
+        if self.rule is None:
+            yield None
+            return
+        with self.gate.call(self.rule, context) as call:
+            if call.caller is not None and call.caller.identity is not None:
+                counted.identity = call.caller.name
+            yield call
 
 
 class _Counted:
-    """Figures of one call, and how it ends with an error."""
+    """Figures of one call, its line in the log, and how it ends with an error.
+
+    Attributes
+    ----------
+    request, answer : message or None
+        The first and the last message so far.
+    identity : str
+        Name of the caller that the daemon found out; empty for none.
+    """
 
     def __init__(self, call: _Call, context: Any) -> None:
         self._call = call
-        self._context = context
+        self.context = context
         self._begun_s = time.monotonic()
-        self._code = "OK"
+        self._code, self._reason = "OK", ""
+        self._task = asyncio.current_task()
+        self._is_cut_off = False
+        self.request: Any = None
+        self.answer: Any = None
+        self.identity = ""
 
     def __enter__(self) -> _Counted:
-        self._call.figures.begin()
+        self._call.figures.begin(self._call.method)
+        self._call.running.add(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -245,16 +296,42 @@ class _Counted:
             # Not by `abort` below: the health service aborts by itself, and what is no
             # `Exception` (CancelledError, GeneratorExit) is gRPC ending the call.
             code = "ABORTED_BY_HANDLER" if issubclass(kind, Exception) else "CANCELLED"
-        self._call.figures.end(code, time.monotonic() - self._begun_s)
+        self._call.running.discard(self)
+        call, seconds = self._call, time.monotonic() - self._begun_s
+        call.figures.end(call.method, code, seconds, self._reason)
+        if call.log is not None and call.log.wanted():
+            call.log.write(
+                self.context,
+                call.method,
+                code,
+                self._reason,
+                seconds,
+                self.identity,
+                self.request,
+                self.answer,
+            )
 
-    async def abort(self, error: Exception) -> None:
-        """Ends the call with the status of `error`; always raises `AbortError`."""
+    def cut_off(self) -> None:
+        """End the call with SHUTTING_DOWN, once."""
+        if self._task is not None and not self._is_cut_off:
+            self._is_cut_off = True
+            self._task.cancel()
+
+    async def abort(self, error: Exception | asyncio.CancelledError) -> None:
+        """End the call with the status of `error`; always raises `AbortError`.
+
+        A cancellation that is not ours goes on as it is.
+        """
+        if isinstance(error, asyncio.CancelledError):
+            if not self._is_cut_off or self._task is None:
+                raise error
+            self._task.uncancel()
+            error = shutting_down()
         end = status.grpc_status_of(error)
-        self._code = end.code.name
-        logger.debug("call failed", method=self._call.method, code=self._code)
+        self._code, self._reason = end.code.name, status.reason_of(error)
         try:
             async with asyncio.timeout(ABORT_S_MAX):
-                await self._context.abort_with_status(end)
+                await self.context.abort_with_status(end)
         except TimeoutError:
             # It takes nothing any more, its end included: what waits for it goes with the call.
             logger.debug("end not taken", method=self._call.method, code=self._code)
@@ -295,12 +372,29 @@ def _well_formed(request: Any) -> Any:
     return request
 
 
-async def _readable_stream(requests: AsyncIterator[Any], place: Place) -> AsyncIterator[Any]:
+async def _readable_stream(
+    requests: AsyncIterator[Any], counted: _Counted, place: Place, call: Call | None
+) -> AsyncIterator[Any]:
     while True:
         request = await place.waiting(anext(requests, None), limits.STREAM_IDLE_S_MAX)
         if request is None:
             return
-        yield _well_formed(request)
+        request = _well_formed(request)
+        if counted.request is None:
+            counted.request = request
+        if call is not None:
+            await call.admit(request)
+        yield request
+
+
+def _in_time(context: Any) -> None:
+    """Refuses to start what nobody waits for any more.
+
+    A call may wait for the event loop longer than its deadline.
+    """
+    left_s = context.time_remaining()
+    if left_s is not None and left_s <= 0:
+        raise TotonoeError("DEADLINE_PASSED", "the deadline passed before the call was started")
 
 
 def _answer_fits(answer: Message) -> None:

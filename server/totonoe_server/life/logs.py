@@ -32,13 +32,18 @@ def configure(level: str, log_format: LogFormat) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
+    logging.getLogger().handlers[:] = [handler]
+    set_level(level)
+    logging.getLogger("grpc._cython.cygrpc").addFilter(_is_news)
+
+
+def set_level(level: str) -> None:
+    """Changes from which severity on records are logged. While the process runs, too."""
     root = logging.getLogger()
-    root.handlers[:] = [handler]
     root.setLevel(level.upper())
     # One line a request of theirs, at info: nothing an operator of this daemon asked for.
     for name in ("httpx", "httpcore", "numba"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
-    logging.getLogger("grpc._cython.cygrpc").addFilter(_is_news)
 
 
 def _thread_ended(given: threading.ExceptHookArgs) -> None:

@@ -6,13 +6,15 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from totonoe_core.engine.factory import private_files
-from totonoe_server.life import process
+from totonoe_server.life import logs, process
 from totonoe_server.life.config import Settings
 from totonoe_server.life.daemon import ENGINE_CLOSE_S, Daemon, StartupError
+from totonoe_server.life.notify import Notifier
+from totonoe_server.life.reload import Reloader
 from totonoe_server.life.watchdog import ExitCode, Watchdog
 from totonoe_server.logger import logger, trace_of
 
@@ -21,27 +23,37 @@ STOP_SPARE_S = 2.0
 
 
 class _Signals:
-    """First SIGINT or SIGTERM: stop. SIGINT after that: at once."""
+    """First SIGINT or SIGTERM: stop. SIGINT after that: at once. SIGHUP: read settings again."""
 
-    def __init__(self) -> None:
+    def __init__(self, reload: Callable[[], None]) -> None:
         self.stop = asyncio.Event()
         self.force = asyncio.Event()
+        self._reload = reload
 
     def receive(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP:
+            if not self.stop.is_set():
+                self._reload()
+            return
         if self.stop.is_set() and number is signal.SIGINT:
             self.force.set()
         self.stop.set()
 
 
-def run(settings: Settings) -> ExitCode:
-    """Serves until a signal says to stop. Needs the main thread, of a process that ends then."""
+def run(settings: Settings, load: Callable[[], Settings]) -> ExitCode:
+    """Serves until a signal says to stop. Needs the main thread, of a process that ends then.
+
+    `load` reads the settings again, for SIGHUP. Raises `SettingsError`.
+    """
     with private_files():
-        return asyncio.run(_run(settings))
+        return asyncio.run(_run(settings, Reloader(settings, load)))
 
 
-async def _run(settings: Settings) -> ExitCode:
-    daemon = Daemon(settings)
-    signals, loop = _Signals(), asyncio.get_running_loop()
+async def _run(settings: Settings, reloader: Reloader) -> ExitCode:
+    reloader.on(("log_level",), lambda new: logs.set_level(new.log_level))
+    daemon, notifier = Daemon(settings), Notifier()
+    daemon.join_reload(reloader)
+    signals, loop = _Signals(reloader.reload), asyncio.get_running_loop()
 
     def received(number: signal.Signals) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the process is about to
@@ -63,8 +75,10 @@ async def _run(settings: Settings) -> ExitCode:
     except Exception as error:
         logger.critical("internal error while starting", **trace_of(error))
         return ExitCode.FAILED
+    notifier.ready()
     process.settle()
     await signals.stop.wait()
+    notifier.stopping()
     logger.info("stopping", grace_s=settings.grace_s)
     await _or_forced(daemon, settings.grace_s, signals)
     return ExitCode.STOPPED

@@ -1,4 +1,4 @@
-"""Receives the signals to stop, and ends the process when a stop takes longer than it may.
+"""Receives the signals, and ends the process when a stop takes longer than it may.
 
 A thread of its own does both: the event loop, the engine's threads and the log may all be stuck.
 The signals come through the wake-up descriptor, to which the interpreter writes without the loop.
@@ -26,6 +26,8 @@ FORCED_EXIT_S = 5.0
 """From a second SIGINT to the end."""
 _REPORT_S = 1.0
 """Limit of the report: a log that is stuck must not keep the process."""
+_TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_STDERR = 2
 _FRAMES_NAMED_MAX = 3
 _THREADS_NAMED_MAX = 32
 
@@ -42,7 +44,10 @@ class ExitCode(IntEnum):
 
 
 class Watchdog:
-    """SIGINT and SIGTERM of this process, from `begin` on. Needs the main thread.
+    """SIGINT, SIGTERM and SIGHUP of this process, from `begin` on. Needs the main thread.
+
+    SIGHUP asks for the settings to be read again. If the terminal that the process was started in
+    is gone, SIGHUP says so, and is passed on as SIGTERM.
 
     Parameters
     ----------
@@ -57,6 +62,7 @@ class Watchdog:
         self._received = received
         self._deadline_s: float | None = None
         self._code = ExitCode.STUCK
+        self._at_terminal = os.isatty(_STDERR)
         self._signals, self._wakeup = socket.socketpair()
         self._wakeup.setblocking(False)
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
@@ -64,7 +70,7 @@ class Watchdog:
     def begin(self) -> None:
         """Takes the signals. For good: once a stop has begun, nothing takes the end back."""
         signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _TAKEN:
             # A handler there must be; the work is done where the number is read.
             signal.signal(number, lambda *_: None)
         self._thread.start()
@@ -80,10 +86,15 @@ class Watchdog:
             except TimeoutError:
                 continue
             for number in numbers:
-                if number in (signal.SIGINT, signal.SIGTERM):
+                if number in _TAKEN:
                     self._receive(signal.Signals(number))
 
     def _receive(self, number: signal.Signals) -> None:
+        if number is signal.SIGHUP:
+            if not self._at_terminal or os.isatty(_STDERR):
+                self._received(number)
+                return
+            number = signal.SIGTERM
         if self._deadline_s is None:
             self._limit(self._stop_s)
         elif number is signal.SIGINT and self._code is not ExitCode.FORCED:

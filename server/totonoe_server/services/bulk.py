@@ -9,7 +9,7 @@ What the client sends meanwhile waits in gRPC's flow-control window, so nothing 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future
 
 from totonoe.v1 import memory_service_pb2 as pb
@@ -19,6 +19,7 @@ from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remember
 from totonoe_core.engine.seam.seam import Engine
 from totonoe_server import status
+from totonoe_server.access.gate import CALL
 from totonoe_server.services.pending import shutting_down, wrapped
 from totonoe_server.wire.answers import remembered_to_wire
 from totonoe_server.wire.memories import remember_from_wire
@@ -51,18 +52,25 @@ class Bulk:
         """
         async for request in requests:
             _check_size(request)
+            call = CALL.get()
+            refused = {} if call is None else await call.refusals(request)
             async with self._at_work:
                 outcomes = await asyncio.gather(
-                    *self._submitted(request.items), return_exceptions=True
+                    *self._submitted(request.items, refused), return_exceptions=True
                 )
             yield pb.RememberManyResponse(results=[_result(outcome) for outcome in outcomes])
 
-    def _submitted(self, items: Sequence[pb.RememberRequest]) -> list[asyncio.Future[Applied]]:
-        """Items to the engine, those of one collection in order. What is wrong with an item
-        becomes its own answer."""
+    def _submitted(
+        self, items: Sequence[pb.RememberRequest], refused: Mapping[int, Exception]
+    ) -> list[asyncio.Future[Applied]]:
+        """Items to the engine, those of one collection in order. What is wrong with an item, or
+        is refused to the caller, becomes its own answer."""
         answers: list[Future[Applied]] = [Future() for _ in items]
         by_collection: dict[str, list[tuple[int, str, Remember]]] = {}
         for position, item in enumerate(items):
+            if position in refused:
+                answers[position].set_exception(refused[position])
+                continue
             try:
                 command = remember_from_wire(item)
             except InvalidArgument as error:

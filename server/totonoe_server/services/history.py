@@ -6,10 +6,14 @@ from totonoe.v1 import operations_pb2 as pb
 from totonoe_core.base import limits
 from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.queries import HistoryQuery, OperationsQuery
+from totonoe_server.access.gate import CALL
 from totonoe_server.services.calls import Calls, Context
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import history as codec
 from totonoe_server.wire.scalars import collection_name
+
+UNDONE_FOLLOWED_MAX = 16
+"""Undos of Undos that are followed to the call they are about; beyond, `admin` is needed."""
 
 
 class HistoryCalls(Calls):
@@ -17,6 +21,9 @@ class HistoryCalls(Calls):
 
     async def Undo(self, request: pb.UndoRequest, _: Context) -> pb.UndoResponse:
         """Takes an operation back."""
+        call = CALL.get()
+        if call is not None and not call.by_owner:
+            call.needs_verb_of([await self._call_to_take_back(request)])
         if request.dry_run:
             return await self._undo_previewed(request)
         try:
@@ -24,6 +31,28 @@ class HistoryCalls(Calls):
         except NotFound as error:
             return await self._collection_restored(request, error)
         return codec.undone_to_wire(applied)
+
+    async def _call_to_take_back(self, request: pb.UndoRequest) -> str:
+        """Return the name of the call that an Undo takes back or, of an Undo, brings back again.
+
+        Empty for what is not found here: the catalogue may know it, whose calls need `admin`.
+        """
+        look = pb.UndoRequest()
+        look.CopyFrom(request)
+        for _ in range(UNDONE_FOLLOWED_MAX):
+            try:
+                kind, undoes = await self._operation_of(look)
+            except NotFound:
+                return ""
+            if kind != "Undo":
+                return kind
+            look.target_revision = undoes
+        return ""
+
+    async def _operation_of(self, request: pb.UndoRequest) -> tuple[str, int]:
+        """Return the name of the call of the target of an Undo, and the revision that it undoes."""
+        answer = await self._undo_previewed(request)
+        return answer.operation.kind, answer.operation.undoes
 
     async def _undo_previewed(self, request: pb.UndoRequest) -> pb.UndoResponse:
         collection, command = collection_name(request.collection), codec.undo_from_wire(request)

@@ -33,6 +33,7 @@ from totonoe_server.wire.memories import (
     unlink_from_wire,
     update_from_wire,
 )
+from totonoe_server.wire.namespaces import namespaces_from_wire, namespaces_to_wire
 from totonoe_server.wire.scalars import as_of_from_wire, collection_name
 
 
@@ -91,6 +92,7 @@ class MemoryService(
                 tuple(request.ids),
                 as_of=as_of_from_wire(request),
                 follow_superseded=request.follow_superseded,
+                touch=request.touch,
             ),
         )
         return answers.gotten_to_wire(await answer_of(future), request.include_vectors)
@@ -106,10 +108,19 @@ class MemoryService(
                     request.page_size or limits.PAGE_SIZE_DEFAULT,
                     request.page_token,
                     as_of=as_of_from_wire(request),
+                    touch=request.touch,
                 ),
             )
         )
         return answers.page_to_wire(page, request.include_vectors)
+
+    async def ListNamespaces(
+        self, request: pb.ListNamespacesRequest, _: Context
+    ) -> pb.ListNamespacesResponse:
+        """The distinct namespaces of memories."""
+        query = namespaces_from_wire(request)
+        found = await answer_of(self._engine.read(collection_name(request.collection), query))
+        return namespaces_to_wire(found)
 
     async def Update(self, request: pb.UpdateRequest, _: Context) -> pb.UpdateResponse:
         """Changes one memory."""

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from totonoe_server import extra
-from totonoe_server.tools import options, snapshots
+from totonoe_server.tools import certs, options, settings, snapshots, tokens
 from totonoe_server.tools.demo import command as demo_command
 from totonoe_server.tools.quality import command as quality_command
+from totonoe_server.tools.top import command as top_command
 
 
 def register(app: typer.Typer) -> None:
@@ -29,14 +30,35 @@ def register(app: typer.Typer) -> None:
     demo_command.register(app)
     quality_command.register(app)
     snapshots.register(app)
+    settings.register(app)
+    top_command.register(app)
+    tokens.register(app)
+    certs.register(app)
 
 
 def serve(
+    config_file: options.ConfigFile = None,
     address: Annotated[
         str | None,
         typer.Option(
-            help="Where to listen: host:port or unix:/path, several with commas. Loopback and "
-            "Unix sockets only. [TOTONOE_ADDRESS, 127.0.0.1:7766]"
+            help="Where to listen: host:port or unix:/path, several with commas. "
+            "[TOTONOE_ADDRESS, 127.0.0.1:7766 and totonoe.sock in the data directory]"
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option(
+            help="Certificate in PEM; needed for an address that other machines reach. "
+            "[TOTONOE_TLS_CERT]"
+        ),
+    ] = None,
+    tls_key: Annotated[
+        str | None, typer.Option(help="Key of the certificate, in PEM. [TOTONOE_TLS_KEY]")
+    ] = None,
+    tls_client_ca: Annotated[
+        str | None,
+        typer.Option(
+            help="Authority, in PEM, whose certificates clients must have. [TOTONOE_TLS_CLIENT_CA]"
         ),
     ] = None,
     data_dir: Annotated[
@@ -145,29 +167,52 @@ def serve(
         float | None,
         typer.Option(help="Time for running calls after SIGTERM. [TOTONOE_GRACE_S, 10]"),
     ] = None,
+    metrics_address: Annotated[
+        str | None,
+        typer.Option(
+            help="Where Prometheus reads metrics: host:port, or a port of 127.0.0.1. "
+            "[TOTONOE_METRICS_ADDRESS, nowhere]"
+        ),
+    ] = None,
     log_level: Annotated[
         str | None,
         typer.Option(help="debug, info, warning or error. [TOTONOE_LOG_LEVEL, info]"),
+    ] = None,
+    log_calls: Annotated[
+        str | None,
+        typer.Option(
+            help="Severity of the line that each call leaves in the log: debug, info, warning or "
+            "error. [TOTONOE_LOG_CALLS, debug]"
+        ),
     ] = None,
     log_format: Annotated[
         str | None, typer.Option(help="console or json. [TOTONOE_LOG_FORMAT, console]")
     ] = None,
 ) -> None:
-    """Run the daemon until Ctrl-C or SIGTERM. A second Ctrl-C stops it at once."""
+    """Run the daemon until Ctrl-C or SIGTERM. A second Ctrl-C stops it at once.
+
+    An option wins over its environment variable, and a variable over the configuration file.
+    SIGHUP reads them again; `totonoe config` shows them.
+    """
     given = dict(locals())
+    del given["config_file"]
     from totonoe_server.life import process
 
     process.limit_threads()
     process.hold_collector()
     from totonoe_server.life import config, logs, runner, watchdog
+    from totonoe_server.life.config_file import chosen_file
+
+    def load() -> config.Settings:
+        return config.load(chosen_file(config_file), given).settings
 
     try:
-        settings = config.load_settings(**given)
+        settings = load()
     except config.SettingsError as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(watchdog.ExitCode.NOT_STARTED) from None
     logs.configure(settings.log_level, settings.log_format)
-    raise typer.Exit(runner.run(settings))
+    raise typer.Exit(runner.run(settings, load))
 
 
 def verify(

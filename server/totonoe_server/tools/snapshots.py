@@ -86,11 +86,11 @@ def import_(
     """
     from totonoe_core.base.errors import UnsupportedFormat
     from totonoe_core.engine.factory import DataDir
-    from totonoe_server.life.config import SettingsError, load_settings
+    from totonoe_server.life.config import SettingsError, served_settings
 
     as_json = as_json or _asked_outside(ctx)
     try:
-        place = DataDir(load_settings(data_dir=data_dir).data_dir)
+        place = DataDir(served_settings(data_dir=data_dir).data_dir)
     except SettingsError as error:
         raise _unreadable(file, error, as_json) from None
     if not place.exists():

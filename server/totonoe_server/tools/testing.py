@@ -39,6 +39,8 @@ class RunningServer:
     ----------
     address : str
         Where it listens (several with commas); the same after a restart.
+    metrics_address : str
+        Where it serves metrics; empty unless asked for.
     data_dir : Path
         Its data, kept between `stop` and `start`.
     """
@@ -46,6 +48,7 @@ class RunningServer:
     def __init__(self, data_dir: Path, engine: Engine | None = None, **settings: Any) -> None:
         self.data_dir = data_dir
         self.address = str(settings.pop("address", "127.0.0.1:0"))
+        self.metrics_address = ""
         self._engine = engine
         self._settings = {"embedder": "hashing", "grace_s": 5.0} | settings
         self._thread: threading.Thread | None = None
@@ -115,6 +118,7 @@ class RunningServer:
         daemon: Daemon = Daemon(settings, self._engine)
         await daemon.start()
         self.address = ",".join(place.target for place in daemon.addresses)
+        self.metrics_address = daemon.metrics_address
         ready.set()
         await self._stop_asked.wait()
         await daemon.stop(settings.grace_s)

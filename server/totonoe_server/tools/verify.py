@@ -10,7 +10,7 @@ import typer
 
 from totonoe_core.base.errors import Quota
 from totonoe_core.engine.factory import DataDir, Inspected
-from totonoe_server.life.config import SettingsError, load_settings
+from totonoe_server.life.config import SettingsError, served_settings
 
 SOUND, FOUND, NOT_LOOKED = 0, 1, 2
 
@@ -18,7 +18,7 @@ SOUND, FOUND, NOT_LOOKED = 0, 1, 2
 def run(data_dir: Path | None, as_json: bool) -> int:
     """Prints what was found; returns the exit code."""
     try:
-        directory = DataDir(load_settings(data_dir=data_dir).data_dir)
+        directory = DataDir(served_settings(data_dir=data_dir).data_dir)
     except SettingsError as error:
         typer.echo(f"totonoe: {error}", err=True)
         return NOT_LOOKED

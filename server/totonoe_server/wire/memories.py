@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
-from totonoe_core.domain.filter import Filter
+from totonoe_core.domain.expiry import expires_us
+from totonoe_core.domain.filter import Comparison, Filter
 from totonoe_core.domain.graph import LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Remember, Update
 from totonoe_core.domain.policy import Action
@@ -26,6 +27,7 @@ from totonoe_server.wire.mapping import decoder, encoder, encodes
 from totonoe_server.wire.scalars import (
     ACTIONS,
     KINDS,
+    OPERATORS,
     STATE_KINDS,
     STATUSES,
     range_from_wire,
@@ -35,6 +37,7 @@ from totonoe_server.wire.scalars import (
     struct_to_wire,
     time_from_wire,
     time_to_wire,
+    value_from_wire,
 )
 
 LINK_CONFIDENCE_DEFAULT = 0.5
@@ -83,6 +86,9 @@ def fields_from_wire(draft: types_pb2.MemoryDraft, field: str = "memory") -> Fie
         valid_to_us=time_from_wire(draft, "valid_to_time", f"{field}.valid_to_time"),
         private=draft.private,
         key=TypedKey(draft.key.subject, draft.key.attribute) if draft.HasField("key") else None,
+        namespace=tuple(draft.namespace),
+        expires_us=time_from_wire(draft, "expires_time", f"{field}.expires_time"),
+        expires_after_s=draft.expires_after_s if draft.HasField("expires_after_s") else None,
     )
 
 
@@ -245,6 +251,29 @@ def memory_to_wire(memory: Memory, include_vector: bool = False) -> types_pb2.Me
         links=[link_to_wire(link) for link in memory.links],
         revision=memory.revision,
         key=None if fields.key is None else key_to_wire(fields.key),
+        namespace=fields.namespace,
+        expires_time=time_to_wire(expires_us(fields, memory.last_access_us)),
+        expires_after_s=fields.expires_after_s,
+    )
+
+
+def _comparisons_from_wire(value: types_pb2.Filter, at: str) -> tuple[Comparison, ...]:
+    """Return the comparisons of a filter, checked for their number before any is looked at."""
+    field = f"{at}comparisons"
+    if len(value.comparisons) > limits.COMPARISONS_MAX:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=len(value.comparisons),
+            allowed=f"at most {limits.COMPARISONS_MAX}",
+        )
+    return tuple(
+        Comparison(
+            tuple(one.path),
+            OPERATORS.from_wire(one.operator, f"{field}.operator"),
+            value_from_wire(one, "value", f"{field}.value"),
+        )
+        for one in value.comparisons
     )
 
 
@@ -252,6 +281,7 @@ _filter_from_wire = decoder(
     types_pb2.Filter,
     Filter,
     computed={
+        "comparisons": _comparisons_from_wire,
         # Only a status may be "not said": it means ACTIVE.
         "statuses": lambda value, at: STATUSES.list_from_wire(
             value.statuses, f"{at}statuses", unset=Status.ACTIVE

@@ -22,7 +22,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
-from totonoe_core.domain import policy, queries, records
+from totonoe_core.domain import filter, policy, queries, records
 
 COLLECTION_DEFAULT = "default"
 SECONDS_MIN, SECONDS_MAX = -62_135_596_800, 253_402_300_799
@@ -120,6 +120,7 @@ KINDS = EnumTable(types_pb2.Kind.DESCRIPTOR, records.Kind)
 STATE_KINDS = EnumTable(types_pb2.StateKind.DESCRIPTOR, records.StateKind, records.StateKind.NONE)
 # A purged memory is not there for callers: its status has no number.
 STATUSES = EnumTable(types_pb2.Status.DESCRIPTOR, records.Status, records.Status.PURGED)
+OPERATORS = EnumTable(types_pb2.Operator.DESCRIPTOR, filter.Operator)
 LINK_TYPES = EnumTable(types_pb2.LinkType.DESCRIPTOR, records.LinkType)
 METHODS = EnumTable(types_pb2.Method.DESCRIPTOR, records.Method)
 PRESETS = EnumTable(types_pb2.Preset.DESCRIPTOR, policy.Preset)
@@ -247,6 +248,23 @@ def struct_from_wire(
             allowed=f"at most {limit_bytes} bytes of JSON",
         )
     return {key: _plain(item, field) for key, item in value.fields.items()}
+
+
+def value_from_wire(
+    holder: Message, name: str, field: str, limit_bytes: int = limits.ATTRIBUTES_BYTES_MAX
+) -> Any:
+    """JSON value of a Value field, which must be set. Raises as `struct_from_wire`."""
+    required(holder.HasField(name), field)
+    value: Value = getattr(holder, name)
+    size = value.ByteSize()
+    if size > limit_bytes * _STRUCT_GROWTH:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field=field,
+            got=f"{size} bytes",
+            allowed=f"at most {limit_bytes} bytes of JSON",
+        )
+    return _plain(value, field)
 
 
 def _plain(value: Value, field: str) -> Any:

@@ -124,6 +124,10 @@ DIFFERENT = [
     ("respectively", "张三和李四分别住在北京和上海", "张三和李四分别住在上海和北京"),
     ("years", "1912年他去了巴黎,1920年去了柏林", "1920年他去了巴黎,1912年去了柏林"),
     ("order of events", "他先吃饭后洗澡", "他先洗澡后吃饭"),
+    ("whose", "我的手机坏了", "手机坏了"),
+    ("whose, beside another's", "我的手机坏了", "他的手机坏了"),
+    ("to where it ships", "发货到哪里", "哪里发货"),
+    ("to where it ships, from where", "发货到哪儿？", "从哪儿发货？"),
     ("denied", "我喜欢咖啡", "我不喜欢咖啡"),
     ("denied existence", "他有手机", "他没有手机"),
     ("allowed, forbidden", "允许部署", "禁止部署"),
@@ -314,6 +318,12 @@ def test_read_opposites_and_loose_synonyms_are_named() -> None:
 def test_read_empty_text_is_not_certain() -> None:
     assert read("") == Reading("zh", (), certain=False)
     assert not read("！！！").certain
+
+
+@pytest.mark.parametrize("text", ["我想说的是", "我想说的是。", "我的生日是"])
+def test_text_that_breaks_off_behind_a_copula_is_not_certain(text: str) -> None:
+    assert not read(text).certain
+    assert read(text + "五月").certain
 
 
 @settings(max_examples=60, deadline=None)

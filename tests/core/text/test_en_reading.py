@@ -184,6 +184,10 @@ DIFFERENT = {
         ("The API is stable, so they say", "The API is stable"),
         ("As far as I know the API is stable", "The API is stable"),
     ],
+    "whose": [
+        ("My phone is broken", "The phone is broken"),
+        ("The pipeline lost our key", "The pipeline lost the key"),
+    ],
     "another": [
         ("Bob put on another coat", "Bob put on a coat"),
     ],

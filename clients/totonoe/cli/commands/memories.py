@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
         filtered(recall),
         get,
         filtered(list_),
+        filtered(namespaces),
         update,
         filtered(forget),
     )
@@ -50,6 +51,9 @@ def remember(
     attributes: options.Attributes = None,
     payload: options.Payload = None,
     external_id: options.ExternalId = None,
+    namespace: options.Namespace = None,
+    expires: options.Expires = None,
+    expires_after: options.ExpiresAfter = None,
     created: options.Created = None,
     key: options.KeyText = None,
     on_update: options.OnUpdate = None,
@@ -82,6 +86,9 @@ def remember(
         attributes=json_object(attributes, "--attributes"),
         payload=json_object(payload, "--payload"),
         external_id=external_id,
+        namespace=options.names(namespace, "--namespace"),
+        expires_time=moment(expires, "--expires"),
+        expires_after_s=expires_after,
         created_time=moment(created, "--created"),
         key=options.key_of(key),
         on_update=on_update,
@@ -109,6 +116,7 @@ def check(
     state_kind: options.StateKind = None,
     session_id: options.SessionId = None,
     payload: options.Payload = None,
+    namespace: options.Namespace = None,
     on_update: options.OnUpdate = None,
     on_contradiction: options.OnContradiction = None,
     on_refinement: options.OnRefinement = None,
@@ -126,6 +134,7 @@ def check(
         state_kind=state_kind,
         session_id=session_id,
         payload=json_object(payload, "--payload"),
+        namespace=options.names(namespace, "--namespace"),
         on_update=on_update,
         on_contradiction=on_contradiction,
         on_refinement=on_refinement,
@@ -189,6 +198,7 @@ def get(
     follow: Annotated[
         bool, typer.Option("--follow", help="Show the successor in place of a superseded memory.")
     ] = False,
+    touch: options.Touch = False,
 ) -> None:
     """Show memories by id.
 
@@ -196,7 +206,11 @@ def get(
     """
     with session.client() as client:
         answer = client.get_many(
-            ids, include_vectors=vectors, as_of=options.as_of(as_of), follow_superseded=follow
+            ids,
+            include_vectors=vectors,
+            as_of=options.as_of(as_of),
+            follow_superseded=follow,
+            touch=touch,
         )
     session.show(plain(answer), lambda: show.got(answer))
     if answer.missing_ids:
@@ -210,6 +224,7 @@ def list_(
     page_token: options.PageToken = "",
     vectors: options.Vectors = False,
     as_of: options.AsOf = None,
+    touch: options.Touch = False,
 ) -> None:
     """Show one page of memories, oldest first."""
     with session.client() as client:
@@ -218,9 +233,40 @@ def list_(
             page_token=page_token,
             include_vectors=vectors,
             as_of=options.as_of(as_of),
+            touch=touch,
             **conditions,
         )
     session.show(plain(page), lambda: show.listed(page))
+
+
+def namespaces(
+    session: Session,
+    conditions: FilterFields,
+    prefix: Annotated[
+        str | None,
+        typer.Option(metavar="NAME/NAME", help="First names; `*` stands for any one name."),
+    ] = None,
+    suffix: Annotated[
+        str | None,
+        typer.Option(metavar="NAME/NAME", help="Last names; `*` stands for any one name."),
+    ] = None,
+    max_depth: Annotated[
+        int, typer.Option(help="Cut longer ones to so many names, 1 to 16. 0: do not.")
+    ] = 0,
+    limit: options.Limit = 100,
+    offset: Annotated[int, typer.Option(help="Leave out so many at the beginning.")] = 0,
+) -> None:
+    """Show the distinct namespaces of memories."""
+    with session.client() as client:
+        page = client.list_namespaces(
+            prefix=options.names(prefix, "--prefix") or (),
+            suffix=options.names(suffix, "--suffix") or (),
+            max_depth=max_depth,
+            limit=limit,
+            offset=offset,
+            **conditions,
+        )
+    session.show(plain(page), lambda: show.namespaces(page))
 
 
 def update(
@@ -242,6 +288,9 @@ def update(
     attributes: options.Attributes = None,
     payload: options.Payload = None,
     external_id: options.ExternalId = None,
+    namespace: options.Namespace = None,
+    expires: options.Expires = None,
+    expires_after: options.ExpiresAfter = None,
     clear: Annotated[
         list[str] | None,
         typer.Option(help="Field to set back to its default, for instance tags; may be repeated."),
@@ -270,6 +319,9 @@ def update(
         attributes=json_object(attributes, "--attributes"),
         payload=json_object(payload, "--payload"),
         external_id=external_id,
+        namespace=options.names(namespace, "--namespace"),
+        expires_time=moment(expires, "--expires"),
+        expires_after_s=expires_after,
     )
     for name in clear or ():
         if name in fields or name not in EditableFields.__annotations__:

@@ -233,8 +233,18 @@ def import_(
     session: Session,
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="JSON lines, plain or gzip; `-` is standard input."),
+        typer.Argument(
+            metavar="PATH", help="JSON lines, plain or gzip; `-` is standard input. Or a store."
+        ),
     ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="The store of another program: auto, claude-code, mcp-memory, "
+            "mcp-memory-service, mem0, robotmem or ego-mcp.",
+        ),
+    ] = None,
     level: Annotated[
         str, typer.Option(help="Leave out lines with another `level`. Default: all.")
     ] = "",
@@ -247,14 +257,36 @@ def import_(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With a file of `export`: only check it.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --from: report and write nothing. With a file of `export`: only check it.",
+        ),
+    ] = False,
+    bullets: Annotated[
+        bool,
+        typer.Option(
+            "--bullets",
+            help="With claude-code: also list items of Markdown without front matter.",
+        ),
     ] = False,
 ) -> None:
-    """Save the lines of a file as memories.
+    """Save the lines of a file, or what another program remembers, as memories.
 
     A second run of the same file changes nothing. A file of `export` goes in through the guard
     too, or as it is. Exit code 1 if a line failed; refused lines are no failure.
     """
+    if from_ is not None:
+        if level or as_is or file == "-":
+            raise ValueError("--from: allowed: with a path, without --level and --as-is")
+        if bullets and from_ not in ("auto", "claude-code"):
+            raise ValueError("--bullets: allowed: with --from claude-code")
+        from totonoe.cli.commands.import_from import import_store
+
+        import_store(session, from_, file, force, dry_run, bullets)
+        return
+    if bullets:
+        raise ValueError("--bullets: allowed: with --from claude-code")
     from totonoe.cli.commands import import_rows as rows
 
     how = rows.Options(level, session.agent_id, session.collection_name, force)
@@ -321,7 +353,8 @@ def _open(file: str, stack: ExitStack) -> tuple[io.BufferedReader, int | None]:
         raw = stack.enter_context(path.open("rb"))
         size_bytes = path.stat().st_size
     except OSError as error:
-        raise ValueError(f"{file}: {error.strerror or error}") from None
+        hint = " (--from imports the store of another program)" if path.is_dir() else ""
+        raise ValueError(f"{file}: {error.strerror or error}{hint}") from None
     return raw, size_bytes if path.is_file() else None
 
 

@@ -25,10 +25,6 @@ _UNMARKED = frozenset(
 )
 _ENDS = " \t\r\n.!?。！？"
 _DIFFERENT = "bold yellow"
-ADVICE = (
-    "Review each pair with recall. If one is redundant, use forget to remove it.",
-    "If both have value, consider which perspective to keep.",
-)
 
 
 def found(candidate: MergeCandidate) -> Text:
@@ -79,7 +75,7 @@ def pairs(done: Consolidated) -> None:
     for one in kept:
         pair(one)
     line()
-    lines(*ADVICE)
+    lines(*done.advice.splitlines())
 
 
 def pair(one: MergeCandidate) -> None:

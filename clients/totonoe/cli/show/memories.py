@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 
+from totonoe.advice import ASKED
 from totonoe.cli.plain import plain
-from totonoe.cli.printing import line, table
+from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
     as_of,
     judgement,
@@ -18,8 +20,21 @@ from totonoe.cli.show.parts import (
     shown_link,
     shown_value,
 )
-from totonoe.cli.text import age, clean, forgot_this, says_again, shown_similarity, snippet
-from totonoe.enums import LinkType, Verdict
+from totonoe.cli.text import (
+    FORGOTTEN,
+    NOT_SAVED,
+    age,
+    brief,
+    clean,
+    felt,
+    forgot_this,
+    probably_same,
+    related,
+    saved_as,
+    says_again,
+    shown_similarity,
+)
+from totonoe.enums import Verdict
 from totonoe.history.models import Purged
 from totonoe.memories.models import (
     Checked,
@@ -28,6 +43,7 @@ from totonoe.memories.models import (
     Found,
     LayerReport,
     Memory,
+    NamespacePage,
     OutdatedMatch,
     Page,
     Recalled,
@@ -35,10 +51,6 @@ from totonoe.memories.models import (
     Similar,
     Updated,
 )
-
-PRESERVE_HINT = "Was there anything worth preserving in a new form?"
-MERGE_HINT = "If this was part of a merge, save the consolidated version with remember."
-
 
 # -- what the guard says
 
@@ -67,8 +79,7 @@ def _most_related(similar: Sequence[Similar], layers: Sequence[LayerReport]) -> 
     if similar:
         line("Most related:")
     for item in similar:
-        shown = shown_similarity(max(item.cosine_similarity, item.jaccard_similarity))
-        line(f"- [{item.age}] {item.snippet} (id: {item.memory_id}, similarity: {shown})")
+        line(related(item))
         if item.judgement is not None and item.judgement.verdict is not Verdict.RELATED:
             judgement(item.judgement, indent="  ")
 
@@ -77,9 +88,8 @@ def _question(asked: Similar | None, saved_id: str = "") -> None:
     """Print the question that ends an answer, and how to answer it."""
     if asked is None or asked.judgement is None:
         return
-    share = shown_similarity(asked.judgement.same_probability)
-    line(f"Probably the same as {asked.memory_id} ({share}): {asked.snippet}")
-    line("Same, different, or does it replace it?")
+    line(probably_same(asked))
+    line(ASKED)
     if saved_id:
         line(f"Answer: totonoe resolve {saved_id} {asked.memory_id} same|different|replaces")
 
@@ -87,7 +97,7 @@ def _question(asked: Similar | None, saved_id: str = "") -> None:
 def remembered(answer: Remembered) -> None:
     """Print that the memory is saved, or the memory that already says the same."""
     if answer.duplicate is not None:
-        line("Not saved — very similar memory already exists.")
+        line(NOT_SAVED)
         repeated(answer.duplicate)
         for superseded_id in answer.superseded_ids:
             line(f"{answer.memory_id} takes the place of {superseded_id}.")
@@ -95,17 +105,12 @@ def remembered(answer: Remembered) -> None:
         replay(answer.replayed)
         return
     if not answer.saved:
-        line("Not saved — it was forgotten, and this collection refuses what was forgotten.")
+        line(FORGOTTEN)
         _forgotten_match(answer.forgotten)
         line("Save it all the same with --force.")
         replay(answer.replayed)
         return
-    count = sum(link.type is not LinkType.LIKELY_SAME for link in answer.links)
-    linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
-    if answer.grown_id:
-        line(f"Saved as the next version of {answer.grown_id}, which this scope had.")
-    else:
-        line(f"Saved (id: {answer.memory_id}).{linked if count else ''}")
+    line(saved_as(answer))
     for superseded_id in answer.superseded_ids:
         line(f"It takes the place of {superseded_id}.")
     _outdated(answer.outdated)
@@ -218,23 +223,17 @@ def forgotten(answer: Forgotten) -> None:
     if not answer.forgotten and not answer.missing_ids:
         line("Nothing to forget.")
     for memory in answer.forgotten:
-        line(f"{verb} {_brief(memory)}")
-        emotion = f"Emotion: {memory.emotion} | " if memory.emotion else ""
-        line(f"{emotion}Importance: {memory.importance}")
+        line(f"{verb} {brief(memory)}")
+        line(felt(memory))
     if answer.unlinked_count:
         line(f"Links {'to take' if answer.dry_run else 'taken'} away: {answer.unlinked_count}")
     if answer.matching_count > len(answer.forgotten):
         line(f"These are the oldest of {answer.matching_count} that match.")
     if answer.forgotten and not answer.dry_run:
         one = len(answer.forgotten) == 1
-        line(f"{'This memory is' if one else 'These memories are'} gone. {PRESERVE_HINT}")
-        line(MERGE_HINT)
+        lines(*answer.advice.splitlines())
         line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
     not_found(answer.missing_ids)
-
-
-def _brief(memory: Memory) -> str:
-    return f"(id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}"
 
 
 def purged(answer: Purged) -> None:
@@ -252,7 +251,7 @@ def purged(answer: Purged) -> None:
 def at_stake(memories: Sequence[Memory]) -> None:
     """Print the memories of a question on standard error."""
     for memory in memories:
-        sys.stderr.write(clean(_brief(memory)) + "\n")
+        sys.stderr.write(clean(brief(memory)) + "\n")
 
 
 def holding(answer: Purged) -> None:
@@ -262,3 +261,19 @@ def holding(answer: Purged) -> None:
         line(f"Snapshot {one.snapshot.id}, {one.memory_count} of these: {what}")
     if any(not (one.deleted or one.rewritten) for one in answer.snapshots):
         line("The same command with --snapshots rewrite or delete sees to them.")
+
+
+def namespaces(page: NamespacePage) -> None:
+    """Print the namespaces, and how many there are."""
+    table(
+        ("namespace", "memories"),
+        [(shown_names(one.names), str(one.memory_count)) for one in page.namespaces],
+    )
+    line(f"{len(page.namespaces)} of {page.total_count}")
+
+
+def shown_names(names: Sequence[str]) -> str:
+    """The names with slashes between them; as JSON if one of them has a slash itself."""
+    if any("/" in name for name in names):
+        return clean(json.dumps(names, ensure_ascii=False))
+    return clean("/".join(names))

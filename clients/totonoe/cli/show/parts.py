@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from totonoe.cli.printing import line
-from totonoe.cli.text import clean, shown_similarity
+from totonoe.advice import UPDATE_HINT
+from totonoe.cli.printing import line, lines
+from totonoe.cli.text import clean, existing
 from totonoe.enums import Finding
 from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport, Link
 
@@ -14,12 +15,6 @@ from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport,
 def counted(count: int, one: str, several: str = "") -> str:
     """Return a number of things: "1 memory", "2 memories"."""
     return f"{count} {one if count == 1 else several or one + 's'}"
-
-
-UPDATE_HINT = (
-    "If this is a meaningful update, use recall to review the existing memory "
-    "and consider whether the new perspective adds value."
-)
 
 
 _ALIKE = {
@@ -36,8 +31,7 @@ _WITHOUT_WORDS = {
 
 def repeated(duplicate: Duplicate) -> None:
     """Print the memory that says the same, and the evidence."""
-    line(f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}")
-    line(f"Similarity: {shown_similarity(duplicate.similarity)}")
+    lines(*existing(duplicate))
     line(f"Method: {duplicate.method}")
     judgement(duplicate.judgement)
     line(UPDATE_HINT)

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from totonoe_core.base.errors import (
 )
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.figures import CollectionFigures
 from totonoe_core.domain.policy import (
     NO_RETENTION,
     PRESETS,
@@ -51,6 +52,7 @@ from totonoe_core.engine.commands import settings
 from totonoe_core.engine.jobs.verify import Verifier
 from totonoe_core.engine.state.futures import ready, settled, submit, then
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.store.catalog import Catalog
@@ -95,6 +97,7 @@ class Collections:
         self._searchers = searchers
         self._openers = ThreadPoolExecutor(OPEN_THREADS, "open")
         self._indexer = ThreadPoolExecutor(1, "index")
+        self.written = Written()
         self._catalog = Catalog(data_dir)
         self.names = Names(self._catalog, clock)
         self._openings = Openings(
@@ -148,6 +151,7 @@ class Collections:
             clock=self._clock,
             searchers=self._searchers,
             indexer=self._indexer,
+            written=self.written,
         )
 
     def use_open(self) -> list[Opening]:
@@ -161,6 +165,15 @@ class Collections:
     def verifiers(self) -> list[Verifier]:
         """Return the verifiers of the open collections; opens none."""
         return [one.verifier for one in self._openings.ready_ones()]
+
+    def open_ones(self) -> tuple[CollectionFigures, ...]:
+        """Return figures of the open collections, by name; waits for none, and opens none."""
+        found = []
+        for one in self._openings.ready_ones():
+            # One that is being deleted has no file any more.
+            with suppress(OSError):
+                found.append(one.figures())
+        return tuple(sorted(found, key=lambda one: one.name))
 
     def count(self) -> tuple[int, int]:
         """Return the number of collections, and the catalogue's newest revision."""

@@ -24,9 +24,10 @@ from totonoe_core.base.errors import ModelMismatch, Unavailable
 from totonoe_core.domain.asking import Previewable, Previewed, Query
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.domain.figures import CollectionFigures
 from totonoe_core.domain.memories import Checked, Remember
 from totonoe_core.domain.queries import CollectionStats, GetQuery, Recalled, RecallMode, RecallQuery
-from totonoe_core.domain.records import RecallEvent
+from totonoe_core.domain.records import RecallEvent, Status
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.collection.checking import Checking
 from totonoe_core.engine.collection.indexing import Indexing
@@ -48,17 +49,22 @@ from totonoe_core.engine.state.checkpointing import Checkpointing
 from totonoe_core.engine.state.futures import Why, settled, shutting_down, submit, then
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.writer import Group, Job, Vector, Writer
+from totonoe_core.engine.writer.written import Written
+from totonoe_core.index.arrays import STATUSES
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.search.why_not import WhyNotQuery
 from totonoe_core.store.identity import Place
 from totonoe_core.store.reader import ReaderPool
+from totonoe_core.text.reading import loading
 
 T = TypeVar("T")
 Ask = Callable[[Vector | None, int, str], Future[T]]
 """Called with a vector and the number of its model, or the reason why there is none."""
 
 READERS = 4
+SHOWN = tuple(status for status in Status if status is not Status.PURGED)
+"""Kinds of memories that figures count: a purged one is gone."""
 _WRITER_CLOSE_S = 10.0
 
 
@@ -74,6 +80,7 @@ class Collection:
         clock: Clock,
         searchers: Executor,
         indexer: ThreadPoolExecutor,
+        written: Written,
     ) -> None:
         self._path = path = place.path
         self._embedding = embedding
@@ -93,6 +100,7 @@ class Collection:
             name=place.uid,
             judging=judging,
             forget_cached=self._forget_cached,
+            written=written,
         )
         self._state = self._writer.loaded()
         self._checkpointing = Checkpointing(self._state, clock, self._on_writer)
@@ -106,7 +114,9 @@ class Collection:
         self.waiters = Waiters(searchers, self._state.revision)
         self.copying = Copying(self._writer, self._state.file)
         self.turns = Turns(self._state, self._writer, clock)
-        self.reads = Reads(self._state, self._readers, searchers, clock, self._stop)
+        self.reads = Reads(
+            self._state, self._readers, searchers, clock, self._stop, self._touch_read
+        )
         self.vectors = Vectors(
             self._state, embedding, clock, searchers, self._writer.submit, self.reads
         )
@@ -209,6 +219,10 @@ class Collection:
                 continue
             job = Job(operation_id, tuple(commands), vectors, future, model_number=number)
             jobs.append(job)
+            for command in commands:
+                if isinstance(command, Remember):
+                    # Meanwhile the text is embedded and waits for the writer.
+                    loading.begin_for(command.content)
         if jobs and self.vectors.preparing() is not None:
             self.vectors.embed(Group(jobs))
         elif jobs:
@@ -306,11 +320,20 @@ class Collection:
         return submit(self._searchers, work)
 
     def _touch(self, agent_id: str, rows: Sequence[int]) -> None:
+        now_us = self._touch_rows(rows)
+        hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
+        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
+
+    def _touch_read(self, rows: Sequence[int]) -> None:
+        """Count a read that is no Recall: nothing came to mind together."""
+        self._touch_rows(rows)
+        self._writer.touch(rows, None)
+
+    def _touch_rows(self, rows: Sequence[int]) -> int:
         index, now_us = self._state.index, self._clock()
         slots = [slot for row in rows if (slot := index.slot_by_row.get(row)) is not None]
         index.touch(np.array(slots, np.int64), now_us)
-        hits = tuple(rows[: limits.RECALL_EVENT_HITS_MAX])
-        self._writer.touch(rows, RecallEvent(agent_id, now_us, hits))
+        return now_us
 
     def stats(self, agent_id: str | None) -> Future[CollectionStats]:
         """Return figures of this collection, as an agent sees it; `None` counts all memories."""
@@ -332,6 +355,25 @@ class Collection:
             )
 
         return self._on_writer(work)
+
+    def figures(self) -> CollectionFigures:
+        """Return figures of this collection at once. Raises `OSError` if its file is gone."""
+        index = self._state.index
+        codes = np.bincount(index.view().column("status"), minlength=len(STATUSES)).tolist()
+        recall, rated_count = index.graph.recall_at_k()
+        last = self._checkpointing.last()
+        return CollectionFigures(
+            name=self.info.name,
+            memory_counts={
+                status: codes[code] for status, code in STATUSES.items() if status in SHOWN
+            },
+            file_bytes=_size(self._path),
+            queue_length=self._writer.queue_length,
+            missed_share=1.0 - recall if rated_count else 0.0,
+            rated_count=rated_count,
+            checkpoint_us=0 if last is None else last.saved_us,
+            writable=self._writer.state == "serving",
+        )
 
     def _tell(self, state: CollectionState, purged: bool) -> None:
         """Publish revisions after each commit that made any. On the writer's thread."""

@@ -12,11 +12,12 @@ from totonoe_core.domain.blast import refuse_over
 from totonoe_core.domain.cleanup import CleanedUp, CleanUpDuplicates, DoublesPlan, Replaced
 from totonoe_core.domain.decay import recalled_lately
 from totonoe_core.domain.keeping import protected
-from totonoe_core.domain.records import Kind, Memory, StateKind
+from totonoe_core.domain.records import Memory, StateKind
 from totonoe_core.engine.commands import planning
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.index.arrays import KINDS, STATE_KINDS
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import STATE_KINDS
 from totonoe_core.index.collection_index import key_hash, payload_hash
 from totonoe_core.store.reader import Rows
 from totonoe_core.text.normalize import refusing_form, snippet
@@ -34,7 +35,7 @@ def plan(
     """
     index, view = state.index, state.index.view()
     mask = planning.live(index, view, command.agent_id)
-    mask &= view.column("kind") == KINDS[Kind.STATE]
+    mask &= masks.compared(index, view)
     mask &= view.column("state_kind") != STATE_KINDS[StateKind.LONG_MOOD]
     slots = np.flatnonzero(mask)
     _, codes, counts = np.unique(

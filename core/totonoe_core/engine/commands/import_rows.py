@@ -133,6 +133,9 @@ class _Batch:
         ledger = self._ledger
         source = self._row("source_id", given.source_id)
         target = self._row("target_id", given.target_id)
+        if self._expired(source) or self._expired(target):
+            # It went with its end, which an earlier batch brought.
+            return
         type_, inverse = given.type, given.type.inverse
         key = source, target, type_.value
         if key in self._links or ledger.rows.history.link_revision(source, target, type_):
@@ -165,6 +168,15 @@ class _Batch:
                 got=f"{held} links on {memory_id}",
                 allowed=f"at most {limits.LINKS_PER_MEMORY_MAX}",
             )
+
+    def _expired(self, row: int) -> bool:
+        """Return whether a memory was forgotten since its time was over."""
+        index = self._ledger.index
+        slot = index.slot_by_row.get(row)
+        if slot is None or index.arrays.status(slot) != STATUSES[Status.FORGOTTEN]:
+            return False
+        instant = index.arrays.writer_view().value("expires", slot)
+        return bool(instant <= self._operation.now_us)
 
     def _status(self, row: int) -> int | None:
         index = self._ledger.index

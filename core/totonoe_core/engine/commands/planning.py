@@ -12,11 +12,11 @@ from totonoe_core.domain.blast import Blast
 from totonoe_core.domain.cleanup import Seen
 from totonoe_core.domain.decay import Columns
 from totonoe_core.domain.keeping import PROTECTED_CATEGORIES, PROTECTED_FROM
-from totonoe_core.domain.records import Kind, Memory, StateKind, Status
+from totonoe_core.domain.records import Memory, StateKind, Status
 from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
-from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS, View
+from totonoe_core.index.arrays import NEVER, NO_TIME, STATE_KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex, text_hash
 from totonoe_core.store.reader import Rows
 
@@ -27,7 +27,7 @@ def protected(index: CollectionIndex, view: View) -> Mask:
     """Return slots that no rule may take, by columns; perception types are only in the rows."""
     codes = [index.arrays.categories.find(name) for name in sorted(PROTECTED_CATEGORIES)]
     mask: Mask = (
-        (view.column("kind") != KINDS[Kind.STATE])
+        ~masks.compared(index, view)
         | (view.column("state_kind") == STATE_KINDS[StateKind.LONG_MOOD])
         | (view.column("confidence") >= PROTECTED_FROM)
         | np.isin(view.column("category"), codes)
@@ -36,8 +36,9 @@ def protected(index: CollectionIndex, view: View) -> Mask:
 
 
 def live(index: CollectionIndex, view: View, agent_id: str) -> Mask:
-    """Return live slots that an agent may see."""
+    """Return live slots that an agent may see, without those that go by themselves."""
     mask = masks.of_status(view, (Status.ACTIVE,))
+    mask &= view.column("expires") == NEVER
     return mask & masks.readable(view, index.arrays.agents.find(agent_id))
 
 

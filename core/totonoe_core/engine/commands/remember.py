@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument, NotOwner, Quota
+from totonoe_core.domain import expiry
 from totonoe_core.domain.memories import Remember, Remembered, Update, Updated
 from totonoe_core.domain.records import (
     Fields,
@@ -42,6 +43,7 @@ class Wanted:
 def wanted(ledger: Ledger, command: Remember, now_us: int) -> Wanted:
     """Prepare the text of a Remember, with its replaced memories. Raises as `superseding.named`."""
     policy = command.policy(ledger.state.info.guard)
+    command = replace(command, fields=expiry.begun(command.fields, now_us))
     replaced = superseding.named(ledger, command)
     distinct = frozenset(ledger.slot_of(one) for one in _distinct(ledger, command))
     text = GuardedText.of(command, policy, replaced, distinct)
@@ -73,7 +75,7 @@ class Remembering:
     def remember(
         self, operation: Operation, command: Remember, vector: Vector | None
     ) -> Remembered:
-        fields = command.fields
+        fields = expiry.begun(command.fields, operation.now_us)
         if vector is not None:
             self._state.check_dimension(len(vector))
         found = wanted(self._ledger, command, operation.now_us)
@@ -116,7 +118,7 @@ class Remembering:
             content_hash=text.content_hash,
             vector=features.stored,
             agent_id=command.agent_id,
-            fields=fields if fields.created_us is None else replace(fields, created_us=None),
+            fields=replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
             status=Status.ACTIVE,
@@ -163,6 +165,7 @@ class Remembering:
         The duplicate supersedes the memories that the text would have superseded.
         """
         assert report.duplicate is not None
+        self._put_off(report.duplicate.memory_id, operation.now_us)
         answer = Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         if grown is not None:
             # A text that grows a memory supersedes nothing.
@@ -177,6 +180,18 @@ class Remembering:
             ledger.supersede(operation, memory, kept.id)
         superseded_ids = tuple(memory.id for memory in gone)
         return replace(answer, links=links, superseded_ids=superseded_ids)
+
+    def _put_off(self, memory_id: str, now_us: int) -> None:
+        """Count a refusal as a read of the memory that refused, if reads put its expiry off."""
+        index = self._ledger.index
+        slot = index.slot_by_id.get(memory_id)
+        view = index.arrays.writer_view()
+        if slot is None or not view.value("expires_after", slot):
+            return
+        count = int(view.value("access_count", slot)) + 1
+        index.set_access(slot, now_us, count)
+        row = int(view.value("row", slot))
+        self._ledger.file.recalls.put_access([(row, now_us, count)])
 
     def _check_room(self) -> None:
         if len(self._ledger.index.slot_by_row) >= limits.MEMORIES_PER_COLLECTION_MAX:
@@ -244,7 +259,13 @@ class Remembering:
         before = self._ledger.live(command.memory_id, command.agent_id)
         self._ledger.check_expected(before, command.expected_revision)
         named = {name: getattr(command.fields, name) for name in command.mask if name in _FIELDS}
-        fields = replace(before.fields, **named)
+        fields = expiry.updated(
+            before.fields,
+            replace(before.fields, **named),
+            frozenset(command.mask),
+            self._state.last_access_us(before.row),
+            operation.now_us,
+        )
         turned = fields.private is not before.fields.private
         if turned and before.agent_id != command.agent_id:
             raise NotOwner(memory_id=before.id, field="private")
@@ -268,7 +289,9 @@ class Remembering:
             ahead=operation.ahead.get(content),
         )
         report, neighbours = None, None
-        new_text = {"content", "vector", "payload", "state_kind", "private"} & set(command.mask)
+        new_text = _COMPARED & set(command.mask)
+        # A whole file that becomes a text like others is compared for the first time.
+        new_text |= {"category"} if fields.compared and not before.fields.compared else set()
         if new_text:
             report = self._guarding.by_text(text, operation.now_us)
         if report is None:
@@ -327,3 +350,5 @@ class Remembering:
 
 
 _FIELDS = frozenset(Fields.__dataclass_fields__)
+_COMPARED = frozenset({"content", "vector", "payload", "state_kind", "private", "namespace"})
+"""Fields that decide with what, and as what, a memory is compared."""

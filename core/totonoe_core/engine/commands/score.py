@@ -23,7 +23,7 @@ def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Sco
     if not ledger.state.info.guard.asks:
         return Scored()
     view = ledger.index.arrays.writer_view()
-    waiting = unscored.slots(view, unscored.ranges(ledger.rows))
+    waiting = unscored.slots(ledger.index, view, unscored.ranges(ledger.rows))
     now = waiting[: limits.SCORED_PER_OPERATION]
     memories = [ledger.by_slot(slot) for slot in now.tolist()]
     found = [pair for memory in memories for pair in _linked(ledger, guarding, operation, memory)]

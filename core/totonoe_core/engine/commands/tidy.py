@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from totonoe_core.base import plain
 from totonoe_core.domain import blast, tidy
 from totonoe_core.domain.blast import Blast
-from totonoe_core.domain.records import Kind, StateKind
+from totonoe_core.domain.records import FILE_CATEGORY, Kind, StateKind
 from totonoe_core.domain.tidy import ClosedDoubles, Doubles, Tidied, Tidy, TidyState
 from totonoe_core.engine.commands import planning
 from totonoe_core.engine.state.ledger import Ledger, Operation
-from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
+from totonoe_core.index.arrays import KINDS, NEVER, NO_TIME, STATE_KINDS
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection, equal, readable
 from totonoe_core.store.collection_file import CollectionFile
@@ -43,15 +44,21 @@ def keep_state(file: CollectionFile, state: TidyState) -> None:
 # -- Choice of states
 
 
-def tidied_now(now_us: int) -> Condition:
-    """Select states that are valid now, without long moods, which grow and are never tidied."""
+def tidied_now(index: CollectionIndex, now_us: int) -> Condition:
+    """Select states that are valid now.
+
+    Long moods, which grow, are never tidied; nor are whole files, nor what expires by itself.
+    """
     state, long_mood = KINDS[Kind.STATE], STATE_KINDS[StateKind.LONG_MOOD]
+    file = index.arrays.categories.find(FILE_CATEGORY)
 
     def condition(columns: Columns) -> Mask:
         begin, end = columns("valid_from"), columns("valid_to")
         mask: Mask = (columns("kind") == state) & (columns("state_kind") != long_mood)
+        mask &= columns("category") != file
         mask &= (begin == NO_TIME) | (begin < now_us)
         mask &= (end == NO_TIME) | (end > now_us)
+        mask &= columns("expires") == NEVER
         return mask
 
     return condition
@@ -150,7 +157,7 @@ class Tidying:
         seen = (
             equal("private", 0) if command.turn else readable(arrays.agents.find(command.agent_id))
         )
-        wanted = Selection(view, seen, tidied_now(now_us), pending=arrays.pending_status)
+        wanted = Selection(view, seen, tidied_now(index, now_us), pending=arrays.pending_status)
         slots = np.flatnonzero(wanted.all())
         rows, kinds = view.take("row", slots), view.take("state_kind", slots)
         before = state_of(self._ledger.rows)

@@ -13,12 +13,12 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from totonoe_core.base import limits
+from totonoe_core.domain import expiry
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import (
     Dismissal,
     Duplicate,
     Episode,
-    Kind,
     Link,
     Memory,
     Status,
@@ -122,6 +122,7 @@ class Planner:
         if self._unembedded:
             raise NeedsVector(tuple(self._unembedded))
         self._settle()
+        self._lasting()
         self._dying_links()
         self._links()
         self._dismissals()
@@ -224,7 +225,7 @@ class Planner:
         return {
             row: self._ledger.features_of(after)
             for row, (now, after) in self._plan.memories.items()
-            if _comes_back(now, after) and after.fields.kind is Kind.STATE
+            if _comes_back(now, after) and after.fields.compared
         }
 
     def _refusal(
@@ -308,6 +309,13 @@ class Planner:
         return self._plan.ends[row].status
 
     # -- Links
+
+    def _lasting(self) -> None:
+        """Take their expiry from memories that come back and would expire at once."""
+        for row, (now, after) in self._plan.memories.items():
+            if self._ledger.state.has_expired(after, self._now_us):
+                lasting = replace(after, fields=expiry.lasting(after.fields))
+                self._plan.memories[row] = now, lasting
 
     def _dying_links(self) -> None:
         """Remove all links of memories that become dead, also links made since."""

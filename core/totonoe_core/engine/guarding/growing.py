@@ -16,6 +16,7 @@ from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, said_pa
 from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
 from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.lexical import name_of
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection
 
@@ -31,7 +32,7 @@ def grown_by(ledger: Ledger, command: Remember, now_us: int) -> Memory | None:
     the memory that has it, or of none.
     """
     said = command.fields
-    if said.kind is not Kind.STATE or said.state_kind not in GROWN:
+    if not said.compared or said.state_kind not in GROWN:
         return None
     if command.force or command.supersede_ids or said.key is not None or _over(said, now_us):
         return None
@@ -87,6 +88,7 @@ def _scope_of(index: CollectionIndex, command: Remember, now_us: int) -> Conditi
         ("category", arrays.categories.find(said.category)),
         ("private", int(said.private)),
         ("key_hash", 0),
+        ("namespace", arrays.namespaces.find(name_of(said.namespace))),
     ]
     if said.thread_id:
         wanted.append(("thread", arrays.threads.find(said.thread_id)))

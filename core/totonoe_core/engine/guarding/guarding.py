@@ -10,11 +10,13 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import age_text
+from totonoe_core.domain import expiry
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.memories import Remember, Update
 from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import (
+    FILE_CATEGORY,
     Duplicate,
     Fields,
     GuardReport,
@@ -31,9 +33,20 @@ from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.candidates import Candidate, Probe
 from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.guard.separate import is_separate
-from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, View
+from totonoe_core.index.arrays import KINDS, NEVER, RETIRED, STATE_KINDS, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
-from totonoe_core.index.selection import Selection, equal, of_kind, readable
+from totonoe_core.index.lexical import name_of
+from totonoe_core.index.masks import Mask
+from totonoe_core.index.selection import (
+    Columns,
+    Condition,
+    Selection,
+    differing,
+    equal,
+    none,
+    of_kind,
+    readable,
+)
 from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.judging import Hearing, JudgingService, Pair
 from totonoe_core.kernels.cosine import similarity64
@@ -449,17 +462,33 @@ class Guarding:
         """Return the reason why no layer runs; empty if they run."""
         if text.fields.kind is not Kind.STATE:
             return f"kind {text.fields.kind.value} is a log"
+        if not text.fields.compared:
+            return f"category {FILE_CATEGORY} is kept whole"
         return "force" if text.force else ""
 
     def _asked(self, view: View, text: GuardedText) -> tuple[Selection, Selection]:
-        """Return (visible, comparable): live and readable; and of the same kind and state kind."""
+        """Return (visible, comparable) of the text's namespace.
+
+        That is live and readable; and of the same kind and state kind. Whole files are beside no
+        text, and nothing is beside them.
+        """
         arrays = self._state.index.arrays
         pending = arrays.pending_status
         if text.replaced:
             pending = pending | dict.fromkeys(text.replaced, RETIRED)
         agent = arrays.agents.find(text.agent_id)
-        visible = Selection(view, readable(agent), pending=pending)
-        return visible, visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
+        namespace = arrays.namespaces.find(name_of(text.fields.namespace))
+        conditions = [readable(agent), equal("namespace", namespace)]
+        files = arrays.categories.find(FILE_CATEGORY)
+        if text.fields.category == FILE_CATEGORY:
+            conditions.append(none())
+        elif files != -1:
+            conditions.append(differing("category", files))
+        visible = Selection(view, *conditions, pending=pending)
+        comparable = visible.narrowed(of_kind(text.fields.kind, text.fields.state_kind))
+        if arrays.expires_next_us != NEVER:
+            comparable = comparable.narrowed(_as_lasting(text.fields))
+        return visible, comparable
 
     def _probe(
         self,
@@ -571,7 +600,7 @@ def _guarded(command: Command) -> bool:
     """Return whether the guard's layers run for a command, judging by the command alone."""
     match command:
         case Remember(fields=fields, force=force):
-            return not force and fields.kind is Kind.STATE and fields.key is None
+            return not force and fields.compared and fields.key is None
         case Update(force=force):
             return not force
         case _:
@@ -645,3 +674,20 @@ _NO_OTHER = "no memory of the collection has a vector yet"
 _SHARED_WORDS_MIN = 0.1
 _FEW_WORDS = 10
 _NO_FEATURES = Features(np.zeros(0, np.float32), np.zeros(0, np.uint64), 0)
+
+
+def _as_lasting(fields: Fields) -> Condition:
+    """Select slots that a text with these fields does not outlive: others must not refuse it.
+
+    A slot that reads put off by as long as the text lasts as long: its refusal is a read.
+    """
+    instant = NEVER if fields.expires_us is None else fields.expires_us
+    after = expiry.after_us(fields)
+
+    def condition(columns: Columns) -> Mask:
+        mask: Mask = columns("expires") >= instant
+        if after:
+            mask |= columns("expires_after") >= after
+        return mask
+
+    return condition

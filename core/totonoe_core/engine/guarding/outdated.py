@@ -17,7 +17,6 @@ from totonoe_core.base.clock import age_text
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.records import (
     GuardReport,
-    Kind,
     Memory,
     OutdatedMatch,
     Status,
@@ -60,7 +59,7 @@ def match(
     fields = text.fields
     if text.policy.judged_from is None or text.force or fields.key is not None:
         return None
-    if fields.kind is not Kind.STATE:
+    if not fields.compared:
         return None
     canonical = canonical_hash(text.content) if features is None else features.canonical
     same = in_same_words(ledger.state, text, canonical, Status.SUPERSEDED)

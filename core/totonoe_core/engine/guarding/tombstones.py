@@ -12,7 +12,14 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import age_text
-from totonoe_core.domain.records import ForgottenMatch, GuardReport, Kind, Memory, Method, Status
+from totonoe_core.domain.records import (
+    FILE_CATEGORY,
+    ForgottenMatch,
+    GuardReport,
+    Memory,
+    Method,
+    Status,
+)
 from totonoe_core.engine.guarding.guarding import GuardedText
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates
@@ -44,14 +51,16 @@ def match(
     canonical : int
         `canonical_hash` of the text.
     """
-    if text.fields.kind is not Kind.STATE:
+    if not text.fields.compared:
         return None
     same = in_same_words(state, text, canonical, Status.FORGOTTEN)
-    if not same:
-        return None
-    memory = max(same, key=lambda one: one.revision)
-    operation = state.file.rows.history.operation(memory.revision)
-    if operation is None:  # forgotten by this operation, whose row is written last
+    for memory in sorted(same, key=lambda one: -one.revision):
+        operation = state.file.rows.history.operation(memory.revision)
+        if operation is None:  # forgotten by this operation, whose row is written last
+            return None
+        if operation.kind != "Expire":  # nobody decided that it should be forgotten
+            break
+    else:
         return None
     return ForgottenMatch(
         memory_id=memory.id,
@@ -89,6 +98,8 @@ def _nominated(state: CollectionState, text: GuardedText, canonical: int, status
     same = view.take("kind", chosen) == KINDS[fields.kind]
     same &= view.take("state_kind", chosen) == STATE_KINDS[fields.state_kind]
     same &= view.take("payload_hash", chosen) == np.uint64(payload_hash(fields))
+    file = index.arrays.categories.find(FILE_CATEGORY)
+    same &= view.take("category", chosen) != file
     own = view.take("agent", chosen) == index.arrays.agents.find(text.agent_id)
     same &= (view.take("private", chosen) == 0) | own
     rows = view.take("row", chosen[same])[-limits.TOMBSTONES_READ_MAX :]

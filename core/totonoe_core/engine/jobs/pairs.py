@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
-from totonoe_core.domain.records import Kind, Memory, Status, Verdict
+from totonoe_core.domain.records import Memory, Status, Verdict
 from totonoe_core.engine.state.comparing import judgement_at
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
-from totonoe_core.index.arrays import KINDS, RETIRED, STATE_KINDS, STATUSES
+from totonoe_core.index.arrays import RETIRED, STATE_KINDS, STATUSES
 from totonoe_core.index.collection_index import text_hash
 from totonoe_core.joins.cosine import cosine_steps, pair_count
 from totonoe_core.joins.jaccard import jaccard_steps
@@ -82,7 +82,7 @@ class PairSearch:
         view, query = self._view, self._query
         live = masks.of_status(view, (Status.ACTIVE,))
         live &= masks.readable(view, self._index.arrays.agents.find(query.agent_id))
-        live &= view.column("kind") == KINDS[Kind.STATE]
+        live &= masks.compared(self._index, view)
         state_kind = view.column("state_kind")
         groups = [np.flatnonzero(live & (state_kind == code)) for code in STATE_KINDS.values()]
         groups = [slots for slots in groups if len(slots) > 1]

@@ -79,7 +79,7 @@ class _Audit:
         view, query, live = self._view, self._query, self._live
         near = audit.near_duplicates(
             view,
-            np.flatnonzero(live).astype(np.int64),
+            np.flatnonzero(live & ~masks.files(self._index, view)).astype(np.int64),
             audit.NEAR_DISTANCE_BELOW,
             self._dismissed(),
             self._stop,

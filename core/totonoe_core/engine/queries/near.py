@@ -49,7 +49,7 @@ def groups(
     view = index.view()
     mask = masks.of_status(view, (Status.ACTIVE,))
     mask &= masks.readable(view, index.arrays.agents.find(query.agent_id))
-    mask &= tidied_now(now_us)(view.column)
+    mask &= tidied_now(index, now_us)(view.column)
     slots = np.flatnonzero(mask)
     numbers = view.take("row", slots)
     after = 0 if given is None else cast(int, given[0])

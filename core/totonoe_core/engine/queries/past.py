@@ -19,6 +19,7 @@ from typing import cast
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import time_text
 from totonoe_core.base.errors import NotFound, NotYet, OutOfRange
+from totonoe_core.domain import expiry
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import AsOf, GetQuery, Gotten, ListQuery, Page, Recalled
@@ -82,8 +83,19 @@ class Past:
             row: then.get(row) if now[row].revision > self.revision else now[row] for row in seen
         }
         return {
-            row: memory for row, memory in past.items() if memory is not None and self._sees(memory)
+            row: self._as_seen(memory)
+            for row, memory in past.items()
+            if memory is not None and self._sees(memory)
         }
+
+    def _as_seen(self, memory: Memory) -> Memory:
+        """Return a memory with the status that it had then, also if that was not written yet.
+
+        Reads are not remembered, so that one which reads put off is as its row says.
+        """
+        if memory.fields.expires_after_s is not None:
+            return memory
+        return expiry.as_seen(memory, None, self.time_us)
 
     def _sees(self, memory: Memory) -> bool:
         return memory.status is not Status.PURGED and may_see(memory, self._agent_id)

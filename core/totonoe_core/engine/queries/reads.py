@@ -24,6 +24,7 @@ from totonoe_core.domain.cleanup import (
     Planned,
     SessionEnded,
 )
+from totonoe_core.domain.expiry import GONE
 from totonoe_core.domain.memories import ForgetMatching, Matching
 from totonoe_core.domain.queries import (
     Changes,
@@ -38,6 +39,8 @@ from totonoe_core.domain.queries import (
     HistoryPage,
     HistoryQuery,
     ListQuery,
+    NamespacePage,
+    NamespacesQuery,
     NearCluster,
     NearGroups,
     NearQuery,
@@ -63,10 +66,14 @@ from totonoe_core.search.why_not import WhyNot, WhyNotQuery
 from totonoe_core.store.reader import ReaderPool, Rows
 
 T = TypeVar("T")
+GotOrPage = TypeVar("GotOrPage", Gotten, Page)
 
 
 class Reads:
-    """The reads of a collection that do not need its writer. Safe from any thread."""
+    """The reads of a collection that do not need its writer. Safe from any thread.
+
+    `touch(rows)` counts a read of memories that is no Recall.
+    """
 
     def __init__(
         self,
@@ -75,17 +82,20 @@ class Reads:
         searchers: Executor,
         clock: Clock,
         stop: threading.Event,
+        touch: Callable[[Sequence[int]], None],
     ) -> None:
         self._state = state
         self._readers = readers
         self._searchers = searchers
         self._clock = clock
         self._stop = stop
+        self._touch = touch
         # A pool of its own, so that audits, which take seconds, delay each other and no search.
         self._audits = ThreadPoolExecutor(1, "audit")
         self._by_query: dict[type, Callable[[Any], Future[Any]]] = {
             GetQuery: self.get,
             ListQuery: self._list,
+            NamespacesQuery: self._namespaces,
             HistoryQuery: self._history,
             OperationsQuery: self._operations,
             EpisodeQuery: self._episode,
@@ -122,15 +132,33 @@ class Reads:
     def get(self, query: GetQuery) -> Future[Gotten]:
         """Read memories by id."""
         validate.id_list(query.ids, "ids")
+        validate.touching(query.touch, query.as_of is not None)
         if query.as_of is not None:
             return self._with_rows(lambda rows: past.get(self._state, rows, query, self._clock()))
-        return self._with_rows(lambda rows: reading.get(self._state, rows, query))
+        return self._with_rows(
+            lambda rows: self._touched(query, reading.get(self._state, rows, query, self._clock()))
+        )
+
+    def _touched(self, query: GetQuery | ListQuery, found: GotOrPage) -> GotOrPage:
+        """Count the access of an answer, if the query says so, for memories that are there."""
+        if query.touch:
+            self._touch([one.row for one in found.memories if one.status not in GONE])
+        return found
 
     def _list(self, query: ListQuery) -> Future[Page]:
         validate.where(query.where)
         reading.check_page(query.page_size)
+        validate.touching(query.touch, query.as_of is not None)
         scan = reading.scan if query.as_of is None else past.scan
-        return self._with_rows(lambda rows: scan(self._state, rows, query, self._clock()))
+        return self._with_rows(
+            lambda rows: self._touched(query, scan(self._state, rows, query, self._clock()))
+        )
+
+    def _namespaces(self, query: NamespacesQuery) -> Future[NamespacePage]:
+        validate.namespaces(query)
+        return submit(
+            self._searchers, lambda: reading.namespaces(self._state, query, self._clock())
+        )
 
     def forget_matching(self, command: ForgetMatching) -> Future[Previewed[Matching]]:
         """Shows what a Forget of all that meet a filter would hide."""

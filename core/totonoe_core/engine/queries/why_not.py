@@ -9,7 +9,7 @@ from totonoe_core.engine.state.reading import Asked, HitMemories, partners_by
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.search import why_not
-from totonoe_core.search.filters import confidence_now, unmet
+from totonoe_core.search.filters import confidence_now, not_recalled
 from totonoe_core.search.why_not import Outcome, WhyNot
 from totonoe_core.store.reader import Rows
 
@@ -35,8 +35,8 @@ def explain(
             slot = index.slot_in_view(memory.row, view)
     if memory is None or slot < 0:
         return WhyNot(info.revision, memory_id, Outcome.NOT_THERE, query.k)
-    memory = state.shown(rows, [memory], query.agent_id)[0]
-    passing = masks.matching(index, view, query.filter, query.agent_id, info.decay, now_us)
+    memory = state.as_seen(state.shown(rows, [memory], query.agent_id)[0], now_us)
+    passing = masks.recalled(index, view, query.filter, query.agent_id, info.decay, now_us)
 
     def read(wanted: list[int]) -> list[Memory]:
         return state.shown(rows, list(rows.memories(wanted).values()), query.agent_id)
@@ -62,7 +62,7 @@ def explain(
         outcome=found.outcome,
         k=query.k,
         standing=replace(found, near_row=-1),
-        unmet=why_not.conditions(unmet(memory, query.filter, info.decay, now_us)),
+        unmet=why_not.conditions(not_recalled(memory, query.filter, info.decay, now_us)),
         status=memory.status,
         superseded_by=memory.superseded_by,
         near_id="" if near is None else near.id,

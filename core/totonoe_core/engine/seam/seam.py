@@ -15,6 +15,7 @@ from totonoe_core.domain.asking import Previewable, Previewed, Query
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.consolidate import ConsolidateQuery
+from totonoe_core.domain.figures import EngineFigures
 from totonoe_core.domain.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
@@ -259,6 +260,10 @@ class Engine(Protocol):
 
         Private memories, and links that lead to them, count for their own agent only.
         """
+        ...
+
+    def figures(self) -> EngineFigures:
+        """Return figures of the engine and its open collections, at once: not by a future."""
         ...
 
     def close(self, timeout_s: float) -> None:

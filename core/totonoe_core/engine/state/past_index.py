@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import Unavailable
+from totonoe_core.domain import expiry
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.index.collection_index import CollectionIndex, Features
@@ -74,6 +76,9 @@ class PastIndex:
         vector = np.frombuffer(memory.vector, np.float32)
         if memory.model_number != self.index.model_number or not len(vector):
             vector = np.zeros(self.index.arrays.dimension, np.float32)
+        if memory.fields.expires_after_s is not None:
+            # Reads are not remembered, which may have put it off: it is as its row says.
+            memory = replace(memory, fields=expiry.lasting(memory.fields))
         self.index.add(memory, Features(vector, _NO_TOKENS, 0))
 
     def _set_private(self, slot: int, private: bool) -> None:

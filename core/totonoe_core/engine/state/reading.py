@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -21,6 +22,10 @@ from totonoe_core.domain.queries import (
     Gotten,
     Hit,
     ListQuery,
+    Namespace,
+    NamespacePage,
+    NamespacePattern,
+    NamespacesQuery,
     Page,
     Recalled,
     RecallQuery,
@@ -33,6 +38,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES, View
 from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.lexical import names_in
 from totonoe_core.rules import validate
 from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits, newer_first
@@ -78,10 +84,11 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
         read = rows.memories(wanted)
         state.check_there(read, wanted)
         chosen = _while_chosen(rows, read, query.filter, query.agent_id, revision)
+        seen = {row: state.as_seen(memory, now_us) for row, memory in chosen.items()}
         kept = [
-            chosen[row]
+            seen[row]
             for row in wanted
-            if row in chosen and _still_shown(chosen[row], query.filter, query.agent_id)
+            if row in seen and _still_shown(seen[row], query.filter, query.agent_id)
         ]
         return state.shown(rows, kept, query.agent_id)
 
@@ -271,7 +278,7 @@ def _since(memory: Memory) -> int:
     return memory.created_us if memory.last_access_us is None else memory.last_access_us
 
 
-def get(state: CollectionState, rows: Rows, query: GetQuery) -> Gotten:
+def get(state: CollectionState, rows: Rows, query: GetQuery, now_us: int) -> Gotten:
     """Return memories by id in the order of the request. One unknown id alone is `NotFound`."""
     agent_id, ids = query.agent_id, query.ids
     revision = state.published.revision
@@ -284,11 +291,52 @@ def get(state: CollectionState, rows: Rows, query: GetQuery) -> Gotten:
         head = state.head(rows, memory, agent_id) if query.follow_superseded else memory
         if head.row != memory.row:
             redirects.append((memory_id, head.id))
-        found.append(head)
+        found.append(state.as_seen(head, now_us))
     if missing and len(ids) == 1:
         raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=missing[0])
     shown = tuple(state.shown(rows, found, agent_id))
     return Gotten(revision, shown, tuple(missing), tuple(redirects))
+
+
+def namespaces(state: CollectionState, query: NamespacesQuery, now_us: int) -> NamespacePage:
+    """Return the distinct namespaces of the memories that meet a filter, by columns alone."""
+    info, index = state.published, state.index
+    view = index.view()
+    where = _within(query.filter, query.patterns)
+    mask = masks.matching(index, view, where, query.agent_id, info.decay, now_us)
+    codes, counts = np.unique(view.column("namespace")[mask], return_counts=True)
+    found: Counter[tuple[str, ...]] = Counter()
+    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+        names = names_in(index.arrays.namespaces.name(code))
+        if names and all(_meets(names, one) for one in query.patterns):
+            found[names[: query.max_depth or None]] += count
+    page = sorted(found)[query.offset : query.offset + query.limit]
+    shown = tuple(Namespace(names, found[names]) for names in page)
+    return NamespacePage(info.revision, shown, len(found))
+
+
+def _within(where: Filter, patterns: Sequence[NamespacePattern]) -> Filter:
+    """Return a filter that also has the plain first names of a pattern: fewer names are read."""
+    heads = [
+        tuple(itertools.takewhile(lambda name: name != "*", one.names))
+        for one in patterns
+        if not one.at_end
+    ]
+    longest = max(heads, key=len, default=())
+    # A prefix that contradicts the filter's own leaves nothing in any case.
+    if len(longest) <= len(where.namespace_prefix):
+        return where
+    if longest[: len(where.namespace_prefix)] != where.namespace_prefix:
+        return where
+    return replace(where, namespace_prefix=longest)
+
+
+def _meets(names: tuple[str, ...], pattern: NamespacePattern) -> bool:
+    count = len(pattern.names)
+    if count > len(names):
+        return False
+    part = names[len(names) - count :] if pattern.at_end else names[:count]
+    return all(asked in ("*", name) for asked, name in zip(pattern.names, part, strict=True))
 
 
 def check_page(page_size: int) -> None:
@@ -324,10 +372,9 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
     found = rows.memories([row for row, _, _ in page])
     state.check_there(found, (row for row, _, _ in page))
     found = _while_chosen(rows, found, where, agent_id, info.revision)
+    seen = {row: state.as_seen(memory, now_us) for row, memory in found.items()}
     memories = [
-        found[row]
-        for row, _, _ in page
-        if row in found and _still_shown(found[row], where, agent_id)
+        seen[row] for row, _, _ in page if row in seen and _still_shown(seen[row], where, agent_id)
     ]
     return Page(
         revision=info.revision,
@@ -353,7 +400,7 @@ def figures(state: CollectionState, agent_id: str | None) -> dict[str, Any]:
     pairs = kind[live].astype(np.int64) * len(STATE_KINDS) + state_kind[live]
     counts = np.bincount(pairs, minlength=len(KINDS) * len(STATE_KINDS)).tolist()
     names = ["/".join(filter(None, pair)) for pair in itertools.product(KINDS, STATE_KINDS)]
-    waiting = unscored.slots(view, unscored.ranges(state.file.rows))
+    waiting = unscored.slots(state.index, view, unscored.ranges(state.file.rows))
     recall_at_k, rated_count = state.index.graph.recall_at_k()
     return {
         "revision": state.revision,

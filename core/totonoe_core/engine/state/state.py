@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.errors import Corruption, InvalidArgument, ReadOnly
+from totonoe_core.domain import expiry
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.domain.reembed import KnownModel, Pending, left
@@ -358,6 +359,26 @@ class CollectionState:
             if by is None:
                 break
             memory = by
+        return memory
+
+    def last_access_us(self, row: int) -> int | None:
+        """Return when a memory was last read; `None` for never. Any thread."""
+        slot = self.index.slot_by_row.get(row)
+        if slot is None:
+            return None
+        last_us = int(self.index.arrays.writer_view().value("last_access", slot))
+        return None if last_us == NO_TIME else last_us
+
+    def has_expired(self, memory: Memory, now_us: int) -> bool:
+        """Return whether a memory of a row counts as forgotten at a time. Any thread."""
+        if memory.fields.expires_us is None:
+            return False
+        return expiry.has_expired(memory, self.last_access_us(memory.row), now_us)
+
+    def as_seen(self, memory: Memory, now_us: int) -> Memory:
+        """Return a memory of a row with the status that it has at a time. Any thread."""
+        if self.has_expired(memory, now_us):
+            return replace(memory, status=Status.FORGOTTEN)
         return memory
 
     def shown(self, rows: Rows, memories: Sequence[Memory], agent_id: str) -> list[Memory]:

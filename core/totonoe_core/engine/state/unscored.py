@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.base.errors import Corruption
-from totonoe_core.domain.records import Kind, Status
-from totonoe_core.index.arrays import KINDS, STATUSES, View
+from totonoe_core.domain.records import Status
+from totonoe_core.index import masks
+from totonoe_core.index.arrays import STATUSES, View
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.reader import Rows
 
@@ -55,14 +57,14 @@ def _behind(file: CollectionFile, last: int) -> list[Range]:
     return [(max(begin, last + 1), end) for begin, end in ranges(file.rows) if end > last]
 
 
-def slots(view: View, unscored: list[Range]) -> NDArray[np.int64]:
+def slots(index: CollectionIndex, view: View, unscored: list[Range]) -> NDArray[np.int64]:
     """Return the slots of live states among unscored rows, by row ascending: int64[n]."""
     rows = view.column("row")
     mask = np.zeros(len(rows), np.bool_)
     for first, last in unscored:
         mask |= (rows >= first) & (rows <= last)
     mask &= view.column("status") == STATUSES[Status.ACTIVE]
-    mask &= view.column("kind") == KINDS[Kind.STATE]
+    mask &= masks.compared(index, view)
     found = np.flatnonzero(mask)
     return found[np.argsort(rows[found], kind="stable")]
 

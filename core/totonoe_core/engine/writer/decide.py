@@ -18,6 +18,7 @@ from totonoe_core.domain.collections import Calibrate, Calibrated, ChangeSetting
 from totonoe_core.domain.commands import Command, Result
 from totonoe_core.domain.consolidate import ReplayEvents, Score
 from totonoe_core.domain.dismissals import Dismiss, Undismiss
+from totonoe_core.domain.expiry import Expire
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode, LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Merge, Purge, Remember, Update
 from totonoe_core.domain.questions import Resolve
@@ -31,6 +32,7 @@ from totonoe_core.engine.commands import (
     dismiss,
     end_session,
     episodes,
+    expire,
     model_swap,
     replay,
     score,
@@ -138,6 +140,8 @@ class Decider:
                 return self._tidy_plans.upsert(operation, command, vector)
             case Reembed():
                 return model_swap.swap(self._ledger, operation, command)
+            case Expire():
+                return expire.expire(self._ledger, operation, command)
 
     def _clean_up(self, operation: Operation, command: Planned) -> Result:
         if command.plan is None:

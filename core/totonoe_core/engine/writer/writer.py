@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,14 +27,23 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
-from totonoe_core.base.errors import ReadOnly, StaleRevision, TotonoeError, Unavailable, typed
+from totonoe_core.base.errors import (
+    Corruption,
+    ReadOnly,
+    StaleRevision,
+    TotonoeError,
+    Unavailable,
+    typed,
+)
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.base.turn import TURN, Turn
 from totonoe_core.domain.commands import Applied, Command, asked, kind_of, reason_of
 from totonoe_core.domain.consolidate import ReplayEvents
+from totonoe_core.domain.expiry import Expire
 from totonoe_core.domain.memories import Purge, Purged
 from totonoe_core.domain.records import RecallEvent
 from totonoe_core.domain.transfer import ImportRows
+from totonoe_core.engine.commands import expire
 from totonoe_core.engine.guarding.guarding import NeedsOpinion
 from totonoe_core.engine.state.caches import forget_cached
 from totonoe_core.engine.state.futures import Why, fail, settle, shutting_down
@@ -43,6 +54,7 @@ from totonoe_core.engine.writer.batch_time import BatchTime
 from totonoe_core.engine.writer.decide import Decider
 from totonoe_core.engine.writer.turn_queue import TurnQueue
 from totonoe_core.engine.writer.upkeep import TOUCH_FLUSH_S, Upkeep
+from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService, Pair
 from totonoe_core.store.collection_file import Touched
 
@@ -118,7 +130,7 @@ class Writer:
     before the callers' futures complete. All are called on the writer's thread and must not wait.
     `ending(state)` is called last, when all is written and before the file is closed. `judging`
     decides borderline pairs. `forget_cached` empties every cache that may hold words of purged
-    memories.
+    memories. `written` counts what is decided and committed.
     """
 
     def __init__(
@@ -132,10 +144,12 @@ class Writer:
         name: str,
         judging: JudgingService | None = None,
         forget_cached: Callable[[], None] = forget_cached,
+        written: Written | None = None,
     ) -> None:
         self._load = load
         self._forget_cached = forget_cached
         self._judging = judging
+        self._written = written or Written()
         self._clock = clock
         self._embed = embed
         self._maintain = maintain
@@ -194,8 +208,8 @@ class Writer:
         self.call(lambda: self._batch([job]))
         return job.future
 
-    def touch(self, rows: Sequence[int], event: RecallEvent) -> None:
-        """Note recalled rows; their figures are written within seconds."""
+    def touch(self, rows: Sequence[int], event: RecallEvent | None) -> None:
+        """Note read rows, and the Recall if it was one; figures are written within seconds."""
         self._upkeep.touch(rows, event)
 
     def close(self, timeout_s: float, why: Why = shutting_down) -> None:
@@ -237,6 +251,7 @@ class Writer:
             state.file.close()
 
     def _work(self, batch: Sequence[Item]) -> None:
+        self._expire()
         calls = [item for item in batch if isinstance(item, Call)]
         left: list[Item] = list(self._called(calls))
         # A job that came behind a call of its flow does not overtake it.
@@ -286,6 +301,7 @@ class Writer:
         try:
             with state.file.transaction():
                 left = self._decide_in_time(jobs, answers, waiting, asking)
+                decided_s = time.perf_counter()
         except BaseException as error:
             state.index, mark, state.info, state.revision, state.last_time_us = undo
             state.next_index = None
@@ -296,10 +312,13 @@ class Writer:
         finally:
             self._decider.guarding.expect(())
         self.state = "serving"
+        committed_s = time.perf_counter() - decided_s
         state.publish()
         purged = self._finish_purges([answer for _, answer in answers])
         if state.revision != undo[3]:
             self._published(state, purged)
+        if answers:
+            self._written.commit(committed_s, [answer for _, answer in answers])
         for job, answer in answers:
             if isinstance(answer, BaseException):
                 job.future.set_exception(answer)
@@ -381,6 +400,28 @@ class Writer:
         self._upkeep.clean()
         return True
 
+    def _expire(self) -> None:
+        """Forget what has expired, an operation for each EXPIRED_PER_OPERATION_MAX memories.
+
+        If the disk refuses, reads hide it all the same.
+        """
+        if self._state.file.commits.loss is not None:
+            return
+        for command in self._due():
+            self._batch([Job("", (command,), [None])])
+
+    def _due(self) -> Sequence[Expire]:
+        """Return the commands that forget what has expired; none if a bad row is in the way.
+
+        That row is set aside soon, and the others follow.
+        """
+        now_us = max(self._state.last_time_us + 1, self._clock())
+        try:
+            with self._state.file.reading():
+                return list(expire.due(self._state, now_us))
+        except Corruption:
+            return ()
+
     def _purge(self, command: Purge) -> None:
         """Run a purge of the daemon's own, for upkeep."""
         self._batch([Job("", (command,), [None])])
@@ -396,6 +437,14 @@ class Writer:
         self._judging.submit(pairs).add_done_callback(lambda _: self.submit(Group([job])))
 
     def _decide(self, job: Job) -> Applied:
+        """Decide a job, after whatever has expired by then is forgotten."""
+        if not isinstance(job.commands[0], Expire):
+            with suppress(Corruption):
+                for command in self._due():
+                    self._decide_alone(Job("", (command,), [None]))
+        return self._decide_alone(job)
+
+    def _decide_alone(self, job: Job) -> Applied:
         state = self._state
         digest = replies.digest_of(tuple(map(asked, job.commands)))
         first = replies.first_answer(state.file, job.agent_id, job.operation_id, digest)

@@ -32,7 +32,7 @@ def daemon(data_dir: Path, log: Path, options: Sequence[str]) -> Iterator[str]:
     The port is chosen by the system when the daemon binds it, so that nobody can take it in
     between; the daemon's log says which it is.
     """
-    command = [sys.executable, "-m", "totonoe_server", "--address", "127.0.0.1:0"]
+    command = [sys.executable, "-P", "-m", "totonoe_server", "--address", "127.0.0.1:0"]
     command += ["--data-dir", str(data_dir), "--log-format", "json", "--log-level", "info"]
     with log.open("wb") as stderr:
         process = spawn([*command, *options], stdin=subprocess.DEVNULL, stderr=stderr)
@@ -117,7 +117,7 @@ class Crew:
 
     def _start(self, number: int, address: str, log: Path) -> None:
         module = "totonoe_server.tools.demo.agent"
-        command = [sys.executable, "-m", module, address, f"agent-{number}"]
+        command = [sys.executable, "-P", "-m", module, address, f"agent-{number}"]
         with log.open("wb") as stderr:
             agent = spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self._agents.append(agent)

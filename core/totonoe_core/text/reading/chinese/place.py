@@ -367,7 +367,8 @@ def _says_no_more(tokens: list[Token], at: int) -> bool:
 def _goes_on_with_noun(tokens: list[Token], at: int) -> bool:
     for token in tokens[at : at + 2]:
         if token.kind is not Kind.TENSE:
-            return token.kind in (Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER, Kind.TIME)
+            named = (Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER, Kind.TIME)
+            return token.kind in named or token.word == "哪里"
     return False
 
 

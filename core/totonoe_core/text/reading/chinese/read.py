@@ -57,6 +57,9 @@ def read(text: str) -> Reading:
         Pieces ascending by start. Time grows linearly with the text.
     """
     plain, tokens = cut(text)
+    # "What I want to say is" breaks off: what it says is not there to be read.
+    last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
+    whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
     tokens, wishes = unframed(plain, one_of_two(subject_first(uncleft(tokens))))
     tokens = without_name(which_there_is(tokens))
     asks = assign(tokens) and not wishes
@@ -67,12 +70,13 @@ def read(text: str) -> Reading:
     ambiguous = _ambiguous(kept, keys)
     _doubt(kept)
     in_turn = any(t.word in _ORDERED for t in kept)
-    # "I" goes without saying, unless there is somebody else.
+    # "I" who does something goes without saying, unless there is somebody else. "My" does not: a
+    # memory is read by others, too.
     others = any(t.kind is Kind.PERSON and t.word != "我" for t in kept)
     universal = any(_is_universal(keys[id(t)]) for t in kept)
     pieces = tuple(_piece(t, keys, lists, ambiguous, in_turn, others, universal) for t in kept)
     orders = not asks and bool(tokens) and tokens[0].kind in (Kind.VERB, Kind.OBJECT)
-    return Reading("zh", pieces, asks, orders, bool(pieces), counted)
+    return Reading("zh", pieces, asks, orders, bool(pieces) and whole, counted)
 
 
 def _key(token: Token, lists: Lexicon) -> str:
@@ -137,7 +141,7 @@ def _piece(
         or token.word in lists.light
         or key in lists.light
     )
-    if key == "我" and (others or token.role not in (Role.AGENT, Role.MODIFIER)):
+    if key == "我" and (others or token.role != Role.AGENT):
         light = False
     if key == "有" and not token.existential:
         light = False

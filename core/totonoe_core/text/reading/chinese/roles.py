@@ -162,7 +162,7 @@ def _step(state: _State, tokens: list[Token], at: int) -> int:
 
 def _asking(state: _State, tokens: list[Token], at: int) -> int:
     token = tokens[at]
-    state.case = ""
+    case, state.case = state.case, ""
     if token.word in ("怎么样", "怎么办") or (
         token.word == "怎么" and not predicate_ahead(tokens, at + 1)
     ):
@@ -174,7 +174,9 @@ def _asking(state: _State, tokens: list[Token], at: int) -> int:
             token.word = "怎么"
         state.adverbs.append(token)
     elif state.last is not None:
-        token.role, token.head = Role.ADVERB, state.last
+        # "Ships to where" is not "ships where".
+        token.role = case if case == "prep:到" else Role.ADVERB
+        token.head = state.last
     else:
         _predicate(state, token)
     return at + 1

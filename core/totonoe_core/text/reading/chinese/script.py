@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache, lru_cache
+from pathlib import Path
 
 import opencc
 
@@ -36,7 +37,12 @@ def _narrow(character: str) -> str:
 
 @cache
 def _converter() -> opencc.OpenCC:
-    return opencc.OpenCC("t2s")
+    try:
+        return opencc.OpenCC("t2s")
+    except RuntimeError:
+        # It does not say why it could not read its files: where no file can be opened, this does.
+        with Path(opencc.__file__).open("rb"):
+            raise
 
 
 @cache

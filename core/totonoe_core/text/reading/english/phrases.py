@@ -93,7 +93,8 @@ class Phrases(Wordings):
             elif tag == "$":
                 token.lemma = closed.PRONOUNS.get(token.form, token.form)
                 self.kept[at] = True
-                self.light[at] = True
+                # "His" and "its" repeat what the text names; "my" says whose among many agents.
+                self.light[at] = token.lemma not in ("i", "we")
                 pending.append(at)
             elif tag == "Q":
                 self.kept[at] = True

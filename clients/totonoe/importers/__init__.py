@@ -1,0 +1,1 @@
+"""Import memories from the stores of other programs, through the guard."""

@@ -1,0 +1,45 @@
+"""Known sources, by name and by what stands at a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from totonoe.importers import claude_code, ego_mcp, mcp_memory, mcp_memory_service, mem0, robotmem
+from totonoe.importers.records import Source
+
+AUTO = "auto"
+_ALL = (
+    claude_code.SOURCE,
+    mcp_memory.SOURCE,
+    mcp_memory_service.SOURCE,
+    mem0.SOURCE,
+    robotmem.SOURCE,
+    ego_mcp.SOURCE,
+)
+SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
+
+
+def source_of(name: str, path: Path) -> Source:
+    """Return the source of a name, or for `auto` the one that a path belongs to.
+
+    Raises
+    ------
+    ValueError
+        The name is unknown, nothing is at the path, or `auto` finds no source, or several.
+    """
+    if name != AUTO and name not in SOURCES:
+        raise ValueError(f"--from: got {name!r}, allowed: {', '.join((AUTO, *SOURCES))}")
+    if not path.exists():
+        raise ValueError(f"{path}: No such file or directory")
+    if name != AUTO:
+        return SOURCES[name]
+    if path.is_file() and path.stat().st_size == 0:
+        raise ValueError(f"{path}: the file is empty")
+    found = [source for source in SOURCES.values() if source.fits(path)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(source.name for source in found)
+        raise ValueError(f"{path}: it fits several, say --from with one of them: {names}")
+    looked = "; ".join(f"{source.name}: {source.looks_for}" for source in SOURCES.values())
+    raise ValueError(f"{path}: no known store is there. Looked for: {looked}")

@@ -1,0 +1,184 @@
+"""Tools with strict arguments, small schemas, and errors in words for an agent."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any, Self, cast
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from totonoe.advice import NOT_FOUND
+from totonoe.errors import InvalidArgument, NotFound, TotonoeError
+from totonoe.mcp.access import Refused
+from totonoe.mcp.answers import Answer
+
+GENERIC = "Something is wrong inside of totonoe mcp; its log says what."
+_SHOWN_CHARS = 60
+_ARGUMENTS = {"text": "query", "target": "operation_id", "id": "episode_id"}
+"""Names of arguments, by fields of the contract that have other ones."""
+
+logger = logging.getLogger(__name__)
+
+
+def reply(data: str, answer: Answer, advice: str = "") -> CallToolResult:
+    """Return an answer: its data, `---` and the advice as text, and the same as structure.
+
+    Parameters
+    ----------
+    advice : str
+        In place of that of the answer, for what only this server says.
+    """
+    below = advice or answer.advice
+    text = f"{data}\n\n---\n{below}" if below else data
+    structure = answer.model_dump(mode="json", exclude_none=True)
+    return CallToolResult(
+        content=[TextContent(type="text", text=text)], structured_content=structure
+    )
+
+
+def failure(data: str, advice: str = "") -> CallToolResult:
+    """Return an error for the agent."""
+    text = f"{data}\n\n---\n{advice}" if advice else data
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+
+
+class MemoryTool(Tool):
+    """A tool that refuses unknown arguments and says each error in its own words."""
+
+    @classmethod
+    def made(
+        cls, function: Callable[..., Any], description: str, annotations: ToolAnnotations
+    ) -> Self:
+        """Return the tool of a function that returns `Annotated[CallToolResult, model]`."""
+        made = cls.from_function(
+            function, description=description, annotations=annotations, structured_output=True
+        )
+        tool = cast("Self", made)
+        metadata = tool.fn_metadata
+        metadata.arg_model = type(
+            metadata.arg_model.__name__,
+            (metadata.arg_model,),
+            {"model_config": ConfigDict(extra="forbid"), "__module__": __name__},
+        )
+        tool.parameters = slim(metadata.arg_model.model_json_schema(), described=True)
+        model: type[BaseModel] = metadata.output_model
+        metadata.output_schema = slim(model.model_json_schema(), described=False)
+        return tool
+
+    async def run(
+        self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False
+    ) -> Any:
+        """Run the tool. No exception leaves it but those of the protocol."""
+        # Some hosts send null for whatever the model left out.
+        given = {name: value for name, value in arguments.items() if value is not None}
+        try:
+            return await super().run(given, context, convert_result)
+        except ToolError as error:
+            return self._failed(error, error.__cause__)
+
+    def _failed(self, error: ToolError, cause: BaseException | None) -> CallToolResult:
+        if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
+            return failure("\n".join(_misfits(cause)))
+        if isinstance(cause, NotFound | InvalidArgument) and (missing := _missing_id(cause)):
+            return failure(f"Memory not found: {missing}", NOT_FOUND)
+        if isinstance(cause, TotonoeError):
+            return failure(_with_argument(cause), cause.advice)
+        if isinstance(cause, Refused):
+            return failure(str(cause))
+        if isinstance(cause, ValueError) and not isinstance(cause, ValidationError):
+            return failure(str(cause))
+        log_crash(f"tool {self.name}", cause or error)
+        return failure(GENERIC)
+
+
+def log_crash(where: str, error: BaseException) -> None:
+    """Log an unexpected exception: its type and its place. Its message could hold a text."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("%s failed: %s\n%s", where, type(error).__name__, frames)
+
+
+def _misfits(error: ValidationError) -> list[str]:
+    """Return a line for each wrong argument: its name, what it got, and what is allowed."""
+    lines = []
+    for one in error.errors(include_url=False, include_context=False):
+        name = ".".join(str(part) for part in one["loc"])
+        if one["type"] == "extra_forbidden":
+            lines.append(f"{name}: no such argument")
+        elif one["type"] == "missing":
+            lines.append(f"{name}: missing, allowed: a value")
+        else:
+            message = one["msg"]
+            lines.append(f"{name}: got {_shown(one['input'])}, allowed: {_rule(message)}")
+    return lines
+
+
+def _rule(message: str) -> str:
+    """Return pydantic's sentence ("Input should be less than ...") without its beginning."""
+    return message.removeprefix("Input should be ").removeprefix("a ")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
+def _with_argument(error: TotonoeError) -> str:
+    """Return the message, with the name of the tool's argument in place of the contract's field."""
+    field = error.details.get("field", "")
+    argument = _ARGUMENTS.get(field, field.rpartition(".")[2])
+    rest = str(error).removeprefix(field)
+    return f"{argument}{rest}" if field and rest != str(error) else str(error)
+
+
+def _missing_id(error: TotonoeError) -> str:
+    """Return the id that leads to no memory, unknown or malformed; empty: another error."""
+    details = error.details
+    if error.reason == "MEMORY_NOT_FOUND":
+        return details.get("name", "")
+    if error.reason == "BAD_NAME" and details.get("allowed", "").startswith("mem_"):
+        return str(ast.literal_eval(details["got"])) or "(empty)"
+    return ""
+
+
+def slim(schema: dict[str, Any], described: bool) -> dict[str, Any]:
+    """Return a JSON schema without what no reader needs, which each host pays for in tokens.
+
+    Titles go; of `T or null` only T stays, as null is never sent.
+
+    Parameters
+    ----------
+    described : bool
+        Keep the descriptions of properties.
+    """
+    slimmed: dict[str, Any] = _slim(schema, described)
+    slimmed.pop("description", None)
+    return slimmed
+
+
+def _slim(part: Any, described: bool, names: bool = False) -> Any:
+    """Slim a part of a schema; with `names` its keys are names of properties or definitions."""
+    if isinstance(part, list):
+        return [_slim(one, described) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if names:
+        return {name: _slim(one, described) for name, one in part.items()}
+    kept: dict[str, Any] = {}
+    for key, value in part.items():
+        if key == "title" or (key == "description" and not described):
+            continue
+        if key == "default" and value in ("", [], None):
+            continue
+        kept[key] = _slim(value, described, names=key in ("properties", "$defs"))
+    options = [one for one in kept.get("anyOf", []) if one != {"type": "null"}]
+    if len(options) == 1:
+        del kept["anyOf"]
+        kept |= options[0]
+    return kept

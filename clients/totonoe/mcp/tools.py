@@ -1,0 +1,328 @@
+"""The nine tools of the set `core`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from totonoe.advice import NOT_FOUND
+from totonoe.cli.plain import plain
+from totonoe.cli.text import similarity_of
+from totonoe.consolidate.models import Consolidated
+from totonoe.enums import Answer as Verdict
+from totonoe.history.models import HistoryPage
+from totonoe.mcp import answers, notes, words
+from totonoe.mcp.access import CALLER, Access, Refused
+from totonoe.mcp.schemas import failure, reply
+from totonoe.memories.models import Found, TimeRange
+
+if TYPE_CHECKING:
+    from totonoe.aio import AsyncClient
+
+VERSIONS_SHOWN = 20
+"""Versions of each memory that `get_memory` shows, the newest."""
+RECALLED_MAX = 50
+GOT_MAX = 20
+PAIRS_MAX = 50
+
+Id = Annotated[str, Field(description="mem_...")]
+Ids = Annotated[list[str], Field(min_length=1, max_length=GOT_MAX)]
+Labels = Annotated[tuple[str, ...], Field(max_length=64)]
+SomeIds = Annotated[tuple[str, ...], Field(max_length=16)]
+
+
+def moment(text: str, name: str) -> datetime | None:
+    """Return a time of ISO 8601, in UTC if it names no zone. Raises `Refused`."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        allowed = "a date or time like 2026-11-23 or 2026-11-23T09:30:00Z"
+        raise Refused(f"{name}: got {text[:40]!r}, allowed: {allowed}") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+class CoreTools:
+    """The tools of `core`, as methods. Their parameters are the arguments that a model sees.
+
+    No tool takes an agent, a session or a collection: a model cannot borrow one.
+
+    Parameters
+    ----------
+    access : Access
+        The daemon.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def remember(
+        self,
+        content: str,
+        category: Annotated[str, Field(description="e.g. preference, decision, gotcha")] = "",
+        tags: Labels = (),
+        importance: Annotated[int | None, Field(ge=1, le=5)] = None,
+        subject: Annotated[
+            str, Field(description="with attribute: a new value replaces the old one")
+        ] = "",
+        attribute: str = "",
+        supersede_ids: Annotated[SomeIds, Field(description="no longer true")] = (),
+        distinct_from: Annotated[SomeIds, Field(description="checked: these differ")] = (),
+        force: Annotated[bool, Field(description="save although it repeats")] = False,
+        private: Annotated[bool, Field(description="only you read it")] = False,
+    ) -> Annotated[CallToolResult, answers.Remembered]:
+        """Save a text, or name the memory that says the same."""
+        if private and self._access.settings.over_http:
+            raise Refused("private: got true, allowed: false over HTTP, where no caller is proved")
+        if bool(subject) != bool(attribute):
+            raise Refused("subject, attribute: got one of them, allowed: both or none")
+        fields: dict[str, Any] = {
+            "category": category or None,
+            "tags": tags or None,
+            "importance": importance,
+            "key": (subject, attribute) if subject else None,
+            "supersede_ids": supersede_ids or None,
+            "distinct_from": distinct_from or None,
+            "private": private or None,
+            "session_id": CALLER.get().session or None,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        done = await self._access.run(lambda client: client.remember(content, force=force, **given))
+        advice = done.advice
+        if done.duplicate is not None:
+            advice = f"{advice}\n{words.USE_THIS_ID}"
+        structure = answers.Remembered(
+            advice=advice,
+            operation_id=done.operation_id,
+            saved=done.saved,
+            memory_id=done.memory_id,
+            duplicate_of=done.duplicate_of,
+            similarity=round(done.similarity, 4),
+            verdict=str(done.verdict) if done.verdict else None,
+            link_count=len(done.links),
+            related=[
+                answers.Near(
+                    memory_id=near.memory_id,
+                    snippet=near.snippet,
+                    similarity=round(similarity_of(near), 4),
+                    verdict=str(near.judgement.verdict) if near.judgement else "",
+                    differs=words.differences(near.judgement),
+                )
+                for near in done.similar
+            ],
+            superseded_ids=list(done.superseded_ids),
+            question_about=done.question.memory_id if done.question else None,
+        )
+        return reply(words.remembered(done), structure)
+
+    async def recall(
+        self,
+        query: str,
+        limit: Annotated[int, Field(ge=1, le=RECALLED_MAX)] = 8,
+        category: str = "",
+        tags: Annotated[Labels, Field(description="all of them")] = (),
+        since: Annotated[str, Field(description="ISO 8601, saved from then on")] = "",
+        until: Annotated[str, Field(description="ISO 8601, saved before")] = "",
+        this_session: bool = False,
+    ) -> Annotated[CallToolResult, answers.Recalled]:
+        """Find memories by meaning and by words."""
+        conditions: dict[str, Any] = {}
+        if category:
+            conditions["categories"] = [category]
+        if tags:
+            conditions["tags"] = tags
+        begin, end = moment(since, "since"), moment(until, "until")
+        if begin or end:
+            conditions["created"] = TimeRange(begin, end)
+        if this_session:
+            conditions["session_ids"] = [self._session("this_session: got true")]
+        found = await self._access.run(lambda client: client.recall(query, k=limit, **conditions))
+        kept = [(hit.memory, notes.found(hit)) for hit in found.hits]
+        structure = answers.Recalled(advice="", notes=[note for _, note in kept])
+        if not kept:
+            return reply("Nothing found.", structure)
+        blocks = [notes.block_of(memory, note) for memory, note in kept]
+        degraded = f"Note: {found.degraded_because}\n" if found.degraded_because else ""
+        return reply(degraded + notes.between_markers(blocks), structure)
+
+    async def get_memory(
+        self,
+        memory_ids: Ids,
+        history: Annotated[bool, Field(description="earlier versions too")] = False,
+    ) -> Annotated[CallToolResult, answers.Got]:
+        """Read whole memories by id."""
+        wanted = list(dict.fromkeys(memory_ids))
+
+        async def read(client: AsyncClient) -> tuple[Found, list[tuple[str, HistoryPage]]]:
+            found = await client.get_many(wanted)
+            if not history:
+                return found, []
+            return found, [
+                (memory.id, await client.history(memory.id, page_size=VERSIONS_SHOWN))
+                for memory in found.memories
+            ]
+
+        found, pages = await self._access.run(read)
+        missing = [f"Memory not found: {one}" for one in found.missing_ids]
+        if not found.memories:
+            return failure(words.joined(missing), NOT_FOUND)
+        chars = notes.share_of(len(found.memories))
+        kept = [(memory, notes.noted(memory, chars)) for memory in found.memories]
+        blocks = [notes.block_of(memory, note) for memory, note in kept]
+        blocks += [words.version(name, one) for name, page in pages for one in page.versions]
+        structure = answers.Got(
+            advice=found.advice,
+            notes=[note for _, note in kept],
+            missing_ids=list(found.missing_ids),
+            versions=[
+                answers.Version(
+                    memory_id=name,
+                    revision=one.operation.revision,
+                    operation=one.operation.kind,
+                    agent_id=one.operation.agent_id,
+                    time=plain(one.operation.time) or "",
+                    reason=one.operation.reason,
+                    changed=list(one.changed),
+                    content=one.memory.content[: notes.RECALLED_CHARS_MAX] if one.memory else None,
+                )
+                for name, page in pages
+                for one in page.versions
+            ],
+        )
+        return reply("\n".join([notes.between_markers(blocks), *missing]), structure)
+
+    async def forget(
+        self, memory_id: Id, reason: str = ""
+    ) -> Annotated[CallToolResult, answers.Forgot]:
+        """Hide a memory."""
+        done = await self._access.run(lambda client: client.forget(memory_id, reason=reason))
+        structure = answers.Forgot(
+            advice=done.advice, operation_id=done.operation_id, memory_id=done.forgotten[0].id
+        )
+        return reply(words.forgotten(done), structure)
+
+    async def merge_memories(
+        self,
+        keep_id: Id,
+        remove_ids: Ids,
+        content: Annotated[str, Field(description="new text of keep_id")] = "",
+    ) -> Annotated[CallToolResult, answers.Merged]:
+        """Make one memory of several."""
+        done = await self._access.run(
+            lambda client: client.merge(keep_id, remove_ids, content=content)
+        )
+        structure = answers.Merged(
+            advice="",
+            operation_id=done.operation_id,
+            merged=done.merged,
+            memory_id=done.memory.id if done.merged else keep_id,
+            removed_ids=[one.id for one in done.sources],
+            duplicate_of=done.duplicate_of,
+            lost=[f"{one.finding}: {one.text}" for one in done.lost],
+        )
+        return reply(words.merged(done), structure)
+
+    async def consolidate(
+        self, ctx: Context[Any, Any], limit: Annotated[int, Field(ge=1, le=PAIRS_MAX)] = 5
+    ) -> Annotated[CallToolResult, answers.Consolidated]:
+        """Find pairs that may say the same; report progress."""
+
+        async def read(client: AsyncClient) -> Consolidated:
+            async for event in client.consolidate(max_merge_candidates=limit):
+                if event.progress is not None:
+                    seen, total = event.progress.scanned_count, event.progress.total_count
+                    await ctx.report_progress(seen, max(1, total), "comparing")
+                if event.done is not None:
+                    return event.done
+            raise Refused("The run ended early; call consolidate again.")
+
+        done = await self._access.run(read)
+        structure = answers.Consolidated(
+            advice=done.advice,
+            operation_id=done.operation_id if done.operation_revision else "",
+            pairs=[
+                answers.Pair(
+                    memory_id_a=one.memory_a_id,
+                    memory_id_b=one.memory_b_id,
+                    snippet_a=one.snippet_a,
+                    snippet_b=one.snippet_b,
+                    similarity=round(one.similarity, 4),
+                    verdict=str(one.judgement.verdict) if one.judgement else "",
+                    keep_id=one.keep_id,
+                )
+                for one in done.merge_candidates
+            ],
+            pair_count=done.pair_count,
+        )
+        return reply(words.consolidated(done), structure)
+
+    async def dismiss(
+        self, memory_id_a: Id, memory_id_b: Id, reason: str = ""
+    ) -> Annotated[CallToolResult, answers.Dismissed]:
+        """Note that two memories do not say the same."""
+        done = await self._access.run(
+            lambda client: client.dismiss(memory_id_a, memory_id_b, reason=reason)
+        )
+        structure = answers.Dismissed(
+            advice="", operation_id=done.operation_id, changed=done.changed
+        )
+        if not done.changed:
+            return reply("This pair was dismissed before.", structure)
+        line = "Dismissed: the pair is left out, until one of the two texts changes."
+        return reply(f"{line}\n{words.undo_line(done.operation_id)}", structure)
+
+    async def undo(
+        self, operation_id: Annotated[str, Field(description="op_...")]
+    ) -> Annotated[CallToolResult, answers.Undone]:
+        """Take back one operation of the caller."""
+
+        async def own(client: AsyncClient) -> int:
+            # The agent of an operation never changes, and its revision names it for ever: between
+            # this look and the undo nothing can slip in.
+            seen = (await client.undo(operation_id, dry_run=True)).operation
+            if not seen.revision or seen.agent_id != CALLER.get().agent:
+                raise Refused("operation_id: got another agent's operation, allowed: your own")
+            return seen.revision
+
+        return await self._undo(await self._access.run(own))
+
+    async def _undo(self, target: int | str) -> CallToolResult:
+        done = await self._access.run(lambda client: client.undo(target))
+        structure = answers.Undone(
+            advice="",
+            operation_id=done.operation_id,
+            undone=done.undone,
+            memory_ids=[one.id for one in done.memories],
+            conflicts=words.conflicts(done),
+        )
+        return reply(words.undone(done), structure)
+
+    async def resolve(
+        self,
+        memory_id: Id,
+        other_id: Id,
+        answer: Literal["same", "different", "replaces", "replaced_by"],
+    ) -> Annotated[CallToolResult, answers.Resolved]:
+        """Answer whether two memories say the same."""
+        done = await self._access.run(lambda client: client.resolve(memory_id, other_id, answer))
+        structure = answers.Resolved(
+            advice="",
+            operation_id=done.operation_id,
+            resolved=done.resolved,
+            memory_id=done.memory.id,
+            closed_id=done.closed_id,
+            duplicate_of=done.duplicate.memory_id if done.duplicate else None,
+        )
+        return reply(words.resolved(done, Verdict(answer)), structure)
+
+    def _session(self, wanted: str) -> str:
+        """Return the caller's session. Raises `Refused` if it has none."""
+        session = CALLER.get().session
+        if not session:
+            raise Refused(f"{wanted}, allowed: with a session, by the header X-Totonoe-Session")
+        return session

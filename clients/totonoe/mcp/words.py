@@ -1,0 +1,219 @@
+"""Answers of the tools in words: the data above the advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from totonoe.advice import UPDATE_HINT
+from totonoe.cli.show.parts import counted
+from totonoe.cli.show.parts import evidence as finding
+from totonoe.cli.text import (
+    FORGOTTEN,
+    NOT_SAVED,
+    brief,
+    existing,
+    felt,
+    forgot_this,
+    probably_same,
+    related,
+    saved_as,
+    says_again,
+    shown_similarity,
+    snippet,
+)
+from totonoe.consolidate.models import Consolidated, MergeCandidate
+from totonoe.enums import Answer, Finding, Verdict
+from totonoe.graph.models import Merged
+from totonoe.history.models import Undone, Version
+from totonoe.mcp.notes import indented, one_line
+from totonoe.memories.models import Duplicate, Forgotten, Judgement, Remembered
+from totonoe.questions.models import Resolved
+
+USE_THIS_ID = "Nothing to do: use this id."
+_ALIKE = frozenset(
+    {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
+)
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Return lines as one text. No part of a memory looks like a line of ours."""
+    return "\n".join(indented(line) for line in lines)
+
+
+def undo_line(operation_id: str) -> str:
+    """Return how to take an operation back."""
+    return f"Take it back with undo(operation_id={operation_id})."
+
+
+def differences(judgement: Judgement | None) -> list[str]:
+    """Return what differs in two texts: "port: 5433 -> 5434"."""
+    found = () if judgement is None else judgement.evidence
+    return list(
+        dict.fromkeys(
+            finding(one, ("only here", "only there")) for one in found if one.finding not in _ALIKE
+        )
+    )
+
+
+def remembered(answer: Remembered) -> str:
+    """Say that a text is saved and what it stands beside, or which memory says the same."""
+    lines: list[str] = []
+    if answer.duplicate is not None:
+        lines += refused(answer.duplicate)
+        lines += [f"{answer.memory_id} takes the place of {one}." for one in answer.superseded_ids]
+    elif not answer.saved:
+        lines += [FORGOTTEN, "If it holds again, call remember with force=true."]
+    else:
+        lines.append(saved_as(answer))
+        lines += [f"It takes the place of {one}." for one in answer.superseded_ids]
+    if answer.outdated is not None:
+        lines.append(says_again(answer.outdated))
+        newer = answer.outdated
+        lines.append(f"- {newer.replaced_by_snippet} (id: {newer.replaced_by_id})")
+    if answer.forgotten is not None:
+        lines.append(forgot_this(answer.forgotten))
+    if answer.saved and answer.similar:
+        lines.append("Most related:")
+        lines += [related(near) for near in answer.similar]
+        lines += _differing(answer)
+    if answer.superseded_ids and answer.operation_id:
+        lines.append(undo_line(answer.operation_id))
+    if answer.question is not None:
+        lines.append(probably_same(answer.question))
+        lines.append(
+            f"Answer with resolve(memory_id={answer.memory_id}, "
+            f"other_id={answer.question.memory_id}, answer=same|different|replaces|replaced_by)."
+        )
+    return joined(lines)
+
+
+def refused(duplicate: Duplicate) -> list[str]:
+    """Return the lines of a text that says nothing new."""
+    return [NOT_SAVED, *existing(duplicate), UPDATE_HINT]
+
+
+def _differing(answer: Remembered) -> Iterable[str]:
+    """Yield how the new text differs from those that it updates or contradicts."""
+    for near in answer.similar:
+        read = near.judgement
+        if read is None or read.verdict not in (Verdict.UPDATE, Verdict.CONTRADICTION):
+            continue
+        if near.memory_id in answer.superseded_ids:
+            continue
+        what = ", ".join(differences(read)) or str(read.verdict)
+        yield (
+            f"It differs from {near.memory_id}: {what}. If {near.memory_id} is no longer true: "
+            f"merge_memories(keep_id={answer.memory_id}, remove_ids=[{near.memory_id}])."
+        )
+
+
+def version(memory_id: str, one: Version) -> str:
+    """Return a version of a memory."""
+    operation = one.operation
+    said = [f"[{memory_id}] revision {operation.revision}", operation.kind]
+    if operation.agent_id:
+        said.append(f"by {operation.agent_id}")
+    if operation.reason:
+        said.append(f"reason: {operation.reason}")
+    if one.changed:
+        said.append(f"changed {', '.join(one.changed)}")
+    text = ""
+    if one.memory is not None and (not one.changed or "content" in one.changed):
+        text = f"\n    {snippet(one.memory.content)}"
+    return one_line(", ".join(said)) + text
+
+
+def forgotten(answer: Forgotten) -> str:
+    """Say what was forgotten, and how to take it back."""
+    lines = []
+    for memory in answer.forgotten:
+        lines += [f"Forgot {brief(memory)}", felt(memory)]
+    return joined([*lines, undo_line(answer.operation_id)])
+
+
+def merged(answer: Merged) -> str:
+    """Say which memory stayed, and what its text lost."""
+    if not answer.merged:
+        return joined(["Not merged: the text repeats another memory.", *_repeats(answer.duplicate)])
+    kept = answer.memory
+    lines = [
+        f"Merged {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}: "
+        f"{snippet(kept.content)}"
+    ]
+    if answer.lost:
+        lines.append("Warning: the text no longer has")
+        lines += [f"- {one.finding} {one.text!r} of {one.memory_id}" for one in answer.lost]
+    return joined([*lines, undo_line(answer.operation_id)])
+
+
+def _repeats(duplicate: Duplicate | None) -> tuple[str, ...]:
+    return () if duplicate is None else existing(duplicate)
+
+
+def consolidated(done: Consolidated) -> str:
+    """Say what was linked, and which pairs may say the same."""
+    lines = [
+        f"Consolidation complete. Replayed {counted(done.replay_events, 'event')}, "
+        f"updated {counted(done.coactivation_updates, 'co-activation')}, "
+        f"created {counted(done.link_updates, 'link')}, "
+        f"refreshed {counted(done.refreshed_memories, 'memory', 'memories')}."
+    ]
+    if done.operation_revision:
+        lines.append(undo_line(done.operation_id))
+    if not done.merge_candidates:
+        return joined([*lines, "No near-duplicate pairs."])
+    lines.append(f"Found {len(done.merge_candidates)} near-duplicate pair(s):")
+    for one in done.merge_candidates:
+        lines += _pair(one)
+    return joined(
+        [
+            *lines,
+            "Merge two with merge_memories, or keep both with dismiss.",
+        ]
+    )
+
+
+def _pair(one: MergeCandidate) -> Sequence[str]:
+    verdict = f", {one.judgement.verdict}" if one.judgement else ""
+    return (
+        f"- {one.memory_a_id} <-> {one.memory_b_id} "
+        f"(similarity: {shown_similarity(one.similarity)}{verdict}, keep: {one.keep_id})",
+        f"  A: {one.snippet_a}",
+        f"  B: {one.snippet_b}",
+    )
+
+
+def conflicts(answer: Undone) -> list[str]:
+    """Return what keeps an operation from being undone."""
+    return [
+        f"{one.memory_id or one.episode_id or 'the settings'}: {one.kind}"
+        + (f" by revision {one.revision}" if one.revision else "")
+        for one in answer.conflicts
+    ]
+
+
+def undone(answer: Undone) -> str:
+    """Say what was taken back, or what is in the way."""
+    what = f"revision {answer.operation.revision} ({answer.operation.kind})"
+    lines = [f"Undone: {what}." if answer.undone else f"Not undone: {what}."]
+    lines += [f"- {one.id} is {one.status}: {snippet(one.content)}" for one in answer.memories]
+    if answer.conflicts:
+        lines += ["In the way:", *(f"- {one}" for one in conflicts(answer))]
+    if answer.undone:
+        lines.append(undo_line(answer.operation_id))
+    return joined(lines)
+
+
+def resolved(answer: Resolved, said: Answer) -> str:
+    """Say what became of two memories."""
+    if not answer.resolved:
+        return joined(
+            ["Not resolved: the text repeats another memory.", *_repeats(answer.duplicate)]
+        )
+    if said is Answer.DIFFERENT:
+        line = "Different: nobody is asked again, until one of the two texts changes."
+    elif said is Answer.SAME:
+        line = f"Same: {answer.closed_id} is superseded by {answer.memory.id}."
+    else:
+        line = f"{answer.memory.id} takes the place of {answer.closed_id}."
+    return joined([line, undo_line(answer.operation_id)])

@@ -1,0 +1,1 @@
+"""Decide on each call: its identity, its grants, its limits. Tokens and certificates."""

@@ -1,0 +1,1 @@
+"""`totonoe top`: a live view of a daemon."""

@@ -1,0 +1,63 @@
+"""docs/mcp.md has every tool, argument, setting and host."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from totonoe.cli.commands.mcp import Host
+from totonoe.mcp import notes, tools
+from totonoe.mcp.hosts import entry_of
+from totonoe.mcp.server import RECENT_SHOWN, MemoryServer
+from totonoe.mcp.settings import Settings, load_settings
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+
+
+def row(name: str) -> str:
+    """Return the row of the table that begins with this word."""
+    (found,) = re.findall(rf"^\| `{re.escape(name)}`.*$", PAGE, re.M)
+    return str(found)
+
+
+def test_page_has_each_tool_with_its_arguments() -> None:
+    server = MemoryServer(load_settings(tools="full", start_daemon=False))
+    listed = server._tool_manager.list_tools()
+    assert len(listed) == 13
+    for tool in listed:
+        named = re.findall(r"`(\w+)`", row(tool.name).split("|")[2])
+        assert named == list(tool.parameters["properties"]), tool.name
+
+
+def test_page_has_each_setting_with_its_variable() -> None:
+    own = {one.name for one in fields(Settings)} - {"make_collection", "timeout_s"}
+    names = {name.partition("_")[0] if name.startswith("listen") else name for name in own}
+    for name in names:
+        option = f"--{name.replace('_', '-')}"
+        assert f"`TOTONOE_{name.upper()}`" in row(option)
+
+
+@pytest.mark.parametrize("host", Host)
+def test_page_and_readme_have_each_host(host: Host) -> None:
+    path = entry_of(host, agent=None, collection=None, address=None).path
+    assert path.name in row(host)
+    assert f"`{host}`" in (ROOT / "README.md").read_text("utf-8") or host is Host.CLAUDE_CODE
+
+
+def test_page_shows_an_entry_that_is_json_and_the_limits() -> None:
+    (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.S)
+    assert json.loads(block)["mcpServers"]["totonoe"]["args"] == ["mcp"]
+    for limit in (notes.RECALLED_CHARS_MAX, notes.ANSWER_CHARS_MAX, RECENT_SHOWN):
+        assert f"{limit:,}" in PAGE
+    assert f"last {tools.VERSIONS_SHOWN} versions" in PAGE
+
+
+def test_readme_shows_the_way_in_directly_below_the_two_commands() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "README.md").read_text("utf-8"), re.M)
+    place = headings.index("Install and start")
+    assert headings[place + 1] == "Use it from your agent"

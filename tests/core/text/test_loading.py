@@ -1,0 +1,74 @@
+"""Word lists load beside, when a text needs them, and not before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from support.waits import wait_s
+from totonoe_core.text.reading import loading
+from totonoe_core.text.reading.read import read
+
+SCRIPT = """
+import sys
+from totonoe_core.text.reading import loading
+def loaded():
+    return [one for one in ("english", "japanese", "chinese", "european")
+        if f"totonoe_core.text.reading.{one}.read" in sys.modules]
+assert loading.begin_for("The lake is deep.") is None
+assert loading.begin_for("Der See ist sehr tief.") is None
+print(loaded())
+for text in ("湖はとても深い。", "这个湖很深。"):
+    loading.begin_for(text).join()
+    assert loading.begin_for(text) is None
+    print(loaded())
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_begun(monkeypatch) -> Iterator[None]:
+    monkeypatch.setattr(loading, "_begun", {})
+    yield
+
+
+def test_text_loads_the_lists_of_its_own_language_only() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=wait_s()
+    )
+    assert done.stdout.splitlines() == ["[]", "['japanese']", "['japanese', 'chinese']"]
+
+
+def test_two_texts_at_once_load_once() -> None:
+    barrier, found = threading.Barrier(8), []
+
+    def begin() -> None:
+        barrier.wait(wait_s())
+        found.append(loading.begin_for("雪が降る。"))
+
+    threads = [threading.Thread(target=begin) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(wait_s())
+    (loader,) = (one for one in found if one is not None)
+    loader.join(wait_s())
+
+
+def test_load_that_fails_is_begun_again_by_the_next_text(monkeypatch) -> None:
+    def fails(*_: str) -> None:
+        raise OSError(24, "no descriptor left")
+
+    monkeypatch.setattr(loading, "read", fails)
+    for _ in range(2):
+        loader = loading.begin_for("雨が降る。")
+        assert loader is not None
+        loader.join(wait_s())
+    monkeypatch.setattr(loading, "read", read)
+    loader = loading.begin_for("雨が降る。")
+    assert loader is not None
+    loader.join(wait_s())
+    assert loading.begin_for("雨が降る。") is None
