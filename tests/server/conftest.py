@@ -63,7 +63,11 @@ class Failure:
 
 def failure_of(error: grpc.RpcError) -> Failure:
     """Reads the rich status. A bare one has an empty reason."""
-    status = rpc_status.from_call(error)
+    try:
+        status = rpc_status.from_call(error)
+    except ValueError:
+        # The deadline passed here while the daemon's own end arrived: the code is the deadline's.
+        status = None
     info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
     delay_ms = None
     for detail in status.details if status else ():
