@@ -34,10 +34,12 @@ from totonoe_core.domain.consolidate import (
     EventsReplayed,
     MergeCandidate,
     ReplayEvents,
+    Score,
+    Scored,
 )
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import RecallQuery
-from totonoe_core.domain.records import Kind, Memory
+from totonoe_core.domain.records import Kind, LinkType, Memory
 from totonoe_core.store import rows as stored
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
@@ -119,6 +121,7 @@ class PairingMachine(ReversingMachine):
         self, agent: str, below: float, window_ms: int, since: int, cap: int, replayed: int
     ) -> None:
         self.store.clock.advance(1000)
+        self.score(agent)
         since = max(0, self.revision - since) if since else 0
         query = ConsolidateQuery(
             agent,
@@ -134,6 +137,7 @@ class PairingMachine(ReversingMachine):
             told += [one.told for one in messages]
         run.leave()
         done = told[-1]
+        assert done.scored == Scored(), "scored before"
         self.check_replayed(agent, replayed, done.replay)
         expected = self.expected_pairs(agent, query)
         assert done.pair_count == len(expected)
@@ -149,6 +153,19 @@ class PairingMachine(ReversingMachine):
             (one.memory_a_id, one.memory_b_id) for one in told if isinstance(one, MergeCandidate)
         }
         assert {(one.memory_a_id, one.memory_b_id) for one in done.candidates} <= early
+
+    def score(self, agent: str) -> None:
+        """Scores what a Consolidate would, but as an operation apart, whose changes are seen."""
+        before = self.now
+        found = self.applied(Score(agent)).results[0]
+        changed = pairs_of(before).items() ^ pairs_of(self.now).items()
+        made = [pair for pair, _ in changed if pair not in pairs_of(before)]
+        assert len(made) == len(changed)
+        assert {type_ for _, _, type_ in made} <= {LinkType.LIKELY_SAME}
+        seen = {one for one, each in before.items() if each.may_be_seen_by(agent)}
+        assert found.link_count == sum({one, two} <= seen for one, two, _ in made) // 2
+        assert found.left_count == 0
+        self.check_untouched(before, set(), set(before))
 
     def expected_pairs(self, agent: str, query: ConsolidateQuery) -> list[tuple[str, str, float]]:
         """Every pair that counts, nearest first."""
