@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor import FieldDescriptor
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -20,7 +21,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
 from support.collector import collecting
-from support.mutating import methods
+from support.mutating import Requests, methods
 from support.scripted import answering, fail, failing, scripted
 from support.waits import wait_s
 from totonoe import AsyncClient, Client, Draft, errors
@@ -93,6 +94,9 @@ def test_span_of_a_recall_counts_what_it_returned(call: Any, spans: Any) -> None
     assert said(span)["gen_ai.memory.record.count"] == 3
     assert said(span)["gen_ai.memory.store.id"] == "default"
     assert CANARY not in span.to_json()
+    with scripted(Recall=answering(pb.RecallResponse())) as address:
+        call(address, "recall", CANARY)
+    assert said(spans()[1])["gen_ai.memory.record.count"] == 0
 
 
 def test_span_below_the_applications_own_is_the_parent_of_the_daemons(
@@ -173,6 +177,34 @@ def test_cancelled_task_ends_its_span(spans: Any) -> None:
         asyncio.run(run(address))
     (span,) = spans()
     assert said(span)["error.type"] == "CancelledError"
+
+
+class Canaries(Requests):
+    """Messages whose every text, bytes and name is the canary."""
+
+    def _likelihood(self, field: FieldDescriptor) -> float:
+        return 0.9 if field.type == FieldDescriptor.TYPE_STRING else 0.5
+
+    def _value(self, field: FieldDescriptor, depth: int) -> Any:
+        if field.type == FieldDescriptor.TYPE_STRING:
+            return CANARY
+        return super()._value(field, depth)
+
+
+def test_canary_in_requests_answers_and_errors_of_all_rpcs_is_in_no_span(spans: Any) -> None:
+    for seed in range(3):
+        messages = Canaries(seed, {})
+        for method in methods():
+            request = messages._message(method.input_type, 0)
+            with (
+                pytest.raises(errors.Internal),
+                tracing.begin(request, f"unix:/{seed}", CANARY) as span,
+            ):
+                span.answered(messages._message(method.output_type, 0))
+                span.settled(True)
+                raise errors.Internal(CANARY, reason="INTERNAL", details={"got": CANARY})
+    assert len(spans()) == 3 * len(methods())
+    assert not [span.name for span in spans() if CANARY in span.to_json()]
 
 
 def test_wrong_collection_is_not_shown(call: Any, spans: Any) -> None:

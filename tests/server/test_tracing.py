@@ -15,6 +15,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace.export import SpanExportResult
 
 from support.collector import Collector, attributes_of, collecting
+from support.engines import vector_at, vector_of
+from support.judges import ChatServer
 from support.waits import wait_s, wait_until
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import questions_pb2
@@ -27,6 +29,7 @@ from totonoe_server.tools.testing import running_server
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 WRITTEN = ["queue", "decide", "embed", "queue", "decide", "commit"]
 CALLS_AT_ONCE = 8
+DIMENSION = 384
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,28 @@ def test_recall_embeds_its_text_and_reads(traced: Any, spans: Any) -> None:
     # The same text has its vector now.
     _, *again = spans("Recall", lambda: wire.memory.Recall(request, timeout=30))
     assert [stage.name for stage in again] == ["queue", "read"]
+
+
+def test_judge_is_a_stage_between_two_decisions() -> None:
+    base, chat = vector_of("base", DIMENSION), ChatServer()
+    judge = {"judge": "openai", "judge_url": chat.url, "judge_model": "small"}
+    try:
+        with (
+            collecting() as collector,
+            running_server(tracing_endpoint=collector.endpoint, **judge) as server,
+            server.client() as client,
+        ):
+            client.remember("The neighbour has a loud dog", vector=base)
+            client.remember("The neighbour has a loud puppy", vector=vector_at(base, 0.9))
+            call = collector.wait_for(2)[-1]
+            stages = collector.below(call)
+    finally:
+        chat.close()
+    assert [stage.name for stage in stages] == [
+        *("queue", "decide", "judge", "queue", "decide", "commit")
+    ]
+    assert attributes_of(stages[1]) == {"totonoe.lacking": "opinion"}
+    holds(call, stages)
 
 
 def test_error_of_the_caller_is_named_and_is_no_fault(traced: Any, spans: Any, fails: Any) -> None:
@@ -306,6 +331,31 @@ def test_missing_packages_hinder_the_start_in_one_line_that_names_the_extra(
         running_server(tracing_endpoint="http://127.0.0.1:1"),
     ):
         pass
+
+
+def test_wrong_variable_of_opentelemetry_hinders_the_start_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon")
+    with (
+        pytest.raises(StartupError, match=r"^Cannot send traces to http://127.0.0.1:1: .*'soon'$"),
+        running_server(tracing_endpoint="http://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_environment_names_the_service_and_the_sampler(
+    open_wire: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "memories")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    with collecting() as collector, open_wire(tracing_endpoint=collector.endpoint) as wire:
+        wire.memory.List(pb.ListRequest())
+        sampled = (("traceparent", f"00-{TRACE}-{SPAN}-01"),)
+        wire.memory.ListQuestions(questions_pb2.ListQuestionsRequest(), metadata=sampled)
+        (call,) = collector.wait_for(1)
+    assert call.name == "totonoe.v1.MemoryService/ListQuestions"
+    assert {one["service.name"] for one in collector.resources} == {"memories"}
 
 
 @pytest.mark.parametrize(

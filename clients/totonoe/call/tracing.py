@@ -167,7 +167,8 @@ class Traced(Untraced):
         if not self._span.is_recording():
             return
         request, fields = self._request, answer.DESCRIPTOR.fields_by_name
-        if count := _record_count(self._operation, request, answer):
+        count = _record_count(self._operation, request, answer)
+        if count is not None:
             self._span.set_attribute("gen_ai.memory.record.count", count)
         for name in ("saved", "would_save", "updated"):
             if name in fields:
@@ -260,14 +261,14 @@ def _collection(request: Message | None) -> str:
     return name
 
 
-def _record_count(operation: str, request: Message | None, answer: Message) -> int:
-    """How many memories a search returned, or a write was to change; 0: that cannot be said."""
+def _record_count(operation: str, request: Message | None, answer: Message) -> int | None:
+    """How many memories a search returned, or a call was about; `None`: that cannot be said."""
     for name in ("hits", "memories"):
         if name in answer.DESCRIPTOR.fields_by_name and operation == "search_memory":
             return len(getattr(answer, name))
     if operation in ("upsert_memory", "update_memory"):
         return 1
-    return len(getattr(request, "ids", ()))
+    return len(getattr(request, "ids", ())) or None
 
 
 def _contents(request: Message | None, answer: Message) -> dict[str, str]:

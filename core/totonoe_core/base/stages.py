@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from totonoe_core.base import limits
@@ -97,7 +97,10 @@ class Stages:
         """Return copies of all stages, and keep no more. What still lasts ends now."""
         self._closed = True
         now_s = time.perf_counter()
-        return [replace(stage, ended_s=stage.ended_s or now_s) for stage in [*self._stages]]
+        return [
+            Stage(one.name, one.begun_s, one.ended_s or now_s, one.lacking, one.operations_count)
+            for one in [*self._stages]
+        ]
 
 
 STAGES: ContextVar[Stages | None] = ContextVar("stages", default=None)

@@ -469,7 +469,7 @@ def _open_tracing(settings: Settings, version: str) -> Tracing | None:
     Raises
     ------
     StartupError
-        The extra is not installed.
+        The extra is not installed, or OpenTelemetry finds a wrong variable in the environment.
     """
     if not settings.tracing_endpoint:
         return None
@@ -479,7 +479,10 @@ def _open_tracing(settings: Settings, version: str) -> Tracing | None:
         raise StartupError(
             "tracing_endpoint needs packages that are not installed: pip install 'totonoe[otel]'"
         ) from error
-    return Tracing(settings.tracing_endpoint, version)
+    try:
+        return Tracing(settings.tracing_endpoint, version)
+    except (ValueError, RuntimeError) as error:
+        raise StartupError(f"Cannot send traces to {settings.tracing_endpoint}: {error}") from error
 
 
 def _embedder_settings(settings: Settings) -> Any:

@@ -55,13 +55,14 @@ class Tracing:
         `http://host:port`, or `https://host:port` for TLS.
     version : str
         Version of the daemon.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        A variable of OpenTelemetry in the environment is wrong.
     """
 
     def __init__(self, endpoint: str, version: str) -> None:
-        # Its own words at each try that fails; ours is one line, see `_Reported`.
-        self._others = logging.getLogger("opentelemetry")
-        self._level = self._others.level
-        self._others.setLevel(logging.CRITICAL)
         self._exporter = _Reported(
             OTLPSpanExporter(endpoint=endpoint, timeout=limits.TRACE_EXPORT_S_MAX), endpoint
         )
@@ -81,6 +82,10 @@ class Tracing:
             )
         )
         self._tracer = self._provider.get_tracer("totonoe.server", version)
+        # From here on it would log each try that fails; ours is one line, see `_Reported`.
+        self._others = logging.getLogger("opentelemetry")
+        self._level = self._others.level
+        self._others.setLevel(logging.CRITICAL)
 
     def begin(self, path: str, context: Any) -> Traced:
         """Begin the span of a call.
