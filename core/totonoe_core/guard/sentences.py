@@ -7,6 +7,7 @@ is compared as if it stood alone.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from totonoe_core.text.normalize import canonical_form
 
@@ -18,6 +19,7 @@ _SENTENCE = re.compile(
 _BOUNDARY = re.compile(r"[.!?](?=\s)|[。！？](?![。！？])|\n(?!\n)")
 _REACH = 500
 _SENTENCES_MAX = 2_000
+_TEXTS_KEPT = 256
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -88,15 +90,26 @@ def _last_boundary(text: str, end: int) -> int:
         reach *= 4
 
 
+@lru_cache(maxsize=_TEXTS_KEPT)
+def _sentences_of(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    """Return the sentences of a text and their canonical forms. Cached: read, never changed."""
+    spans = sentences(text)
+    return spans, [canonical_form(text[slice(*span)]) for span in spans]
+
+
+def forget_cached() -> None:
+    """Empty the cache, which holds texts. Called by Purge."""
+    _sentences_of.cache_clear()
+
+
 def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the stretch of each text between the shared sentences at both ends.
 
     Sentences are the same if their canonical forms are. An empty stretch means that a text adds
     nothing to the other; it is also empty if the other text has all its sentences, in any order.
     """
-    here, there = sentences(own), sentences(other)
-    forms = [canonical_form(own[slice(*span)]) for span in here]
-    others = [canonical_form(other[slice(*span)]) for span in there]
+    here, forms = _sentences_of(own)
+    there, others = _sentences_of(other)
     shortest = min(len(forms), len(others))
     front = 0
     while front < shortest and forms[front] == others[front]:

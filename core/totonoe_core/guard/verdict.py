@@ -28,6 +28,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Features, Weights
 from totonoe_core.guard import features as pair_features
+from totonoe_core.guard import sentences
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
@@ -123,6 +124,7 @@ _form = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
 def forget_cached() -> None:
     """Empty the caches, which hold texts. Called by Purge."""
     _form.cache_clear()
+    sentences.forget_cached()
     pair_features.forget_cached()
 
 

@@ -170,19 +170,27 @@ class View:
     def take(self, name: str, slots: NDArray[np.int64]) -> NDArray[Any]:
         """A column at some slots."""
         out = np.empty(len(slots), COLUMNS[name])
-        numbers = slots // CHUNK
-        for number in np.unique(numbers):
-            where = numbers == number
-            out[where] = self.chunks[number].columns[name][slots[where] - number * CHUNK]
+        for where, chunk, places in self._places(slots):
+            out[where] = chunk.columns[name][places]
         return out
+
+    def _places(
+        self, slots: NDArray[np.int64]
+    ) -> Iterator[tuple[slice | NDArray[np.bool_], Chunk, NDArray[np.int64]]]:
+        """Yield (which of the slots, their chunk, their places there) for each chunk of some."""
+        if self.count <= CHUNK:
+            yield slice(None), self.chunks[0], slots
+            return
+        numbers = slots // CHUNK
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            where = numbers == number
+            yield where, self.chunks[number], slots[where] - number * CHUNK
 
     def vectors(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
         """Unit vectors at some slots: float32[len(slots), dim]."""
         out = np.empty((len(slots), self.chunks[0].vectors.shape[1]), np.float32)
-        numbers = slots // CHUNK
-        for number in np.unique(numbers):
-            where = numbers == number
-            out[where] = self.chunks[number].vectors[slots[where] - number * CHUNK]
+        for where, chunk, places in self._places(slots):
+            out[where] = chunk.vectors[places]
         return out
 
     def comparable(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -197,10 +205,8 @@ class View:
     def has_vector(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of some slots has a vector: bool[len(slots)]."""
         out = np.empty(len(slots), np.bool_)
-        numbers = slots // CHUNK
-        for number in np.unique(numbers):
-            where = numbers == number
-            out[where] = self.chunks[number].vectored[slots[where] - number * CHUNK] != 0
+        for where, chunk, places in self._places(slots):
+            out[where] = chunk.vectored[places] != 0
         return out
 
     def chunk_of(self, slot: int) -> tuple[Chunk, int]:

@@ -30,6 +30,7 @@ def warm_up() -> float:
     from totonoe_core.kernels import (
         bm25,
         cosine,
+        diversity,
         hashing,
         hnsw_file,
         jaccard,
@@ -63,6 +64,7 @@ def warm_up() -> float:
         _warm_up_prefix(prefix, block, mask, query, out_rows, out32)
         jaccard.jaccard_pair(values, values)
         _warm_up_trees(trees, rows, mask)
+        _warm_up_diversity(diversity, block)
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
         _warm_up_posting_lists(posting_lists, mask, rows)
@@ -126,6 +128,14 @@ def _warm_up_trees(trees: ModuleType, rows: Int32, mask: UInt8) -> None:
     numbers = np.zeros(2)
     numbers.flags.writeable = rows.flags.writeable
     trees.sum_of_trees(numbers, rows, leaf, numbers, leaf, leaf, mask, numbers)
+
+
+def _warm_up_diversity(diversity: ModuleType, block: Float32) -> None:
+    codes, room = np.zeros((1, 2), dtype=np.int64), np.ones(1, dtype=np.int64)
+    relevance, picked, budgets = np.ones(2), np.empty(2, np.int64), np.empty(2, np.int64)
+    for array in (codes, room, relevance):
+        array.flags.writeable = block.flags.writeable
+    diversity.pick(relevance, block, codes, room, 0.5, 0.8, 0.5, picked, budgets)
 
 
 def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, counts: Int32) -> None:

@@ -13,13 +13,14 @@ share blocks nobody, and no budget lets an unrelated memory pass a related one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.domain.queries import DiversityEffect
+from totonoe_core.kernels.diversity import pick
 
 NEAR_FROM = 0.8
 """Similarity below which nearness costs nothing: memories on one topic are often the rest of the
@@ -72,51 +73,23 @@ def spread(
     """
     n = len(relevance)
     k = min(k, n)
-    relative = relevance / relevance[0] if n and relevance[0] else relevance
-    nearest = np.zeros(n)
-    waiting = np.ones(n, np.bool_)
-    limits = [max(1, math.ceil(share * k)) for _, share in groups]
-    taken: list[dict[int, int]] = [{} for _ in groups]
-    full: dict[int, NDArray[np.bool_]] = {}
-    budgets = np.full(n, -1, np.int64)
-    picked: list[int] = []
-    for _ in range(k):
-        best_waiting = relevance[np.argmax(waiting)]
-        open_, kept = _open(waiting & (relevance >= RELEVANCE_SHARE_MIN * best_waiting), full)
-        repeats = np.maximum(0.0, nearest - NEAR_FROM) / (1.0 - NEAR_FROM)
-        gain = np.where(open_, mmr_lambda * relative - (1.0 - mmr_lambda) * repeats, -np.inf)
-        best = int(np.argmax(gain))
-        for number, without in kept:
-            # Only those that would have come first without the budget.
-            budgets[:best][without[:best]] = number
-        picked.append(best)
-        waiting[best] = False
-        np.maximum(nearest, vectors @ vectors[best], out=nearest)
-        for number, (codes, _) in enumerate(groups):
-            code = int(codes[best])
-            if code < 0:
-                continue
-            taken[number][code] = taken[number].get(code, 0) + 1
-            if taken[number][code] == limits[number]:
-                full[number] = full.get(number, False) | (codes == code)
+    codes = np.ascontiguousarray([codes for codes, _ in groups], np.int64).reshape(len(groups), n)
+    allowed = np.array([max(1, math.ceil(share * k)) for _, share in groups], np.int64)
+    places, budgets = np.empty(k, np.int64), np.full(n, -1, np.int64)
+    pick(
+        relevance,
+        vectors,
+        codes,
+        allowed,
+        mmr_lambda,
+        NEAR_FROM,
+        RELEVANCE_SHARE_MIN,
+        places,
+        budgets,
+    )
+    picked = places.tolist()
     effects = [_effect(place, one, budgets) for place, one in enumerate(picked)]
     return Spread(picked, effects, budgets)
-
-
-def _open(
-    waiting: NDArray[np.bool_], full: Mapping[int, NDArray[np.bool_]]
-) -> tuple[NDArray[np.bool_], list[tuple[int, NDArray[np.bool_]]]]:
-    """Return the candidates that may be picked now: bool[n]; and those that budgets keep waiting.
-
-    `full` maps a budget's place to the candidates whose group has no place left; absent if none.
-    """
-    open_, kept = waiting, []
-    for number in sorted(full):
-        fits = open_ & ~full[number]
-        if fits.any():
-            kept.append((number, open_ & full[number]))
-            open_ = fits
-    return open_, kept
 
 
 def _effect(place: int, candidate: int, budgets: NDArray[np.int64]) -> DiversityEffect:

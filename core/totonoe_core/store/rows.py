@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -25,6 +26,7 @@ from totonoe_core.store.aside import BadRow
 Row = tuple[Any, ...]
 _NUMBER = struct.Struct("<H")
 _FLOAT_BYTES = 4
+_FIELDS_KEPT, _FIELDS_KEPT_CHARS = 2048, 512
 
 _SAID_OF_DAMAGE = (
     "malformed JSON",
@@ -79,16 +81,19 @@ INSERT_LINK = (
 
 def crc(values: Row) -> int:
     """Return the crc32 of a row's columns, each with its length so that neighbours cannot mix."""
-    total = 0
+    parts = []
     for value in values:
-        if isinstance(value, bytes):
+        kind = type(value)
+        if kind is bytes:
             data = value
-        elif isinstance(value, float):
-            data = repr(value + 0.0).encode()  # SQLite stores -0.0 as 0.0.
+        elif kind is str:
+            data = value.encode()
         else:
-            data = (value if isinstance(value, str) else repr(value)).encode()
-        total = zlib.crc32(data, zlib.crc32(len(data).to_bytes(4, "little"), total))
-    return total
+            # SQLite stores -0.0 as 0.0.
+            data = repr(value + 0.0 if kind is float else value).encode()
+        parts.append(len(data).to_bytes(4, "little"))
+        parts.append(data)
+    return zlib.crc32(b"".join(parts))
 
 
 def seal(values: Row) -> Row:
@@ -268,6 +273,21 @@ def memory(row: Row) -> Memory:
     return sound_memory(check(row, "memory"))
 
 
+@lru_cache(maxsize=_FIELDS_KEPT)
+def _fields_kept(text: str) -> Fields:
+    return plain.loads(Fields, text)
+
+
+def _fields(text: str) -> Fields:
+    """Return the fields of a row. Many memories have the same, so short ones are kept."""
+    return (_fields_kept if len(text) <= _FIELDS_KEPT_CHARS else _fields_kept.__wrapped__)(text)
+
+
+def forget_cached() -> None:
+    """Empty the cache of fields, which may hold words of purged memories."""
+    _fields_kept.cache_clear()
+
+
 def sound_memory(row: Sequence[Any]) -> Memory:
     """Return the memory of a row whose crc was checked."""
     vector, model_number = unpack_vector(row[5])
@@ -278,7 +298,7 @@ def sound_memory(row: Sequence[Any]) -> Memory:
         content_hash=row[4],
         vector=vector,
         agent_id=row[6],
-        fields=plain.loads(Fields, row[7]),
+        fields=_fields(row[7]),
         created_us=row[8],
         updated_us=row[9],
         status=Status(row[10]),

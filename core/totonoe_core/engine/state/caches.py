@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from totonoe_core.guard import verdict
+from totonoe_core.store import rows
 from totonoe_core.text import tokens
 from totonoe_core.text.reading import read
 
@@ -12,3 +13,4 @@ def forget_cached() -> None:
     read.forget_cached()
     tokens.forget_cached()
     verdict.forget_cached()
+    rows.forget_cached()
