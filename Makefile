@@ -6,10 +6,11 @@
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
 #     bench-transfer | bench-hard | bench-mutations [ARGS="..."]
 #   make lint | format | proto | soak | soak-load | clean
+#   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := core server clients tests bench proto examples docs/picture.py
+CODE := core server clients tests bench proto examples docs/picture.py deploy/release
 # One process a core, at most 4; a file's tests share a process, and with it their servers.
 WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -24,7 +25,7 @@ QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/t
 PYTHON ?= $(shell for one in python3 python3.13 python3.12 python3.11; do \
 	$$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$one && break; done)
 
-.PHONY: run test quick lint format proto soak soak-load clean
+.PHONY: run test quick lint format proto soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@exec $(BIN)/totonoe serve $(ARGS)
@@ -51,7 +52,7 @@ proto: $(VENV)/.dev
 	$(BIN)/python clients/generate_async.py
 
 soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py
+	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py
 
 soak-load: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak tests/e2e/test_load.py
@@ -63,6 +64,19 @@ BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load ben
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server
 	$(BIN)/python -m bench.$* $(ARGS)
+
+# -- A release; docs/release.md has the steps.
+
+lock: $(VENV)/.dev
+	$(BIN)/python -m deploy.release.lock $(ARGS)
+
+audit: $(VENV)/.dev
+	$(BIN)/python -m deploy.release.audit $(ARGS)
+
+# PYTHONS="/path/to/python3.12 ..." names the interpreters; else all that are found.
+dist: $(VENV)/.dev
+	$(BIN)/python -m deploy.release.dist $(PYTHONS)
+	$(BIN)/python -m pytest -m soak tests/e2e/test_dist.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache

@@ -16,10 +16,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from totonoe.cli.extensions import SERVER_COMMANDS, SERVER_SUBCOMMANDS
+from support.bare import INSTALL, NEED_THE_SERVER, check_mcp, check_server_command, run
+from totonoe.cli.extensions import SERVER_COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-INSTALL = "pip install 'totonoe[server]'"
 
 
 def closure(*names: str) -> list[str]:
@@ -70,30 +70,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home / "bin"
 
 
-def run(*command: str | Path, directory: Path) -> subprocess.CompletedProcess[str]:
-    # Isolated from the sources: only what is installed there is found.
-    environment = {"PATH": "/usr/bin:/bin", "COLUMNS": "120", "HOME": str(directory)}
-    return subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
-    )
-
-
-NEED_THE_SERVER = [
-    *([name] for name in SERVER_COMMANDS),
-    *([group, name] for group, names in SERVER_SUBCOMMANDS.items() for name in names),
-]
-
-
 @pytest.mark.parametrize("words", NEED_THE_SERVER, ids=" ".join)
 @pytest.mark.parametrize("arguments", [[], ["x", "--json"]], ids=["alone", "with arguments"])
 def test_command_of_the_server_names_the_extra_in_one_line(
     bare: Path, tmp_path: Path, words: list[str], arguments: list[str]
 ) -> None:
-    done = run(bare / "totonoe", *words, *arguments, directory=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"totonoe {' '.join(words)} needs the server: {INSTALL}")
-    assert "apsw" in line
+    check_server_command(bare, [*words, *arguments], tmp_path)
 
 
 def test_help_says_which_commands_need_the_extra(bare: Path, tmp_path: Path) -> None:
@@ -113,10 +95,7 @@ def test_module_of_the_server_names_the_extra_in_one_line(bare: Path, tmp_path: 
 
 @pytest.mark.parametrize("arguments", [[], ["install", "cursor"]], ids=["serve", "install"])
 def test_mcp_names_its_extra_in_one_line(bare: Path, tmp_path: Path, arguments: list[str]) -> None:
-    done = run(bare / "totonoe", "mcp", *arguments, directory=tmp_path)
-    line = "totonoe mcp needs the extra `mcp`: pip install 'totonoe[mcp]'\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
-    assert not (tmp_path / ".cursor").exists()
+    check_mcp(bare, arguments, tmp_path)
 
 
 def test_command_of_the_client_works(bare: Path, tmp_path: Path) -> None:

@@ -1,0 +1,217 @@
+"""`make dist`: builds sdist and wheel into dist/, and installs the wheel into bare environments.
+
+The wheel is built from the sdist, so that the sdist is whole. For each Python that is found there
+are three environments in build/dist/PYTHON, which `tests/e2e/test_dist.py` then runs:
+
+- `light`: `pip install totonoe`
+- `server`: `pip install 'totonoe[server,mcp]'`, the newest versions
+- `locked`: the same by `deploy/locks/server.txt`
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from deploy.release.locks import FOLDER, PYTHONS, ROOT
+
+DIST = ROOT / "dist"
+ENVIRONMENTS = ROOT / "build" / "dist"
+PACKAGES = ("totonoe", "totonoe_core", "totonoe_server")
+WHEEL_BYTES_MAX = 2_000_000
+SDIST_BYTES_MAX = 5_000_000
+COMMAND_S_MAX = 1_200
+SERVER = "server,mcp"
+
+
+def run(*command: str | Path, **variables: str) -> str:
+    """Return what a command prints; if it fails, end with its last lines."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables},
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_S_MAX,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{(done.stdout + done.stderr)[-4_000:]}")
+    return done.stdout
+
+
+def build() -> tuple[Path, Path]:
+    """Build dist/ anew; return sdist and wheel."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", DIST)
+    (sdist,) = DIST.glob("*.tar.gz")
+    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation")
+    run(*pip, "--no-cache-dir", "-w", DIST, sdist)
+    (wheel,) = DIST.glob("*.whl")
+    return sdist, wheel
+
+
+def wheel_faults(wheel: str, names: Iterable[str], version: str) -> list[str]:
+    """List what is wrong with the files of a wheel."""
+    names = set(names)
+    info = f"totonoe-{version}.dist-info"
+    found = [] if wheel == f"totonoe-{version}-py3-none-any.whl" else [f"not pure Python: {wheel}"]
+    wanted = {f"{package}/{name}" for package in PACKAGES for name in ("__init__.py", "py.typed")}
+    wanted |= {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"}
+    protos = (ROOT / "proto" / "totonoe" / "v1").glob("*.proto")
+    wanted |= {f"totonoe/v1/{path.name}" for path in protos}
+    found += [f"lacks {name}" for name in sorted(wanted - names)]
+    for name in sorted(names):
+        parts = name.split("/")
+        stray = parts[0] not in (*PACKAGES, info)
+        if stray or re.search(r"(^|/)(tests?/|test_|conftest)|__pycache__|\.(so|dylib)$", name):
+            found.append(f"has {name}")
+    return found
+
+
+def sdist_faults(names: Iterable[str], version: str) -> list[str]:
+    """List what is wrong with the files of an sdist."""
+    inside = {name.removeprefix(f"totonoe-{version}/") for name in names}
+    wanted = {"pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "Makefile", "PKG-INFO"}
+    wanted |= {"deploy/locks/server.txt", "tests/conftest.py", "proto/generate.py"}
+    found = [f"lacks {name}" for name in sorted(wanted - inside)]
+    hidden = (".venv/", ".git/", "dist/", "build/")
+    return found + [f"has {name}" for name in sorted(inside) if name.startswith(hidden)]
+
+
+def check(sdist: Path, wheel: Path) -> None:
+    """End with a line for each fault of the two files."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    version = str(project["version"])
+    with zipfile.ZipFile(wheel) as archive:
+        found = [
+            f"{wheel.name} {one}" for one in wheel_faults(wheel.name, archive.namelist(), version)
+        ]
+    with tarfile.open(sdist) as archive:
+        files = [one.name for one in archive.getmembers() if one.isfile()]
+        found += [f"{sdist.name} {one}" for one in sdist_faults(files, version)]
+    for path, limit in ((wheel, WHEEL_BYTES_MAX), (sdist, SDIST_BYTES_MAX)):
+        if path.stat().st_size > limit:
+            found.append(
+                f"{path.name} has {path.stat().st_size} bytes, at most {limit} are expected"
+            )
+    if found:
+        sys.exit("\n".join(found))
+
+
+def interpreters(named: Sequence[str]) -> dict[str, Path]:
+    """Return the Pythons to check, by version: those named, else those on PATH and of pyenv."""
+    folders = [Path(one) for one in os.environ.get("PATH", "").split(os.pathsep) if one]
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    candidates = [Path(one) for one in named]
+    if not named:
+        for python in PYTHONS:
+            candidates += [folder / f"python{python}" for folder in folders]
+            candidates += sorted(pyenv.glob(f"{python}.*/bin/python"), reverse=True)
+    found: dict[str, Path] = {}
+    for candidate in candidates:
+        if version := version_of(candidate):
+            found.setdefault(version, candidate)
+        elif named:
+            sys.exit(f"{candidate} is no Python that runs and can make environments")
+    return found
+
+
+def version_of(python: Path) -> str | None:
+    """Return "3.12" of an interpreter; None if it does not run, or cannot make environments."""
+    script = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run(
+            [python, "-c", script], capture_output=True, text=True, timeout=60, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def files_bytes(folder: Path) -> int:
+    """Return the size of all files below a folder."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+
+
+def environment(folder: Path, python: Path, *installs: Sequence[str | Path]) -> Path:
+    """Make an environment of its own and install into it; return its Python."""
+    run(python, "-m", "venv", folder)
+    own = folder / "bin" / "python"
+    for arguments in installs:
+        run(own, "-m", "pip", "install", "--quiet", *arguments)
+    run(own, "-m", "pip", "check")
+    return own
+
+
+def fetched_bytes(python: Path, wanted: str, folder: Path) -> int:
+    """Return the size of all that pip fetches for a requirement, the wheel itself included."""
+    run(python, "-m", "pip", "download", "--quiet", "-d", folder, wanted)
+    size = files_bytes(folder)
+    shutil.rmtree(folder)
+    return size
+
+
+def install(version: str, python: Path, wheel: Path) -> str:
+    """Make the three environments of a Python; return their sizes."""
+    home = ENVIRONMENTS / version
+    environment(home / "empty", python)
+    empty = files_bytes(home / "empty")
+    shutil.rmtree(home / "empty")
+    environment(home / "light", python, [wheel])
+    environment(home / "server", python, [f"{wheel}[{SERVER}]"])
+    lock = ("--require-hashes", "-r", FOLDER / "server.txt")
+    environment(home / "locked", python, lock, ["--no-deps", wheel])
+    figures = {name: files_bytes(home / name) - empty for name in ("light", "server", "locked")}
+    return ", ".join(f"{name} {megabytes(size)}" for name, size in figures.items())
+
+
+def megabytes(size_bytes: float) -> str:
+    """Return a size for a person."""
+    return f"{size_bytes / 1e6:.1f} MB"
+
+
+def show(sdist: Path, wheel: Path) -> None:
+    """Print the sizes of the two files and of the parts of the wheel."""
+    for path in (sdist, wheel):
+        print(f"{path.relative_to(ROOT)}: {megabytes(path.stat().st_size)}")
+    with zipfile.ZipFile(wheel) as archive:
+        for package in PACKAGES:
+            files = [one for one in archive.infolist() if one.filename.startswith(f"{package}/")]
+            packed = sum(one.compress_size for one in files)
+            plain = sum(one.file_size for one in files)
+            print(f"  {package}: {megabytes(packed)}, installed {megabytes(plain)}", flush=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Build, check and install; arguments are the Pythons."""
+    sdist, wheel = build()
+    check(sdist, wheel)
+    show(sdist, wheel)
+    shutil.rmtree(ENVIRONMENTS, ignore_errors=True)
+    found = interpreters(arguments)
+    if not found:
+        sys.exit("no Python to install into: make dist PYTHONS=/path/to/python3.11")
+    for version in sorted({*PYTHONS, *found}):
+        if version not in found:
+            print(f"Python {version}: none found, not checked")
+            continue
+        sizes = install(version, found[version], wheel)
+        print(f"Python {version} ({found[version]}) installed: {sizes}", flush=True)
+    python = ENVIRONMENTS / next(iter(found)) / "light" / "bin" / "python"
+    folder = ENVIRONMENTS / "fetched"
+    for wanted in (str(wheel), f"{wheel}[server]", f"{wheel}[{SERVER}]"):
+        size = megabytes(fetched_bytes(python, wanted, folder))
+        print(f"pip fetches {size} for totonoe{wanted.removeprefix(str(wheel))}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
