@@ -23,8 +23,8 @@ SYSTEMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("da
 """`sys_platform` and `platform_machine` of the machines that the locks are for."""
 LOCKS: Mapping[str, tuple[str, ...]] = {
     "client": (),
-    "server": ("server", "mcp"),
-    "agents": ("mcp", "anthropic", "langgraph", "adk", "agent-framework"),
+    "server": ("server", "mcp", "otel"),
+    "agents": ("mcp", "anthropic", "langgraph", "adk", "agent-framework", "otel"),
 }
 """Lock and the extras that it is for."""
 NOT_LOCKED = frozenset({"sentence-transformers", "model2vec", "nli", "bench", "dev"})

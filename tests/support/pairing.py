@@ -120,8 +120,8 @@ class PairingMachine(ReversingMachine):
     def consolidate(
         self, agent: str, below: float, window_ms: int, since: int, cap: int, replayed: int
     ) -> None:
-        self.store.clock.advance(1000)
         self.score(agent)
+        self.store.clock.advance(1000)
         since = max(0, self.revision - since) if since else 0
         query = ConsolidateQuery(
             agent,
