@@ -14,7 +14,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from totonoe.audit._aio import AsyncAuditCalls
-from totonoe.call import status
+from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_address
 from totonoe.call.credentials import resolve_credentials
 from totonoe.call.prepared import Caller, prepared, serialize
@@ -125,16 +125,22 @@ class AsyncClient(
             request_serializer=serialize,
             response_deserializer=made.method.answer.FromString,
         )
-        while True:
-            call = method(made.request, timeout=attempts.remaining_s())
-            try:
-                return made.decode(await call)
-            except grpc.RpcError as error:
-                failure = status.from_call(error, self.address)
-                wait_s = attempts.wait_s(failure)
-                if wait_s is None:
-                    raise failure from error
-            finally:
-                # A call that is left behind, for instance by a cancelled task, is kept for good.
-                call.cancel()
-            await asyncio.sleep(wait_s)
+        with tracing.begin(request, self.address) as span:
+            while True:
+                timeout_s = attempts.remaining_s()
+                call = method(made.request, timeout=timeout_s, metadata=span.metadata)
+                try:
+                    answer = await call
+                except grpc.RpcError as error:
+                    failure = status.from_call(error, self.address)
+                    wait_s = attempts.wait_s(failure)
+                    if wait_s is None:
+                        raise failure from error
+                else:
+                    span.answered(answer)
+                    return made.decode(answer)
+                finally:
+                    # A call that is left behind, as by a cancelled task, is kept for good.
+                    call.cancel()
+                span.retried()
+                await asyncio.sleep(wait_s)

@@ -13,7 +13,7 @@ import grpc
 from google.protobuf.message import Message
 
 from totonoe.audit.calls import AuditCalls
-from totonoe.call import status
+from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_address
 from totonoe.call.credentials import resolve_credentials
 from totonoe.call.prepared import Caller, prepared, serialize
@@ -133,12 +133,18 @@ class Client(
             request_serializer=serialize,
             response_deserializer=call.method.answer.FromString,
         )
-        while True:
-            try:
-                return call.decode(method(call.request, timeout=attempts.remaining_s()))
-            except grpc.RpcError as error:
-                failure = status.from_call(error, self.address)
-                wait_s = attempts.wait_s(failure)
-                if wait_s is None:
-                    raise failure from error
-            time.sleep(wait_s)
+        with tracing.begin(request, self.address) as span:
+            while True:
+                timeout_s = attempts.remaining_s()
+                try:
+                    answer = method(call.request, timeout=timeout_s, metadata=span.metadata)
+                except grpc.RpcError as error:
+                    failure = status.from_call(error, self.address)
+                    wait_s = attempts.wait_s(failure)
+                    if wait_s is None:
+                        raise failure from error
+                else:
+                    span.answered(answer)
+                    return call.decode(answer)
+                span.retried()
+                time.sleep(wait_s)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.util._once import Once
 
 from support.daemons import DaemonProcess
 
@@ -26,6 +28,9 @@ def loosened(text: str) -> str:
 @pytest.mark.timeout(120)
 def test_client_page_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
+    # The page sets a tracer provider, which a process can do once.
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", Once())
     blocks = BLOCK.findall(PAGE.read_text("utf-8"))
     assert len(blocks) >= 8
     with DaemonProcess(tmp_path / "data", embedder="use") as daemon:

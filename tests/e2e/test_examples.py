@@ -56,3 +56,23 @@ def test_plan_of_a_model_is_applied_and_taken_back(server: RunningServer) -> Non
     assert printed.count("for the model: office-move-") == 2
     assert "now: The office moves to Kyoto on 3 May; desks are packed the day before." in printed
     assert printed.endswith("undone: True\n")
+
+
+def test_collector_prints_the_stages_of_a_call_below_it() -> None:
+    collector = subprocess.Popen(
+        [sys.executable, EXAMPLES / "print_traces.py", "0"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert collector.stdout is not None
+        endpoint = collector.stdout.readline().split()[-1]
+        with running_server(tracing_endpoint=endpoint) as traced, traced.client() as client:
+            client.remember("The port is 8080.")
+        printed = [collector.stdout.readline().split() for _ in range(8)]
+    finally:
+        collector.terminate()
+        collector.communicate()
+    assert printed[0][0] == "trace"
+    assert [line[3] for line in printed[1:]] == [
+        "totonoe.v1.MemoryService/Remember",
+        *("queue", "decide", "embed", "queue", "decide", "commit"),
+    ]

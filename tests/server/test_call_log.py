@@ -1,4 +1,4 @@
-"""The line of each call; no text, agent or made-up id is in it, in an error or in a metric."""
+"""The line of each call; no text, agent or made-up id is in it, nor in an error, metric or span."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ import grpc
 import pytest
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 
+from support.collector import Collector, collecting
 from support.mutating import Requests, methods
 from support.waits import wait_s, wait_until
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_server.life.call_log import CallLog
 
 CANARY = "the quince jam of Zanzibar"
+SENT = (
+    ("x-request-id", CANARY),
+    ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+    ("tracestate", f"vendor={CANARY}"),
+    ("baggage", f"text={CANARY}"),
+)
+"""Metadata of each call. All of it comes from the caller, and may hold any text."""
 CALL_S = 20.0
 WATCH_S = 0.3
 FIELDS = ("code", "reason", "ms", "identity", "collection", "revision", "request_id", "method")
@@ -98,14 +106,14 @@ class Canaries(Requests):
 def ask(wire: Any, method: MethodDescriptor, data: bytes) -> str:
     """The status of a call with all that it says, empty if it is OK."""
     path = f"/{method.containing_service.full_name}/{method.name}"
-    timeout_s = WATCH_S if method.name == "Watch" else CALL_S
+    more = {"timeout": WATCH_S if method.name == "Watch" else CALL_S, "metadata": SENT}
     try:
         if method.client_streaming:
-            stream = wire.channel.stream_stream(path)(iter([data]), timeout=timeout_s)
+            stream = wire.channel.stream_stream(path)(iter([data]), **more)
         elif method.server_streaming:
-            stream = wire.channel.unary_stream(path)(data, timeout=timeout_s)
+            stream = wire.channel.unary_stream(path)(data, **more)
         else:
-            wire.channel.unary_unary(path)(data, timeout=timeout_s)
+            wire.channel.unary_unary(path)(data, **more)
             return ""
         for _ in zip(range(5), stream, strict=False):
             pass
@@ -156,12 +164,30 @@ def everything(caplog: pytest.LogCaptureFixture) -> str:
     )
 
 
-def test_canary_in_the_texts_of_all_rpcs_is_in_no_log_error_or_metric(
-    open_wire: Callable[..., Any], caplog: pytest.LogCaptureFixture
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    """Who takes the spans."""
+    with collecting() as made:
+        yield made
+
+
+def untouched(collector: Collector, *names: str) -> None:
+    """A span of each call came, and the canary in none: names, attributes, events, status."""
+    assert {span.name.partition("/")[2] for span in collector.calls()} >= set(names)
+    assert CANARY.encode() not in collector.raw
+
+
+def test_canary_in_the_texts_of_all_rpcs_is_in_no_log_error_metric_or_trace(
+    open_wire: Callable[..., Any], caplog: pytest.LogCaptureFixture, collector: Collector
 ) -> None:
     caplog.set_level(logging.DEBUG)
     ended: dict[str, set[bool]] = {}
-    with open_wire(log_calls="info", log_level="debug", metrics_address="0") as wire:
+    with open_wire(
+        log_calls="info",
+        log_level="debug",
+        metrics_address="0",
+        tracing_endpoint=collector.endpoint,
+    ) as wire:
         for seed in range(3):
             requests = Canaries(seed, known_of(wire))
             for method in methods():
@@ -173,35 +199,46 @@ def test_canary_in_the_texts_of_all_rpcs_is_in_no_log_error_or_metric(
         assert CANARY not in metrics_of(wire)
         names = {one.name for one in methods()}
         wait_until(lambda: {line["method"] for line in lines(caplog)} == names)
+        wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
+    untouched(collector, *names)
+    assert {"queue", "decide", "embed", "commit", "read"} <= {one.name for one in collector.spans}
     assert sum(True in how for how in ended.values()) > len(ended) / 2
 
 
-def test_canary_in_every_field_and_in_broken_messages_is_in_no_log_and_no_metric(
-    open_wire: Callable[..., Any], caplog: pytest.LogCaptureFixture
+def test_canary_in_every_field_and_in_broken_messages_is_in_no_log_metric_or_trace(
+    open_wire: Callable[..., Any], caplog: pytest.LogCaptureFixture, collector: Collector
 ) -> None:
     """An error may name an id or a name that its caller gave; nothing else repeats it."""
     caplog.set_level(logging.DEBUG)
-    with open_wire(log_calls="info", metrics_address="0") as wire:
+    with open_wire(
+        log_calls="info", metrics_address="0", tracing_endpoint=collector.endpoint
+    ) as wire:
         requests = Canaries(1, {})
         for method in methods():
             ask(wire, method, requests.request(method).SerializeToString())
             ask(wire, method, requests.damaged(requests.request(method)))
             ask(wire, method, CANARY.encode())
         assert CANARY not in metrics_of(wire)
+        names = {one.name for one in methods()}
+        wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
+    untouched(collector, *names)
 
 
-def test_canary_in_a_bug_of_any_call_is_in_no_log_error_or_metric(
-    open_fake: Callable[..., Any], caplog: pytest.LogCaptureFixture
+def test_canary_in_a_bug_of_any_call_is_in_no_log_error_metric_or_trace(
+    open_fake: Callable[..., Any], caplog: pytest.LogCaptureFixture, collector: Collector
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with open_fake(log_calls="info") as fake:
+    with open_fake(log_calls="info", tracing_endpoint=collector.endpoint) as fake:
         requests = Canaries(2, {})
         fake.engine.behave = lambda *_, **__: KeyError(CANARY)
         for method in methods():
             said = ask(fake, method, b"")
             assert CANARY not in said
             requests.wild = 0.0
+        names = {one.name for one in methods()}
+        wait_until(lambda: len({span.name for span in collector.calls()}) == len(names))
     assert CANARY not in everything(caplog)
+    untouched(collector, *names)
     assert sum(line["reason"] == "INTERNAL" for line in lines(caplog)) > 10

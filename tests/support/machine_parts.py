@@ -179,6 +179,11 @@ def links_of(memory: Memory) -> frozenset[tuple[str, str, float, str]]:
     )
 
 
+def unlikely(links: frozenset[tuple[str, str, float, str]]) -> set[tuple[str, str, float, str]]:
+    """Links without those of questions."""
+    return {one for one in links if one[1] != LinkType.LIKELY_SAME}
+
+
 def pairs_of(state: State) -> dict[Pair, tuple[float, str]]:
     """Each link by its ends, once from either side."""
     return {

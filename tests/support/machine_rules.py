@@ -40,6 +40,7 @@ from support.machine_parts import (
     pairs_of,
     several,
     thrown,
+    unlikely,
 )
 from support.models import words_of
 from support.waits import wait_s
@@ -48,11 +49,6 @@ from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.domain.records import Kind, LinkType, StateKind, Status, TypedKey
 from totonoe_core.engine.state import loading
 from totonoe_core.index.collection_index import CollectionIndex
-
-
-def unlikely(links: frozenset[tuple[str, str, float, str]]) -> set[tuple[str, str, float, str]]:
-    """Links without those of questions."""
-    return {one for one in links if one[1] != LinkType.LIKELY_SAME}
 
 
 class CallingMachine(EngineMachine):

@@ -59,7 +59,7 @@ class Window:
     encode : callable
         Makes the request of a draft, with an operation id that stays.
     collection : str or None
-        Where drafts go that do not say; `None`: the client's.
+        Where drafts go that do not say; `None`: the client's. Kept as an attribute.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Window:
         collection: str | None = None,
     ) -> None:
         self._encode = encode
-        self._collection = collection
+        self.collection = collection
         self._open: list[Sent] = []
         self._open_bytes = 0
         self._in_flight: deque[list[Sent]] = deque()
@@ -83,7 +83,7 @@ class Window:
             If the item cannot be sent. It is not counted.
         """
         draft = item if isinstance(item, Draft) else Draft(item)
-        request = self._encode(draft, self._collection)
+        request = self._encode(draft, self.collection)
         self._open.append(Sent(self._count, item, request))
         self._open_bytes += request.ByteSize()
         self._count += 1

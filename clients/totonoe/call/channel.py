@@ -131,10 +131,10 @@ class Connection:
         self._check()
         method = make(*args, **options)
 
-        def call(*args: Any, **options: Any) -> Any:
+        def call(*args: Any, metadata: tuple[tuple[str, str], ...] = (), **options: Any) -> Any:
             self._check()
             try:
-                return method(*args, metadata=self._metadata, **options)
+                return method(*args, metadata=(*self._metadata, *metadata), **options)
             except ValueError:
                 # gRPC's own word for it, if another thread closed it at this very moment.
                 self._check()

@@ -15,7 +15,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import grpc
 
-from totonoe.call import status
+from totonoe.call import status, tracing
 from totonoe.call.channel import Connection
 from totonoe.call.prepared import method_of, serialize
 from totonoe.errors import TotonoeError, Unavailable
@@ -79,6 +79,7 @@ class Reopened(Iterator[Event]):
         self._method = _method(channel, course)
         self._course = course
         self._address = address
+        self._span: tracing.Untraced | None = None
 
     def __next__(self) -> Event:
         while not self._closed.is_set():
@@ -101,24 +102,38 @@ class Reopened(Iterator[Event]):
                 break
             wait_s = self._course.wait_s(failure)
             if wait_s is None:
+                self._begun().end(failure)
                 self.close()
                 raise failure from cause
+            self._begun().retried()
             self._closed.wait(wait_s)
         raise StopIteration
 
     def _opened(self) -> Any:
         if self._call is None:
-            self._call = self._method(self._course.request, timeout=self._course.timeout_s())
+            self._call = self._method(
+                self._course.request,
+                timeout=self._course.timeout_s(),
+                metadata=self._begun().metadata,
+            )
             if self._closed.is_set():  # at this very moment, by another thread
                 self._call.cancel()
         return self._call
 
+    def _begun(self) -> tracing.Untraced:
+        """The span of the stream with all its openings."""
+        if self._span is None:
+            self._span = tracing.begin(self._course.request, self._address)
+        return self._span
+
     def close(self) -> None:
         """Ends the stream; whoever waits for an event gets none. Safe to call twice."""
         self._closed.set()
-        call = self._call
+        call, span = self._call, self._span
         if call is not None:
             call.cancel()
+        if span is not None:
+            span.end()
 
     def __enter__(self) -> Self:
         return self
@@ -140,24 +155,26 @@ async def reopened(
 ) -> AsyncGenerator[Event, None]:
     """Events of an asyncio client's stream. Leaving it ends the stream."""
     method = _method(channel, course)
-    while True:
-        call = method(course.request, timeout=course.timeout_s())
-        failure: TotonoeError | None
-        cause: grpc.RpcError | None = None
-        try:
-            async for message in call:
-                event = course.took(message)
-                if event is not None:
-                    yield event
-            failure = course.unfinished()
-        except grpc.RpcError as error:
-            failure, cause = status.from_call(error, address), error
-        finally:
-            # A call that is left behind is kept for good.
-            call.cancel()
-        if failure is None:
-            return
-        wait_s = course.wait_s(failure)
-        if wait_s is None:
-            raise failure from cause
-        await asyncio.sleep(wait_s)
+    with tracing.begin(course.request, address) as span:
+        while True:
+            call = method(course.request, timeout=course.timeout_s(), metadata=span.metadata)
+            failure: TotonoeError | None
+            cause: grpc.RpcError | None = None
+            try:
+                async for message in call:
+                    event = course.took(message)
+                    if event is not None:
+                        yield event
+                failure = course.unfinished()
+            except grpc.RpcError as error:
+                failure, cause = status.from_call(error, address), error
+            finally:
+                # A call that is left behind is kept for good.
+                call.cancel()
+            if failure is None:
+                return
+            wait_s = course.wait_s(failure)
+            if wait_s is None:
+                raise failure from cause
+            span.retried()
+            await asyncio.sleep(wait_s)

@@ -17,7 +17,7 @@ from typing import Any
 
 import grpc
 
-from totonoe.call import status
+from totonoe.call import status, tracing
 from totonoe.call.base import AsyncCalls, Calls
 from totonoe.call.bulk import AsyncItems, Items, Settled, Window, ended_early
 from totonoe.call.channel import Connection
@@ -62,6 +62,8 @@ class Stream:
         Seconds to wait for each answer, tries included.
     address : str
         For error messages.
+    metadata : tuple of (str, str)
+        Goes with each opening of the stream.
     """
 
     def __init__(
@@ -71,8 +73,10 @@ class Stream:
         retry: RetryPolicy,
         timeout_s: float,
         address: str,
+        metadata: tracing.Metadata,
     ) -> None:
         self._method = _method(channel)
+        self._metadata = metadata
         self._window = window
         self._retry = retry
         self._timeout_s = timeout_s
@@ -141,7 +145,7 @@ class Stream:
         for message in self._window.unanswered():
             outgoing.put(message)
         requests: Iterator[memory_pb.RememberManyRequest | None] = iter(outgoing.get, None)
-        self._call = self._method(requests)
+        self._call = self._method(requests, metadata=self._metadata)
         self._outgoing = outgoing
 
     def close(self) -> None:
@@ -164,14 +168,20 @@ class AsyncStream:
     ----------
     channel : Connection
         Connection.
-    retry, timeout_s, address
+    retry, timeout_s, address, metadata
         As for `Stream`.
     """
 
     def __init__(
-        self, channel: Connection, retry: RetryPolicy, timeout_s: float, address: str
+        self,
+        channel: Connection,
+        retry: RetryPolicy,
+        timeout_s: float,
+        address: str,
+        metadata: tracing.Metadata,
     ) -> None:
         self._method = _method(channel)
+        self._metadata = metadata
         self._retry = retry
         self._timeout_s = timeout_s
         self._address = address
@@ -202,7 +212,7 @@ class AsyncStream:
 
     async def _once(self, message: memory_pb.RememberManyRequest) -> Any:
         if self._call is None:
-            self._call = self._method()
+            self._call = self._method(metadata=self._metadata)
         # A stream that has ended refuses the write; reading tells why it ended.
         with contextlib.suppress(asyncio.InvalidStateError):
             await self._call.write(message)
@@ -223,20 +233,28 @@ def remember_all(
 ) -> Iterator[ItemResult]:
     """Sends items of the blocking client, and gives their results in order."""
     wait_s = calls._limit_s(timeout_s)
-    stream = Stream(calls._channel, window, calls._retry, wait_s, calls.address)
-    try:
-        for item in items:
-            window.add(item)
-            if window.message_full:
+    where = calls._caller.where(window.collection) or "default"
+    with tracing.begin(memory_pb.RememberManyRequest, calls.address, where) as span:
+        stream = Stream(calls._channel, window, calls._retry, wait_s, calls.address, span.metadata)
+
+        def answered() -> Iterator[ItemResult]:
+            for result in _results(calls, window.settle(stream.receive()), timeout_s):
+                span.settled(result.remembered is not None and result.remembered.saved)
+                yield result
+
+        try:
+            for item in items:
+                window.add(item)
+                if window.message_full:
+                    stream.send(window.close_message())
+                while window.in_flight_full:
+                    yield from answered()
+            if window.has_open:
                 stream.send(window.close_message())
-            while window.in_flight_full:
-                yield from _results(calls, window.settle(stream.receive()), timeout_s)
-        if window.has_open:
-            stream.send(window.close_message())
-        while window.has_in_flight:
-            yield from _results(calls, window.settle(stream.receive()), timeout_s)
-    finally:
-        stream.close()
+            while window.has_in_flight:
+                yield from answered()
+        finally:
+            stream.close()
 
 
 def _results(calls: Calls, settled: Settled, timeout_s: float | None) -> Iterator[ItemResult]:
@@ -266,20 +284,29 @@ async def remember_all_async(
     calls: AsyncCalls, window: Window, items: AsyncItems, timeout_s: float | None
 ) -> AsyncIterator[ItemResult]:
     """Sends items of the asyncio client, and gives their results in order."""
-    stream = AsyncStream(calls._channel, calls._retry, calls._limit_s(timeout_s), calls.address)
-    try:
-        async for item in _each(items):
-            window.add(item)
-            if window.message_full:
-                answer = await stream.exchange(window.close_message())
-                for result in await _results_async(calls, window.settle(answer), timeout_s):
-                    yield result
-        if window.has_open:
+    wait_s = calls._limit_s(timeout_s)
+    where = calls._caller.where(window.collection) or "default"
+    with tracing.begin(memory_pb.RememberManyRequest, calls.address, where) as span:
+        stream = AsyncStream(calls._channel, calls._retry, wait_s, calls.address, span.metadata)
+
+        async def answered() -> Sequence[ItemResult]:
             answer = await stream.exchange(window.close_message())
-            for result in await _results_async(calls, window.settle(answer), timeout_s):
-                yield result
-    finally:
-        stream.close()
+            results = await _results_async(calls, window.settle(answer), timeout_s)
+            for result in results:
+                span.settled(result.remembered is not None and result.remembered.saved)
+            return results
+
+        try:
+            async for item in _each(items):
+                window.add(item)
+                if window.message_full:
+                    for result in await answered():
+                        yield result
+            if window.has_open:
+                for result in await answered():
+                    yield result
+        finally:
+            stream.close()
 
 
 async def _results_async(

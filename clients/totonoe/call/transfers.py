@@ -19,7 +19,7 @@ from typing import IO, Any, Self, TypeAlias
 
 import grpc
 
-from totonoe.call import status
+from totonoe.call import status, tracing
 from totonoe.call.base import AsyncCalls, Calls
 from totonoe.call.channel import Connection
 from totonoe.call.prepared import method_of, serialize
@@ -90,7 +90,8 @@ class Export(Iterator[bytes]):
         self._method = _export(channel)
         self._patience = patience
         self._begun = False
-        self._call = self._method(request)
+        self._span = tracing.begin(request, address)
+        self._call = self._method(request, metadata=self._span.metadata)
 
     def __next__(self) -> bytes:
         while True:
@@ -105,13 +106,18 @@ class Export(Iterator[bytes]):
             try:
                 message: pb.ExportResponse = next(self._call)
                 break
+            except StopIteration:
+                self._span.end()
+                raise
             except grpc.RpcError as error:
                 failure = status.from_call(error, self._address)
                 wait_s = None if self._begun else self._patience.wait_s(failure)
                 if wait_s is None:
+                    self._span.end(failure)
                     raise failure from error
+            self._span.retried()
             time.sleep(wait_s)
-            self._call = self._method(self._request)
+            self._call = self._method(self._request, metadata=self._span.metadata)
         self._begun = True
         self.progress = progressed(self.progress, message)
         return message.data
@@ -132,6 +138,7 @@ class Export(Iterator[bytes]):
         """Ends the stream. Safe to call twice."""
         if self._call is not None:
             self._call.cancel()
+            self._span.end()
 
     def __enter__(self) -> Self:
         return self
@@ -165,22 +172,24 @@ async def export(
     """Lines of an asyncio client's export. Leaving it ends the stream."""
     method = _export(channel)
     begun = False
-    while True:
-        call = method(request)
-        try:
-            async for message in call:
-                begun = True
-                for line in _lines(message.data):
-                    yield line
-            return
-        except grpc.RpcError as error:
-            failure = status.from_call(error, address)
-            wait_s = None if begun else patience.wait_s(failure)
-            if wait_s is None:
-                raise failure from error
-        finally:
-            call.cancel()
-        await asyncio.sleep(wait_s)
+    with tracing.begin(request, address) as span:
+        while True:
+            call = method(request, metadata=span.metadata)
+            try:
+                async for message in call:
+                    begun = True
+                    for line in _lines(message.data):
+                        yield line
+                return
+            except grpc.RpcError as error:
+                failure = status.from_call(error, address)
+                wait_s = None if begun else patience.wait_s(failure)
+                if wait_s is None:
+                    raise failure from error
+            finally:
+                call.cancel()
+            span.retried()
+            await asyncio.sleep(wait_s)
 
 
 def pieces(source: Source) -> Iterator[bytes]:
@@ -221,9 +230,11 @@ class Rewound:
 class ImportStream:
     """One try of an import of the blocking client: a message, its answer, the next message."""
 
-    def __init__(self, channel: Connection, address: str, timeout_s: float) -> None:
+    def __init__(
+        self, channel: Connection, address: str, timeout_s: float, metadata: tracing.Metadata
+    ) -> None:
         self._outgoing: queue.SimpleQueue[pb.ImportRequest | None] = queue.SimpleQueue()
-        self._call: Any = _import(channel)(iter(self._outgoing.get, None))
+        self._call: Any = _import(channel)(iter(self._outgoing.get, None), metadata=metadata)
         self._address = address
         self._timeout_s = timeout_s
 
@@ -324,15 +335,17 @@ def import_all(
     """An import of the blocking client, begun again if it breaks and may be."""
     tries = ImportTries(source, Patience(calls._retry, wait_s), progress)
     first = pb.ImportRequest(start=start)
-    while True:
-        stream = ImportStream(calls._channel, calls.address, wait_s)
-        try:
-            return _run_import(stream, first, source, tries.progress)
-        except TotonoeError as failure:
-            again_s = tries.wait_s(failure)
-            if again_s is None:
-                raise
-        time.sleep(again_s)
+    with tracing.begin(pb.ImportRequest, calls.address, start.collection or "default") as span:
+        while True:
+            stream = ImportStream(calls._channel, calls.address, wait_s, span.metadata)
+            try:
+                return _run_import(stream, first, source, tries.progress)
+            except TotonoeError as failure:
+                again_s = tries.wait_s(failure)
+                if again_s is None:
+                    raise
+            span.retried()
+            time.sleep(again_s)
 
 
 async def import_all_async(
@@ -345,16 +358,19 @@ async def import_all_async(
     """An import of the asyncio client, begun again if it breaks and may be."""
     tries = ImportTries(source, Patience(calls._retry, wait_s), progress)
     first = pb.ImportRequest(start=start)
-    while True:
-        try:
-            return await _run_import_async(
-                calls._channel, calls.address, wait_s, first, source, tries.progress
-            )
-        except TotonoeError as failure:
-            again_s = tries.wait_s(failure)
-            if again_s is None:
-                raise
-        await asyncio.sleep(again_s)
+    with tracing.begin(pb.ImportRequest, calls.address, start.collection or "default") as span:
+        while True:
+            call = _import(calls._channel)(metadata=span.metadata)
+            try:
+                return await _run_import_async(
+                    call, calls.address, wait_s, first, source, tries.progress
+                )
+            except TotonoeError as failure:
+                again_s = tries.wait_s(failure)
+                if again_s is None:
+                    raise
+            span.retried()
+            await asyncio.sleep(again_s)
 
 
 def _run_import(
@@ -374,7 +390,7 @@ def _run_import(
 
 
 async def _run_import_async(
-    channel: Connection,
+    call: Any,
     address: str,
     timeout_s: float,
     start: pb.ImportRequest,
@@ -383,7 +399,6 @@ async def _run_import_async(
 ) -> Imported:
     """One try of an import of the asyncio client."""
     steps, data = import_steps(start, progress), _pieces_of(source)
-    call = _import(channel)()
     try:
         message = next(steps)
         while True:

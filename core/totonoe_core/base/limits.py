@@ -156,6 +156,12 @@ COMPARISONS_MAX = 32  # on attributes, in one filter
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 WRITER_QUEUE_MAX = 4096
+STAGES_PER_CALL_MAX = 64  # marked for a trace; of further ones only the number is kept
+TRACE_QUEUE_SPANS_MAX = 4096  # of further spans the oldest are dropped
+TRACE_BATCH_SPANS_MAX = 512
+TRACE_DELAY_MS = 1000  # after the last batch
+TRACE_EXPORT_S_MAX = 5  # one batch, with all tries
+TRACE_FLUSH_S_MAX = 2  # at the end of the daemon
 GROUP_COMMIT_MAX = 256
 REVISIONS_PER_COMMIT_MAX = GROUP_COMMIT_MAX + ITEMS_PER_MESSAGE_MAX  # the last message whole
 LOST_REVISIONS_LEFT_OUT = 10_000  # revisions skipped after a loss: its last second may be unknown

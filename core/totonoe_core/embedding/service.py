@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from totonoe_core.base import errors, limits
+from totonoe_core.base.stages import STAGES
 from totonoe_core.base.turn import TURN
 from totonoe_core.domain.figures import EmbedderFigures
 from totonoe_core.domain.records import ModelIdentity
@@ -254,6 +255,12 @@ class EmbeddingService:
                 self._pending.add(request, texts, keys, TURN.get())
                 self._changed.notify_all()
             self._texts_count += len(texts)
+            stages = STAGES.get()
+            if stages is not None and request.missing:
+                stage = stages.begin("embed")
+                if stage is not None:
+                    # The first callback: it runs before anybody hears of the vectors.
+                    request.future.add_done_callback(lambda _: stage.end())
             settled = [] if request.missing else [request.outcome()]
         settle(settled)
         return request.future

@@ -42,7 +42,7 @@ class CallLog:
 
     def write(
         self,
-        context: Any,
+        request_id: str,
         method: str,
         code: str,
         reason: str,
@@ -55,6 +55,8 @@ class CallLog:
 
         Parameters
         ----------
+        request_id : str
+            See `request_id_of`.
         identity : str
             Name of the identity that the daemon found out, empty for none. Not the agent id of the
             request, which anybody may claim.
@@ -64,25 +66,26 @@ class CallLog:
         logger.log(
             self._level,
             "call",
-            request_id=_request_id(context),
+            request_id=request_id,
             method=method,
             code=code,
             reason=reason,
             ms=round(seconds * 1000, 2),
             identity=identity,
-            collection=_collection(request),
+            collection=collection_of(request),
             revision=getattr(answer, "revision", 0),
         )
 
 
-def _request_id(context: Any) -> str:
+def request_id_of(context: Any) -> str:
+    """The name that the caller gave its call, or a new one. Log and trace show the same."""
     for key, value in context.invocation_metadata() or ():
         if key == REQUEST_ID_KEY and isinstance(value, str) and _REQUEST_ID.fullmatch(value):
             return value
     return f"{_START}-{next(_NUMBERS)}"
 
 
-def _collection(request: Any) -> str:
+def collection_of(request: Any) -> str:
     """The collection that a request names, empty where it names none or a wrong one.
 
     A wrong name may be anything, a memory too.
@@ -95,7 +98,7 @@ def _collection(request: Any) -> str:
     elif "collection" in names:
         name = collection_name(request.collection)
     elif "items" in names and request.items:
-        return _collection(request.items[0])  # each names its own; mostly they are the same
+        return collection_of(request.items[0])  # each names its own; mostly they are the same
     else:
         return ""
     return name if COLLECTION_NAME.match(name) else ""

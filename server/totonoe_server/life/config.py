@@ -39,6 +39,7 @@ class SettingsError(ValueError):
     """A setting is outside what is allowed. The message is one line that names it."""
 
 
+_TRACING_ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})/?")
 _METRICS_ADDRESS = re.compile(r"(?:(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]*):)?([0-9]{1,5})")
 
 
@@ -173,6 +174,11 @@ class Settings(BaseSettings):
         description="Where Prometheus reads metrics, by HTTP: host:port, or a port of 127.0.0.1. "
         "Empty: nowhere.",
     )
+    tracing_endpoint: str = Field(
+        "",
+        description="Where traces are sent, by OTLP over gRPC: http://host:port, or https. "
+        "Empty: nowhere.",
+    )
     log_level: LogLevel = Field("info", description="Least severe records that are logged.")
     log_calls: LogLevel = Field(
         "debug", description="Severity of the record of each call: one line for one call."
@@ -189,6 +195,14 @@ class Settings(BaseSettings):
     @classmethod
     def _metrics_address_formed(cls, value: str) -> str:
         parse_metrics_address(value)
+        return value
+
+    @field_validator("tracing_endpoint")
+    @classmethod
+    def _tracing_endpoint_formed(cls, value: str) -> str:
+        match = _TRACING_ENDPOINT.fullmatch(value)
+        if value and (match is None or not 1 <= int(match[2]) <= 65535):
+            raise ValueError("allowed: http://host:port or https://host:port")
         return value
 
     @field_validator("data_dir")

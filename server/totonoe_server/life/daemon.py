@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from totonoe_core.engine.seam.seam import Engine
     from totonoe_core.judging import JudgingService
     from totonoe_server.life.metrics import MetricsServer
+    from totonoe_server.life.tracing import Tracing
     from totonoe_server.services.admin import AdminService
     from totonoe_server.services.memory import MemoryService
 
@@ -124,6 +125,7 @@ class Daemon:
         self._server: aio.Server | None = None
         self._health = health.aio.HealthServicer()
         self._metrics: MetricsServer | None = None
+        self._tracing: Tracing | None = None
         self._model_watch: asyncio.Task[None] | None = None
         self._gate_watch: asyncio.Task[None] | None = None
         self._credentials: grpc.ServerCredentials | None = None
@@ -153,6 +155,7 @@ class Daemon:
                     engine = await _to_the_end(self._open)
                 self._engine = engine
                 process = Process(started_us, package_version())
+                self._tracing = self.guard.tracing = _open_tracing(self.settings, process.version)
                 await self._serve(engine, process)
                 self._metrics = self._open_metrics(engine, process)
         except BaseException:
@@ -168,6 +171,7 @@ class Daemon:
             version=package_version(),
             start_s=round(time.monotonic() - started_s, 2),
             **({"metrics": self.metrics_address} if self._metrics else {}),
+            **({"traces": self.settings.tracing_endpoint} if self._tracing else {}),
         )
         # The first comparison takes half a second: not in the first Remember, and nobody waits.
         loading = threading.Thread(
@@ -341,9 +345,15 @@ class Daemon:
         for place in self.addresses:
             if server is not None and place.path is not None:
                 place.path.unlink(missing_ok=True)
+        closing: list[Callable[[], None]] = []
+        tracing, self._tracing = self._tracing, None
+        if tracing is not None:
+            closing.append(tracing.close)
         engine, self._engine = self._engine, None
         if engine is not None:
-            await asyncio.to_thread(engine.close, close_s)
+            closing.append(functools.partial(engine.close, close_s))
+        # Beside each other, so that a collector that does not answer takes no time of its own.
+        await asyncio.gather(*map(asyncio.to_thread, closing))
         embedding, self._embedding = self._embedding, None
         if embedding is not None:
             await asyncio.to_thread(embedding.close)
@@ -451,6 +461,28 @@ def _bind(server: aio.Server, place: Address, credentials: grpc.ServerCredential
         server.add_insecure_port(place.target)
     finally:
         os.umask(before)
+
+
+def _open_tracing(settings: Settings, version: str) -> Tracing | None:
+    """Begin to send traces where the settings say so.
+
+    Raises
+    ------
+    StartupError
+        The extra is not installed, or OpenTelemetry finds a wrong variable in the environment.
+    """
+    if not settings.tracing_endpoint:
+        return None
+    try:
+        from totonoe_server.life.tracing import Tracing
+    except ImportError as error:
+        raise StartupError(
+            "tracing_endpoint needs packages that are not installed: pip install 'totonoe[otel]'"
+        ) from error
+    try:
+        return Tracing(settings.tracing_endpoint, version)
+    except (ValueError, RuntimeError) as error:
+        raise StartupError(f"Cannot send traces to {settings.tracing_endpoint}: {error}") from error
 
 
 def _embedder_settings(settings: Settings) -> Any:

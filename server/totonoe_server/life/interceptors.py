@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -29,11 +29,14 @@ from totonoe_server import status
 from totonoe_server.access.gate import Call, Gate
 from totonoe_server.access.table import RULES, Rule
 from totonoe_server.life.admission import Admission, Place
-from totonoe_server.life.call_log import CallLog
+from totonoe_server.life.call_log import CallLog, request_id_of
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.logger import logger
 from totonoe_server.services.pending import shutting_down
 from totonoe_server.wire.methods import PATHS, WATCH
+
+if TYPE_CHECKING:
+    from totonoe_server.life.tracing import Tracing
 
 CALLS_MAX = 1024
 """Unary calls at once. More are told to come back: the writer's queue is what they wait in."""
@@ -57,7 +60,13 @@ def _too_many_watch(at_once_max: int) -> TotonoeError:
 
 
 class Guard(aio.ServerInterceptor):
-    """Wraps every handler of the server."""
+    """Wraps every handler of the server.
+
+    Attributes
+    ----------
+    tracing : Tracing or None
+        Makes spans of the calls of the contract. It is set before the first call comes.
+    """
 
     def __init__(
         self,
@@ -69,6 +78,7 @@ class Guard(aio.ServerInterceptor):
         self.gate = gate
         self.figures = CallFigures()
         self.call_log = CallLog()
+        self.tracing: Tracing | None = None
         self._other_figures = CallFigures()
         self._calls = Admission(calls_max)
         # By method: the streams of one kind must not keep out those of another.
@@ -131,6 +141,7 @@ class Guard(aio.ServerInterceptor):
         make, behaviour = _parts(handler)
         figures = self.figures if own else self._other_figures
         call = _Call(
+            method,
             PATHS[method].name if own else method,
             behaviour,
             admission,
@@ -138,6 +149,7 @@ class Guard(aio.ServerInterceptor):
             self._running if own else set(),
             handler.request_streaming,
             self.call_log if own else None,
+            self.tracing if own else None,
             self.gate,
             # Health and reflection are for everybody: they show the contract, and no memory.
             RULES[method] if own else None,
@@ -159,6 +171,7 @@ class Guard(aio.ServerInterceptor):
 class _Call:
     """One method's behaviour with everything that stands around it."""
 
+    path: str
     method: str
     """Its name; of health and reflection its path."""
     behaviour: Handler
@@ -167,6 +180,7 @@ class _Call:
     running: set[_Counted]
     request_streaming: bool
     log: CallLog | None
+    tracing: Tracing | None
     gate: Gate
     rule: Rule | None
 
@@ -181,6 +195,8 @@ class _Call:
                     _in_time(context)
                     agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
                     TURN.set((context.peer(), agent_id))
+                    if counted.traced is not None:
+                        counted.traced.mark()
                     counted.request = request
                     answer = await self.behaviour(request, context)
                     if call is not None:
@@ -272,6 +288,8 @@ class _Counted:
         The first and the last message so far.
     identity : str
         Name of the caller that the daemon found out; empty for none.
+    traced : Traced or None
+        The span of the call.
     """
 
     def __init__(self, call: _Call, context: Any) -> None:
@@ -284,6 +302,7 @@ class _Counted:
         self.request: Any = None
         self.answer: Any = None
         self.identity = ""
+        self.traced = None if call.tracing is None else call.tracing.begin(call.path, context)
 
     def __enter__(self) -> _Counted:
         self._call.figures.begin(self._call.method)
@@ -299,9 +318,15 @@ class _Counted:
         self._call.running.discard(self)
         call, seconds = self._call, time.monotonic() - self._begun_s
         call.figures.end(call.method, code, seconds, self._reason)
-        if call.log is not None and call.log.wanted():
+        logged = call.log is not None and call.log.wanted()
+        if not logged and self.traced is None:
+            return
+        request_id = request_id_of(self.context)
+        if self.traced is not None:
+            self.traced.end(code, self._reason, request_id, self.request, self.answer)
+        if call.log is not None and logged:
             call.log.write(
-                self.context,
+                request_id,
                 call.method,
                 code,
                 self._reason,

@@ -174,6 +174,13 @@ def serve(
             "[TOTONOE_METRICS_ADDRESS, nowhere]"
         ),
     ] = None,
+    tracing_endpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Where traces are sent, by OTLP over gRPC: http://host:port, or https. "
+            "[TOTONOE_TRACING_ENDPOINT, nowhere]"
+        ),
+    ] = None,
     log_level: Annotated[
         str | None,
         typer.Option(help="debug, info, warning or error. [TOTONOE_LOG_LEVEL, info]"),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import InvalidArgument, ModelMismatch, TotonoeError
+from totonoe_core.base.stages import marking
 from totonoe_core.base.turn import taking
 from totonoe_core.domain.calibration import Fitted
 from totonoe_core.domain.cleanup import Planned
@@ -160,11 +161,12 @@ class Vectors:
         wanting: list[tuple[Job, Future[None]]] = []
         ahead = self.preparing() is not None
         for job in group.jobs:
-            wanting += [
-                (job, self._work_out(job, position, command))
-                for position, command in enumerate(job.commands)
-                if isinstance(command, Calibrate | Planned) and asked(command) == command
-            ]
+            with marking(job.stages):
+                wanting += [
+                    (job, self._work_out(job, position, command))
+                    for position, command in enumerate(job.commands)
+                    if isinstance(command, Calibrate | Planned) and asked(command) == command
+                ]
             texts = {
                 position: text
                 for position, command in enumerate(job.commands)
@@ -208,7 +210,7 @@ class Vectors:
                         job.vectors[position] = found.vectors[text]
             return ready(None)
 
-        with taking(job.turn):
+        with taking(job.turn), marking(job.stages):
             return then(attempt(lambda: self.embedded(every)), keep)
 
     def _work_out(self, job: Job, position: int, command: Calibrate | Planned) -> Future[None]:

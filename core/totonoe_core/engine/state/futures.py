@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import TotonoeError, Unavailable, typed
+from totonoe_core.base.stages import STAGES
 
 Why = Callable[[], TotonoeError]
 """Makes the error for refused calls, a new one each time, so that none is raised twice."""
@@ -72,6 +73,9 @@ def then(first: Future[A], step: Callable[[A], Future[B]]) -> Future[B]:
 
 def submit(executor: Executor, work: Callable[[], A]) -> Future[A]:
     """Run work in a pool. Raises `Unavailable` (SHUTTING_DOWN) if that takes none any more."""
+    stages = STAGES.get()
+    if stages is not None:
+        work = stages.timed(work)
     try:
         return executor.submit(work)
     except RuntimeError as error:

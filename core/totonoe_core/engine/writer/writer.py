@@ -36,6 +36,7 @@ from totonoe_core.base.errors import (
     typed,
 )
 from totonoe_core.base.ids import new_operation_id
+from totonoe_core.base.stages import STAGES, Lacking, Name, Stage, Stages
 from totonoe_core.base.turn import TURN, Turn
 from totonoe_core.domain.commands import Applied, Command, asked, kind_of, reason_of
 from totonoe_core.domain.consolidate import ReplayEvents
@@ -87,6 +88,21 @@ class Job:
     """The flow that it waits in."""
     group: Group | None = None
     """The jobs submitted with it."""
+    stages: Stages | None = field(default_factory=STAGES.get)
+    """Where its stages are marked."""
+    stage: Stage | None = None
+    """The stage that it is in."""
+
+    def enter(self, stage: Name) -> None:
+        """Mark that a stage begins; the one before is over."""
+        if self.stages is not None:
+            self.stage = self.stages.begin(stage, self.stage)
+
+    def leave(self, lacking: Lacking = "") -> None:
+        """Mark that the stage is over."""
+        if self.stage is not None:
+            self.stage.end(lacking)
+            self.stage = None
 
     @property
     def agent_id(self) -> str:
@@ -181,6 +197,7 @@ class Writer:
         """Queue jobs, which complete their futures. A full queue fails them with `Unavailable`."""
         for job in group.jobs:
             job.group = group
+            job.enter("queue")
         try:
             self._put(group.jobs)
         except TotonoeError as error:
@@ -188,7 +205,8 @@ class Writer:
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Queue other work for the writer's thread. Raises `Unavailable`, `ReadOnly`."""
-        call = Call(work)
+        stages = STAGES.get()
+        call = Call(work if stages is None else stages.timed(work))
         self._put([call])
         return call.future
 
@@ -313,6 +331,7 @@ class Writer:
             self._decider.guarding.expect(())
         self.state = "serving"
         committed_s = time.perf_counter() - decided_s
+        _mark_commit(answers, decided_s, committed_s)
         state.publish()
         purged = self._finish_purges([answer for _, answer in answers])
         if state.revision != undo[3]:
@@ -356,10 +375,12 @@ class Writer:
                 if not job.future.set_running_or_notify_cancel():
                     continue
                 job.started = True
+            job.enter("decide")
             try:
                 with self._time.measured(job.turn):
                     answer: Applied | BaseException = self._decide(job)
             except NeedsVector as needed:
+                job.leave("vector")
                 job.wanted = needed.texts
                 rest = job.rest()
                 self._queue.drop(rest)
@@ -367,12 +388,14 @@ class Writer:
                 waiting.append(Group(rest))
                 continue
             except NeedsOpinion as needed:
+                job.leave("opinion")
                 asking.append((job, needed.pairs))
                 continue
             except ReadOnly:
                 raise
             except Exception as error:
                 answer = typed(error)
+            job.leave()
             answers.append((job, answer))
         return ()
 
@@ -434,6 +457,7 @@ class Writer:
         """Put pairs to the judge; the job comes back with the answer or at the deadline."""
         assert self._judging is not None
         job.asked = True
+        job.enter("judge")
         self._judging.submit(pairs).add_done_callback(lambda _: self.submit(Group([job])))
 
     def _decide(self, job: Job) -> Applied:
@@ -518,6 +542,16 @@ class Writer:
     def _fail(self, items: Sequence[Item], error: BaseException) -> None:
         for item in items:
             fail(item.future, error)
+
+
+def _mark_commit(
+    answers: Sequence[tuple[Job, Applied | BaseException]], decided_s: float, committed_s: float
+) -> None:
+    """Mark the commit that decided jobs share, before their callers hear of it."""
+    for job, _ in answers:
+        if job.stages is not None:
+            ended_s = decided_s + committed_s
+            job.stages.add(Stage("commit", decided_s, ended_s, operations_count=len(answers)))
 
 
 def _replays(job: Job) -> bool:
