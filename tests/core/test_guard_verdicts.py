@@ -303,7 +303,7 @@ def test_source_presets_read_nothing(store: Store) -> None:
     ("new", "read"),
     [
         ("Every monday the night shift counts spare batteries beside the northern gate", False),
-        ("Every monday the night shift counts spare batteries of the staging server", True),
+        ("On mondays the night shift counts spare parts for the staging server", True),
         ("Nobody sleeps", True),
     ],
 )
