@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROWS = ROOT / "bench" / "results" / "probability.jsonl"
+ASKED = ROOT / "bench" / "results" / "quality.jsonl"
 PICTURE = ROOT / "docs" / "reliability.svg"
 PANELS = {
     "agent pairs kept aside": "agent pairs kept aside",
@@ -22,8 +24,8 @@ PANELS = {
 }
 
 
-def rows() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in ROWS.read_text(encoding="utf-8").splitlines()]
+def rows(path: Path = ROWS) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_picture_has_every_point_of_the_rows_in_its_place() -> None:
@@ -75,8 +77,14 @@ def test_page_shows_the_picture_and_says_the_figures_of_the_rows() -> None:
     either = "| certain or likely: refused, or saved and asked about, % |"
     figures = (100 * aside[name] for name in ("same", "minimal", "reworded"))
     assert f"{either} {' | '.join(f'{one:.1f}' for one in figures)} |" in page
-    for row in rows():
-        if row["part"] == "stream" and row["likely_from"] == shipped["likely_from"]:
-            right = f"{100 * row['right']:.0f}"
-            line = f"| {row['texts']} | {row['per_100_saves']:.1f} | {right} | "
-            assert line + f"{row['lookalikes_lost']} |" in page
+
+
+def test_page_says_what_the_daemon_asks_on_streams() -> None:
+    page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    streams = [row for row in rows(ASKED) if row["part"] == "stream"]
+    assert len(streams) == 5
+    for row in streams:
+        asked, right = 100 * row["questions_per_save"], 100 * row["questions_right"]
+        name = re.escape(f"| {row['texts']} | {asked:.1f} ")
+        now = rf"{name}\([\d.]+\) \| {right:.0f} \([\d.]+\)"
+        assert re.search(rf"{now} \| {row['lookalikes_lost']} \|", page), row["texts"]
