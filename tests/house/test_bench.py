@@ -73,6 +73,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "200", "--dimension", "8", "--limit-s", "0.3"],
         {"part", "method", "n", "dimension", "distance"},
     ),
+    "idle": (
+        [*("--connections", "20", "--clients", "2", "--limit-s", "0.3"), "--turns", "1"],
+        {"turn", "connections", "clients", "p99_ms", "server_cpu_share", "rss_bytes"},
+    ),
     "hard": (
         ["--sizes", "200", "--families", "1", "--limit-s", "0.2"],
         {"part", "family", "bytes", "ratio"},

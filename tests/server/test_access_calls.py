@@ -17,6 +17,7 @@ import pytest
 
 import totonoe
 from support.access import add_identity, with_token
+from support.http2 import Peer, hello, message
 from support.waits import wait_s, wait_until
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
@@ -211,6 +212,24 @@ def test_token_that_is_none_is_refused(
         failure = fails(stub.Stats, admin_pb.StatsRequest(), metadata=given)
     assert (failure.code.name, failure.reason) == ("UNAUTHENTICATED", "TOKEN_INVALID")
     assert token not in failure.message
+
+
+@pytest.mark.parametrize("value", [b"Bearer \xff\xfe", b"Bearer ttn_\xc3\xa9", "TOKEN\N{SNOWMAN}"])
+def test_token_that_is_not_ascii_is_refused_and_not_logged(
+    server: RunningServer, data_dir: Path, caplog: pytest.LogCaptureFixture, value: Any
+) -> None:
+    token = add_identity(data_dir, "ann", "*:read")
+    until_closed(server)
+    given = (
+        value if isinstance(value, bytes) else value.replace("TOKEN", f"Bearer {token}").encode()
+    )
+    with Peer(server.address.split(",")[0]) as peer:
+        peer.send(hello())
+        call = peer.call("/totonoe.v1.AdminService/Stats", message(b""), (b"authorization", given))
+        end = peer.end_of(call)
+    assert end.status == grpc.StatusCode.UNAUTHENTICATED.value[0]
+    assert "Invalid encoding" not in caplog.text
+    assert token not in caplog.text
 
 
 def test_wrong_token_over_the_unix_socket_is_not_the_owner(
@@ -498,6 +517,12 @@ class LateContext:
         self.left_s = left_s
         self.ended: Any = None
 
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    async def read(self) -> Any:
+        return admin_pb.StatsRequest()
+
     def peer(self) -> str:
         return "ipv4:127.0.0.1:1"
 
@@ -530,7 +555,7 @@ def test_behaviour_is_not_called_after_the_deadline(
         handler = await guard.intercept_service(found, details)  # type: ignore[arg-type]
         context = LateContext(left_s)
         with contextlib.nullcontext() if started else pytest.raises(grpc.aio.AbortError):
-            await handler.unary_unary(admin_pb.StatsRequest(), context)
+            await handler.stream_unary(None, context)
         if not started:
             assert context.ended is grpc.StatusCode.DEADLINE_EXCEEDED
 

@@ -180,6 +180,45 @@ def test_streams_at_once_of_an_identity_are_bounded(tmp_path: Path) -> None:
         wait_until(opened)
 
 
+def test_65_idle_streams_of_an_identity_leave_one_out_and_hurt_nobody(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    bounds = {"*": Limits(streams_at_once=64)}
+    token = add_identity(data_dir, "ann", "*:read,remember", limits=bounds)
+    other = add_identity(data_dir, "bob", "*:read,remember")
+    with (
+        running_server(data_dir) as server,
+        totonoe.Client(server.address, token=token) as hers,
+        totonoe.Client(server.address, token=other) as his,
+    ):
+
+        def opened(client: totonoe.Client) -> Any:
+            stream = client.watch()
+            next(iter(stream))
+            return stream
+
+        streams = [opened(hers) for _ in range(64)]
+        for _ in range(3):
+            with pytest.raises(totonoe.errors.RateLimited) as caught:
+                opened(hers)
+            assert caught.value.details["limit"] == "streams_at_once"
+        # Her calls, his calls and his streams go on.
+        assert hers.remember("Her calls are no streams.").saved
+        assert his.remember("His door is green.").saved
+        theirs = [opened(his) for _ in range(8)]
+        streams.pop().close()
+
+        def freed() -> bool:
+            try:
+                streams.append(opened(hers))
+            except totonoe.errors.RateLimited:
+                return False
+            return True
+
+        wait_until(freed)
+        for stream in (*streams, *theirs):
+            stream.close()
+
+
 @pytest.mark.parametrize("bounds", [Limits(memories=3), Limits(bytes=1)])
 def test_full_collection_takes_no_more_of_the_identity(tmp_path: Path, bounds: Limits) -> None:
     data_dir = tmp_path / "data"

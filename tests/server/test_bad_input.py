@@ -7,9 +7,11 @@ import time
 
 import grpc
 import pytest
+from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from support.mutating import methods
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import graph_pb2, operations_pb2
 from totonoe.v1 import memory_service_pb2 as pb
@@ -71,6 +73,11 @@ DRAFTS = {
     "payload too deep": ({"payload": deep_struct(9)}, "LIMIT_EXCEEDED"),
     "category too long": ({"category": "x" * 257}, "LIMIT_EXCEEDED"),
     "NUL in a label": ({"session_id": "a\0"}, "NUL_IN_TEXT"),
+    "line feed in a session": ({"session_id": "a\nb"}, "BAD_NAME"),
+    "tab in a thread": ({"thread_id": "a\tb"}, "BAD_NAME"),
+    "escape in a category": ({"category": "\x1b[31m"}, "BAD_NAME"),
+    "line separator in a tag": ({"tags": ["fine", "a\u2028b"]}, "BAD_NAME"),
+    "mark of direction in an entity": ({"entities": ["\u202eb"]}, "BAD_NAME"),
     "external id too long": ({"external_id": "x" * 257}, "LIMIT_EXCEEDED"),
     "created in the future": (
         {"created_time": Timestamp(seconds=int(time.time()) + 3600)},
@@ -110,11 +117,33 @@ def test_draft_is_refused_alone_in_check_and_in_a_stream(wire, fails, name):
         ({"collection": "x" * 65, "memory": {"content": "a"}}, "BAD_NAME"),
         ({"operation_id": "x" * 129, "memory": {"content": "a"}}, "LIMIT_EXCEEDED"),
         ({"agent_id": "x" * 257, "memory": {"content": "a"}}, "LIMIT_EXCEEDED"),
+        ({"agent_id": "ann\nbob", "memory": {"content": "a"}}, "BAD_NAME"),
+        ({"agent_id": "ann\x85", "memory": {"content": "a"}}, "BAD_NAME"),
+        ({"agent_id": "a\0", "memory": {"content": "a"}}, "NUL_IN_TEXT"),
+        ({"operation_id": "a\r\n", "memory": {"content": "a"}}, "BAD_NAME"),
+        ({"collection": "a\n", "memory": {"content": "a"}}, "BAD_NAME"),
     ],
     ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
 def test_remember_request_is_refused(wire, fails, request_, reason):
     assert fails(wire.memory.Remember, pb.RememberRequest(**request_)).reason == reason
+
+
+AGENTS = [method for method in methods() if "agent_id" in method.input_type.fields_by_name]
+
+
+@pytest.mark.parametrize("method", AGENTS, ids=lambda method: method.name)
+def test_agent_id_with_a_line_feed_is_refused_by_every_call(wire, fails, method):
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    data = GetMessageClass(method.input_type)(agent_id="ann\nbob").SerializeToString()
+    if method.client_streaming:
+        failure = fails(wire.channel.stream_stream(path), iter([data]))
+    elif method.server_streaming:
+        failure = fails(wire.channel.unary_stream(path), data)
+    else:
+        failure = fails(wire.channel.unary_unary(path), data)
+    assert (failure.code, failure.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_NAME")
+    assert failure.details["field"] == "agent_id"
 
 
 READS = {

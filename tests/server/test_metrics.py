@@ -89,6 +89,21 @@ def test_calls_are_counted_by_method_and_code(wire: Any, fails: Any) -> None:
     assert now.one("totonoe_disk_free_bytes") > 0
 
 
+def test_items_of_a_stream_that_fail_are_counted_one_by_one(wire: Any) -> None:
+    collection, before = wire.collection(), sample(wire)
+    drafts = ["Tea is hot.", "", "a\0b", ""]
+    items = [{"collection": collection, "memory": {"content": text}} for text in drafts]
+    request = pb.RememberManyRequest(items=items)
+    answers = list(wire.memory.RememberMany(iter([request, request]), timeout=30))
+    assert sum(len(one.results) for one in answers) == 8
+    now = sample(wire)
+    for reason, count in (("EMPTY_TEXT", 4), ("NUL_IN_TEXT", 2)):
+        labels = {"reason": reason}
+        found = [dict(one)["reason"] for one, _ in before.all("totonoe_refused_total")]
+        earlier = before.one("totonoe_refused_total", **labels) if reason in found else 0
+        assert now.one("totonoe_refused_total", **labels) - earlier == count
+
+
 def test_running_call_is_in_flight_until_it_ends(wire: Any) -> None:
     stream = wire.memory.Watch(operations_pb2.WatchRequest(heartbeat_s=60), timeout=60)
     wait_until(lambda: sample(wire).one("totonoe_rpc_in_flight", method="Watch") == 1)

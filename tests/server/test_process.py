@@ -22,9 +22,9 @@ def test_memory_is_the_machines_or_what_a_container_may_have(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "limits, expected",
     [
-        ((1024, 524_288), (8192, 524_288)),
+        ((1024, 524_288), (32_768, 524_288)),
         ((1024, 4096), (4096, 4096)),
-        ((1024, resource.RLIM_INFINITY), (8192, resource.RLIM_INFINITY)),
+        ((1024, resource.RLIM_INFINITY), (32_768, resource.RLIM_INFINITY)),
         ((20_000, 20_000), None),
         ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None),
     ],

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import ids, limits
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.names import check as named
 from totonoe_core.domain.calibration import FALSE_MERGE_BUDGET_MAX
 from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession, GroupBy
 from totonoe_core.domain.collections import Calibrate, ChangeSettings
@@ -218,12 +219,30 @@ def collection_name(value: str) -> None:
 
 def operation_id(value: str) -> None:
     """Check an operation id, which may be empty."""
-    optional_text(value, "operation_id", limits.OPERATION_ID_BYTES_MAX)
+    named(value, "operation_id", limits.OPERATION_ID_BYTES_MAX)
+
+
+_LABELS = ("category", "emotion", "perception_type", "life_stage", "session_id", "thread_id")
+
+
+def field_names(value: Fields) -> None:
+    """Check that the names in the fields of a new memory show what they are.
+
+    Rows of an import are not checked for it: what an older daemon stored comes back.
+    """
+    for name in _LABELS:
+        named(getattr(value, name), "memory." + name)
+    if value.key is not None:
+        named(value.key.subject, "memory.key.subject")
+        named(value.key.attribute, "memory.key.attribute")
+    for field in ("tags", "entities"):
+        for label in getattr(value, field):
+            named(label, "memory." + field)
 
 
 def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
     """Check all fields of a memory to be written."""
-    for name in ("category", "emotion", "perception_type", "life_stage", "session_id", "thread_id"):
+    for name in _LABELS:
         optional_text(getattr(value, name), prefix + name, limits.NAME_BYTES_MAX)
     optional_text(value.external_id, prefix + "external_id", limits.EXTERNAL_ID_BYTES_MAX)
     if value.key is not None:
@@ -311,7 +330,7 @@ def touching(touch: bool, past: bool) -> None:
 
 def namespaces(value: NamespacesQuery) -> None:
     """Check the query of a ListNamespaces."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     where(value.filter)
     count(len(value.patterns), "patterns", limits.NAMESPACE_PATTERNS_MAX)
     for one in value.patterns:
@@ -342,7 +361,7 @@ _JSON_NAMES = {str: "a string", bool: "a boolean", dict: "an object", list: "a l
 
 def command(value: Command, now_us: int) -> None:
     """Check one command, as far as possible without the collection."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     match value:
         case Remember():
             _remember(value, now_us)
@@ -433,6 +452,7 @@ def _resolve(value: Resolve) -> None:
 def _remember(value: Remember, now_us: int) -> None:
     text(value.content, "memory.content")
     fields(value.fields, now_us)
+    field_names(value.fields)
     expiry(value.fields, now_us)
     count(len(value.supersede_ids), "supersede_ids", limits.SUPERSEDE_IDS_MAX)
     for name in ("cosine_distance_below", "link_distance_below"):
@@ -466,6 +486,7 @@ def _update(value: Update, now_us: int) -> None:
     if "content" in value.mask:
         text(value.content, "memory.content")
     fields(value.fields, now_us)
+    field_names(value.fields)
     if "expires_us" in value.mask:
         expiry(value.fields, now_us)
     optional_text(value.reason, "reason", limits.REASON_BYTES_MAX)
@@ -506,7 +527,7 @@ def _end_session(value: EndSession) -> None:
     )
     if not getattr(value, name):
         raise InvalidArgument("MISSING_FIELD", field=name, got="nothing", allowed=f"a {allowed}")
-    optional_text(value.session_id, "session_id", limits.NAME_BYTES_MAX)
+    named(value.session_id, "session_id")
     if value.by is GroupBy.AGENT and value.session_id:
         raise InvalidArgument(
             "OUT_OF_RANGE", field="session_id", got="a session", allowed="none, by agent"
@@ -518,7 +539,7 @@ def _end_session(value: EndSession) -> None:
 
 def neighbors(value: NeighborsQuery) -> None:
     """Check the query of a Neighbors."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     count(len(value.ids), "ids", limits.NEIGHBOR_SEEDS_MAX, 1)
     for one in value.ids:
         memory_id(one, "ids")
@@ -531,14 +552,14 @@ def neighbors(value: NeighborsQuery) -> None:
 
 def audit(value: AuditQuery) -> None:
     """Check the query of an Audit."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     number(value.days, "days", 1, limits.AUDIT_DAYS_MAX)
     number(value.confidence_below, "confidence_below", 0.0, 1.0)
 
 
 def near(value: NearQuery) -> None:
     """Check the query for near states of a Tidy."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     number(value.distance_below, "distance_below", 1e-6, NEAR_DISTANCE_MAX)
     number(value.clusters_max, "clusters_max", 1, limits.TIDY_CLUSTERS_MAX)
 
@@ -549,7 +570,7 @@ NEAR_DISTANCE_MAX = 0.5
 
 def consolidate(value: ConsolidateQuery) -> None:
     """Check the query of a Consolidate."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     number(value.window_hours, "window_hours", 0.0, limits.WINDOW_HOURS_MAX)
     number(value.distance_below, "distance_below", 0.0, DISTANCE_BELOW_MAX)
     if value.jaccard_above is not None:
@@ -595,7 +616,7 @@ def where(value: Filter) -> None:
 
 def recall(value: RecallQuery, dimension: int) -> None:
     """Check the query of a Recall on a collection of this dimension."""
-    optional_text(value.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+    named(value.agent_id, "agent_id")
     optional_text(value.text, "text", limits.QUERY_BYTES_MAX)
     if not value.vector and shows_nothing(value.text):
         raise InvalidArgument(

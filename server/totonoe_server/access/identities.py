@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from totonoe_core.base import limits
+from totonoe_core.base import limits, names
+from totonoe_core.base.errors import InvalidArgument
 from totonoe_server.access.errors import SettingError
 from totonoe_server.access.grants import Grant, checked_pattern, parse_grant
 from totonoe_server.access.tokens import SECRET_BYTES
@@ -105,6 +106,11 @@ class Identity:
             )
         if not 0 < len(self.agent_id.encode()) <= limits.NAME_BYTES_MAX:
             raise SettingError(f"agent: allowed: 1 to {limits.NAME_BYTES_MAX} bytes")
+        try:
+            names.check(self.agent_id, "agent")
+        except InvalidArgument as error:
+            got, allowed = error.details["got"], error.details["allowed"]
+            raise SettingError(f"agent: got {got}, allowed: {allowed}") from None
         if not 0 < len(self.grants) <= limits.GRANTS_PER_IDENTITY_MAX:
             raise SettingError(
                 f"grant: got {len(self.grants)}, allowed: 1 to {limits.GRANTS_PER_IDENTITY_MAX}"

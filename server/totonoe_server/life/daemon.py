@@ -41,7 +41,8 @@ from totonoe_server.life.addresses import (
     settled,
 )
 from totonoe_server.life.config import Settings, parse_metrics_address
-from totonoe_server.life.interceptors import CALLS_MAX, Guard
+from totonoe_server.life.connections import make_server
+from totonoe_server.life.interceptors import Guard
 from totonoe_server.life.process import machine_bytes, package_version, raise_open_files
 from totonoe_server.life.reload import Reloader
 from totonoe_server.logger import logger
@@ -65,30 +66,8 @@ FLUSH_S = 0.25
 """For what is on its way: calls in, answers and changes of health out."""
 QUIET_S_MAX = 2.0
 """Callers that come again and again hold up the end of the port for this long at most."""
-HANDSHAKE_MS_MAX = 10_000
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-
-_OPTIONS = (
-    # Two servers on one port would share its calls (the default of gRPC on Linux).
-    ("grpc.so_reuseport", 0),
-    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
-    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
-    # A token has 47 characters. Over the second number a call is refused, in between perhaps.
-    ("grpc.max_metadata_size", limits.METADATA_BYTES_MAX // 2),
-    ("grpc.absolute_max_metadata_size", limits.METADATA_BYTES_MAX),
-    # A connection that does not finish its handshake is closed.
-    ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS_MAX),
-    # Calls of one connection; over it the client's library waits.
-    ("grpc.max_concurrent_streams", CALLS_MAX),
-    # Clients ping every 30 s; the default allows one in 300 s and then hangs up.
-    ("grpc.keepalive_time_ms", 60_000),
-    ("grpc.keepalive_timeout_ms", 20_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-    ("grpc.http2.max_pings_without_data", 0),
-)
-
 
 _T = TypeVar("_T")
 
@@ -281,7 +260,7 @@ class Daemon:
         from totonoe_server.services.admin import AdminService
         from totonoe_server.services.memory import MemoryService
 
-        server = aio.server(interceptors=(self.guard,), options=_OPTIONS)
+        server = make_server(self.guard)
         self._server = server
         self.gate.meters.read = functools.partial(_size, engine)
         self.memory_service = MemoryService(engine)

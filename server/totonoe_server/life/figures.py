@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from totonoe_core.base.histogram import Histogram
@@ -32,7 +33,7 @@ class CallFigures:
     seconds : float
         Wall time of all ended calls together.
     refused : Counter of str
-        Calls that ended with an error, by its reason.
+        Calls, and items of RememberMany, that ended with an error, by its reason.
     methods : dict of str to MethodFigures
         By the name of the method.
     idle : asyncio.Event
@@ -59,6 +60,12 @@ class CallFigures:
         if figures is None:
             figures = self.methods[method] = MethodFigures()
         figures.now += 1
+
+    def items_refused(self, reasons: Iterable[str]) -> None:
+        """Items of a message were answered, with an error where the reason is not empty."""
+        for reason in reasons:
+            if reason:
+                self.refused[reason] += 1
 
     def end(self, method: str, code: str, seconds: float, reason: str = "") -> None:
         """A call ended, with an error if it has a reason."""

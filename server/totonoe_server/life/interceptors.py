@@ -5,6 +5,10 @@ like any exception it meets, by UNKNOWN with the text of the inside. So the hand
 wrapped: the deserialiser never raises, and the call as well as the *iteration* of a
 stream turn errors into a status. Cancellation belongs to gRPC; only the one by which a stop cuts
 off what still runs is caught.
+
+To gRPC every method streams its requests, which looks the same on the wire: so the one message of
+other calls is read here too, after the caller is known and for a limited time, and a call without
+one gets an answer. gRPC itself would read it first, and wait for ever.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 from grpc import aio
 
-from totonoe_core.base import limits
+from totonoe_core.base import limits, names
 from totonoe_core.base.errors import InvalidArgument, Quota, TotonoeError
 from totonoe_core.base.turn import TURN
 from totonoe_server import status
@@ -138,7 +142,7 @@ class Guard(aio.ServerInterceptor):
             admission = self._other_streams
         else:
             admission = self._calls if own else self._others
-        make, behaviour = _parts(handler)
+        behaviour = _behaviour(handler)
         figures = self.figures if own else self._other_figures
         call = _Call(
             method,
@@ -154,13 +158,15 @@ class Guard(aio.ServerInterceptor):
             # Health and reflection are for everybody: they show the contract, and no memory.
             RULES[method] if own else None,
         )
+        make = grpc.stream_stream_rpc_method_handler
         if not handler.response_streaming:
             wrapped: Handler = call.answer_one
+            make = grpc.stream_unary_rpc_method_handler
         elif inspect.isasyncgenfunction(behaviour):
             wrapped = call.answer_many
         else:
             wrapped = call.write_many
-        return make(  # type: ignore[no-any-return]
+        return make(
             wrapped,
             request_deserializer=_readable(handler.request_deserializer),
             response_serializer=handler.response_serializer,
@@ -184,32 +190,34 @@ class _Call:
     gate: Gate
     rule: Rule | None
 
-    async def answer_one(self, request: Any, context: Any) -> Any:
+    async def answer_one(self, _: Any, context: Any) -> Any:
         """One answer."""
         with _Counted(self, context) as counted:
             try:
-                with self.admission.place(context.peer()), self._passed(counted, context) as call:
-                    request = _well_formed(request)
-                    if call is not None:
-                        await call.admit(request)
-                    _in_time(context)
-                    agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
-                    TURN.set((context.peer(), agent_id))
-                    if counted.traced is not None:
-                        counted.traced.mark()
-                    counted.request = request
-                    answer = await self.behaviour(request, context)
-                    if call is not None:
-                        call.trim(answer)
-                    _answer_fits(answer)
-                    counted.answer = answer
-                    return answer
+                with self._passed(counted, context) as call:
+                    # It takes no place of calls at work while its request is on the way.
+                    request = await _only(context, Place(""))
+                    with self.admission.place(context.peer()):
+                        if call is not None:
+                            await call.admit(request)
+                        _in_time(context)
+                        agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
+                        TURN.set((context.peer(), agent_id))
+                        if counted.traced is not None:
+                            counted.traced.mark()
+                        counted.request = request
+                        answer = await self.behaviour(request, context)
+                        if call is not None:
+                            call.trim(answer)
+                        _answer_fits(answer)
+                        counted.answer = answer
+                        return answer
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
-    async def answer_many(self, request: Any, context: Any) -> None:
+    async def answer_many(self, requests: AsyncIterator[Any], context: Any) -> None:
         """A stream of answers that the behaviour generates."""
         with _Counted(self, context) as counted:
             try:
@@ -218,23 +226,24 @@ class _Call:
                     self._passed(counted, context) as call,
                 ):
                     if call is None:
-                        await self._generate(request, counted, place, None)
+                        await self._generate(requests, counted, place, None)
                     else:
                         async with call.while_allowed():
-                            await self._generate(request, counted, place, call)
+                            await self._generate(requests, counted, place, call)
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
     async def _generate(
-        self, request: Any, counted: _Counted, place: Place, call: Call | None
+        self, requests: AsyncIterator[Any], counted: _Counted, place: Place, call: Call | None
     ) -> None:
         context = counted.context
+        request: Any
         if self.request_streaming:
-            request = _readable_stream(request, counted, place, call)
+            request = _readable_stream(requests, counted, place, call)
         else:
-            request = counted.request = _well_formed(request)
+            request = counted.request = await _only(context, place)
             if call is not None:
                 await call.admit(request)
         _in_time(context)
@@ -244,17 +253,22 @@ class _Call:
             async for answer in answers:
                 _answer_fits(answer)
                 counted.answer = answer
+                if self.rule is not None and self.rule.per_item:
+                    self.figures.items_refused(one.error.reason for one in answer.results)
                 await place.waiting(context.write(answer), limits.STREAM_UNREAD_S_MAX)
         finally:
             # A generator that is left by an exception is not closed by it.
             await answers.aclose()
 
-    async def write_many(self, request: Any, context: Any) -> None:
+    async def write_many(self, _: Any, context: Any) -> None:
         """A stream of answers that the behaviour writes itself (Watch, the health service)."""
         with _Counted(self, context) as counted:
             try:
-                with self.admission.place(context.peer()), self._passed(counted, context) as call:
-                    request = counted.request = _well_formed(request)
+                with (
+                    self.admission.place(context.peer()) as place,
+                    self._passed(counted, context) as call,
+                ):
+                    request = counted.request = await _only(context, place)
                     if call is None:
                         await self.behaviour(request, context)
                     else:
@@ -273,6 +287,7 @@ class _Call:
         if self.rule is None:
             yield None
             return
+        _metadata_fits(context)
         with self.gate.call(self.rule, context) as call:
             if call.caller is not None and call.caller.identity is not None:
                 counted.identity = call.caller.name
@@ -363,15 +378,13 @@ class _Counted:
             raise aio.AbortError from None
 
 
-def _parts(handler: Any) -> tuple[Callable[..., Any], Handler]:
-    """Constructor of the handler's kind, and its behaviour."""
-    if handler.request_streaming and handler.response_streaming:
-        return grpc.stream_stream_rpc_method_handler, handler.stream_stream
+def _behaviour(handler: Any) -> Handler:
+    """What a handler does, of whatever kind it is."""
     if handler.request_streaming:
-        return grpc.stream_unary_rpc_method_handler, handler.stream_unary
-    if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler, handler.unary_stream
-    return grpc.unary_unary_rpc_method_handler, handler.unary_unary
+        found = handler.stream_stream if handler.response_streaming else handler.stream_unary
+    else:
+        found = handler.unary_stream if handler.response_streaming else handler.unary_unary
+    return found  # type: ignore[no-any-return]
 
 
 def _readable(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -387,14 +400,32 @@ def _readable(deserialize: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
 
 def _well_formed(request: Any) -> Any:
-    if isinstance(request, Malformed):
+    """The request, if its bytes decode and its `agent_id` is a name."""
+    if request is None or isinstance(request, Malformed):
         raise InvalidArgument(
             "MALFORMED_MESSAGE",
             field="request",
-            got="bytes that do not decode",
+            got="no whole message" if request is None else "bytes that do not decode",
             allowed="a message of the contract",
         )
+    agent_id = getattr(request, "agent_id", "")
+    if agent_id:
+        names.check(agent_id, "agent_id")
     return request
+
+
+async def _only(context: Any, place: Place) -> Any:
+    """The request of a call that has one.
+
+    Raises
+    ------
+    InvalidArgument
+        MALFORMED_MESSAGE, or `agent_id` is no name.
+    Unavailable
+        STREAM_IDLE: it did not arrive in time.
+    """
+    request = await place.waiting(context.read(), limits.STREAM_IDLE_S_MAX)
+    return _well_formed(None if request is aio.EOF else request)
 
 
 async def _readable_stream(
@@ -410,6 +441,18 @@ async def _readable_stream(
         if call is not None:
             await call.admit(request)
         yield request
+
+
+def _metadata_fits(context: Any) -> None:
+    """Refuses a call with long metadata: gRPC holds each frame of them to the limit, not all."""
+    size = sum(len(name) + len(value) for name, value in context.invocation_metadata() or ())
+    if size > limits.METADATA_BYTES_MAX:
+        raise InvalidArgument(
+            "LIMIT_EXCEEDED",
+            field="metadata",
+            got=f"{size} bytes",
+            allowed=f"at most {limits.METADATA_BYTES_MAX} bytes",
+        )
 
 
 def _in_time(context: Any) -> None:

@@ -119,7 +119,9 @@ def _of_calls(calls: CallFigures) -> Iterable[Metric]:
         for code, histogram in sorted(dict(figures.seconds).items()):
             _add(seconds, (method, code), histogram.read())
     refused = CounterMetricFamily(
-        "totonoe_refused", "Calls that ended with an error, by its reason.", labels=("reason",)
+        "totonoe_refused",
+        "Calls, and items of RememberMany, that ended with an error, by its reason.",
+        labels=("reason",),
     )
     for reason, count in sorted(dict(calls.refused).items()):
         refused.add_metric((reason,), count)

@@ -10,9 +10,11 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from totonoe_core.base import limits
+
 SWITCH_INTERVAL_S = 0.001
 """At CPython's 5 ms one thread busy in Python delays every other one by as much."""
-_OPEN_FILES = 8192
+_OPEN_FILES = 32_768
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -44,6 +46,22 @@ def raise_open_files() -> None:
         return
     with contextlib.suppress(OSError, ValueError):  # it is a courtesy of the system
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def connections_max() -> int:
+    """Connections at once: they leave a quarter of the open files to collections."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return limits.CONNECTIONS_MAX
+    return max(1, min(limits.CONNECTIONS_MAX, soft * 3 // 4))
+
+
+def quiet_grpc() -> None:
+    """Keep gRPC's own lines off standard error: each malformed frame of a peer makes one.
+
+    GRPC_VERBOSITY brings them back. Before gRPC is imported.
+    """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 
 def limit_threads() -> None:

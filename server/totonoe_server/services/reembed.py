@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from totonoe.v1 import reembed_pb2 as pb
-from totonoe_core.base import limits
-from totonoe_core.rules import validate
 from totonoe_server.services.calls import Context, StreamingCalls
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import reembed as codec
@@ -33,7 +31,6 @@ class ReembedCalls(StreamingCalls):
         self, request: pb.CancelReembedRequest, _: Context
     ) -> pb.CancelReembedResponse:
         """Ends what is under way, and drops what it made."""
-        validate.optional_text(request.agent_id, "agent_id", limits.NAME_BYTES_MAX)
         collection = collection_name(request.collection)
         dropped = await answer_of(self._engine.cancel_reembed(collection))
         return pb.CancelReembedResponse(cancelled=dropped >= 0, dropped_count=max(0, dropped))

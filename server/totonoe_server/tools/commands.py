@@ -206,6 +206,7 @@ def serve(
     from totonoe_server.life import process
 
     process.limit_threads()
+    process.quiet_grpc()
     process.hold_collector()
     from totonoe_server.life import config, logs, runner, watchdog
     from totonoe_server.life.config_file import chosen_file

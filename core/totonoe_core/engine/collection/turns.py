@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import replace
 
-from totonoe_core.base import limits
+from totonoe_core.base import names
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain import tidy
@@ -32,7 +32,7 @@ class Turns:
     def record(self, operation_id: str, agent_id: str) -> Future[TurnRecorded]:
         """Count a turn, and start a run if it is due; once for each operation id."""
         validate.operation_id(operation_id)
-        validate.optional_text(agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        names.check(agent_id, "agent_id")
         return self._writer.call(lambda: self._count(operation_id, RecordTurn(agent_id)))
 
     def _count(self, operation_id: str, asked: RecordTurn) -> TurnRecorded:

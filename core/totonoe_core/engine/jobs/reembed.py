@@ -25,7 +25,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from typing import TypeVar
 
-from totonoe_core.base import limits
+from totonoe_core.base import limits, names
 from totonoe_core.base.errors import Precondition, ReadOnly, TotonoeError, Unavailable
 from totonoe_core.domain.commands import Applied, asked
 from totonoe_core.domain.records import Memory, ModelIdentity, Status
@@ -105,7 +105,7 @@ class Reembedding:
         Unavailable
             The embedder does not run now.
         """
-        validate.optional_text(command.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        names.check(command.agent_id, "agent_id")
         validate.optional_text(command.reason, "reason", limits.REASON_BYTES_MAX)
         validate.operation_id(operation_id)
         service = self._embedding

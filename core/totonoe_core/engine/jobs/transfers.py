@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from totonoe_core.base import limits
+from totonoe_core.base import limits, names
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.transfer import ExportQuery, ImportQuery
 from totonoe_core.embedding import EmbeddingService
@@ -44,15 +44,15 @@ class Transfers:
 
     def export(self, query: ExportQuery) -> Exporting:
         """Start an export. Raises `InvalidArgument`, `Quota` if EXPORTS_MAX are running."""
-        validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
+        names.check(query.agent_id, "agent_id")
         validate.count(len(query.statuses), "statuses", len(EXPORTED))
         turn = self._turns.begin("exports", limits.EXPORTS_MAX)
         return Exporting(self._state, self._readers, self._executor, query, turn)
 
     def begin_import(self, operation_id: str, query: ImportQuery) -> Importing:
         """Start an import. Raises `InvalidArgument`, `Quota` if IMPORTS_MAX are running."""
-        validate.optional_text(query.agent_id, "agent_id", limits.NAME_BYTES_MAX)
-        validate.optional_text(operation_id, "operation_id", IMPORT_ID_BYTES_MAX)
+        names.check(query.agent_id, "agent_id")
+        names.check(operation_id, "operation_id", IMPORT_ID_BYTES_MAX)
         turn = self._turns.begin("imports", limits.IMPORTS_MAX)
         return Importing(
             self._state,

@@ -1,0 +1,109 @@
+"""Hold every connection to its limits, on a server that no request can end.
+
+Sizes, times and numbers of connections stand in `options`, all in one place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, cast
+
+from grpc import aio
+from grpc._cython import cygrpc
+from grpc.aio import _server as grpc_aio_server
+
+from totonoe_core.base import limits
+from totonoe_server.life.interceptors import CALLS_MAX, Guard
+from totonoe_server.life.process import connections_max
+
+_S = 1000
+"""Milliseconds of a second: gRPC's options of time are in milliseconds."""
+
+
+def options() -> tuple[tuple[str, int], ...]:
+    """Return what gRPC is to hold connections to: sizes, times, numbers. All of it stands here."""
+    return (
+        *_SIZES,
+        # A connection that does not finish TLS and the first frames of HTTP/2 is closed.
+        ("grpc.server_handshake_timeout_ms", limits.HANDSHAKE_S_MAX * _S),
+        # Calls of one connection; over it the client's library waits.
+        ("grpc.max_concurrent_streams", CALLS_MAX),
+        ("grpc.max_allowed_incoming_connections", connections_max()),
+        # An idle peer is asked whether it is still there. One that vanished is closed soon.
+        ("grpc.keepalive_time_ms", limits.KEEPALIVE_S * _S),
+        ("grpc.keepalive_timeout_ms", limits.KEEPALIVE_ANSWER_S_MAX * _S),
+        # The limit of each ping and of the answer to our settings; else a minute, whatever the
+        # option above says.
+        ("grpc.http2.ping_timeout_ms", limits.KEEPALIVE_ANSWER_S_MAX * _S),
+        ("grpc.http2.settings_timeout", limits.KEEPALIVE_ANSWER_S_MAX * _S),
+        ("grpc.keepalive_permit_without_calls", 1),
+        # One that is there and makes no call; its library connects again by itself.
+        ("grpc.max_connection_idle_ms", limits.CONNECTION_IDLE_S_MAX * _S),
+        # Clients ping every 30 s; the default allows one in 300 s and then hangs up.
+        ("grpc.http2.min_ping_interval_without_data_ms", limits.PING_INTERVAL_S_MIN * _S),
+        ("grpc.http2.max_pings_without_data", 0),
+    )
+
+
+_SIZES = (
+    # Two servers on one port would share its calls (the default of gRPC on Linux).
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
+    # None but `identity`: gRPC unpacks a message before it looks at its size, and 16 MiB of gzip
+    # hold 16 GiB.
+    ("grpc.compression_enabled_algorithms_bitset", 1),
+    # A token has 47 characters. Over the second number a call is refused, in between perhaps.
+    ("grpc.max_metadata_size", limits.METADATA_BYTES_MAX // 2),
+    ("grpc.absolute_max_metadata_size", limits.METADATA_BYTES_MAX),
+)
+
+
+class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no types
+    """gRPC's listener, but for calls whose method is none that was registered.
+
+    grpcio 1.85 decodes the path of such a call as UTF-8 in the task that takes up all calls. Bytes
+    that are no UTF-8 end that task, and with it the port: one frame of anybody would stop the
+    daemon. Here such calls are answered without their path, by UNIMPLEMENTED as ever. All methods
+    of the contract, of health and of reflection are registered.
+    """
+
+    def _make_request_call_future(self, method_bytes: bytes | None) -> Any:
+        if method_bytes is not None:
+            return super()._make_request_call_future(method_bytes)
+        return asyncio.get_running_loop().create_task(self._answer_unknown())
+
+    async def _answer_unknown(self) -> None:
+        """Answers calls until the server stops: then gRPC raises what its own loop expects."""
+        loop = asyncio.get_running_loop()
+        nothing = cygrpc._MethodResolver([], {})
+        answering: set[asyncio.Task[None]] = set()
+        while True:
+            call = await self._request_call()
+            answer = cygrpc._handle_rpc("", nothing, (), call, loop, False)
+            task = loop.create_task(cygrpc._schedule_rpc_coro(answer, call, loop, ""))
+            answering.add(task)
+            task.add_done_callback(answering.discard)
+
+
+class _Server(grpc_aio_server.Server):
+    """The asynchronous server on that listener."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._server = _Listener(self._loop, None, (), (guard,), options(), None)
+
+
+def _hides_metadata(record: logging.LogRecord) -> bool:
+    """Whether a record of gRPC may be logged: not that which quotes metadata, a token perhaps."""
+    return not str(record.msg).startswith("Invalid encoding on")
+
+
+def make_server(guard: Guard) -> aio.Server:
+    """Return a server with no port and no service yet. Event loop only."""
+    logging.getLogger(cygrpc.__name__).addFilter(_hides_metadata)
+    if hasattr(cygrpc.AioServer, "_make_request_call_future"):
+        return cast(aio.Server, _Server(guard))
+    # Another release, with another loop: its own must do. The tests send such paths.
+    return aio.server(interceptors=(guard,), options=options())
