@@ -9,6 +9,7 @@ import asyncio
 import logging
 from typing import Any, cast
 
+import grpc
 from grpc import aio
 from grpc._cython import cygrpc
 from grpc.aio import _server as grpc_aio_server
@@ -60,6 +61,10 @@ _SIZES = (
 )
 
 
+_LISTENERS_OF = "1.85."
+"""Releases of grpcio whose inner parts `_Listener` knows."""
+
+
 class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no types
     """gRPC's listener, but for calls whose method is none that was registered.
 
@@ -103,7 +108,7 @@ def _hides_metadata(record: logging.LogRecord) -> bool:
 def make_server(guard: Guard) -> aio.Server:
     """Return a server with no port and no service yet. Event loop only."""
     logging.getLogger(cygrpc.__name__).addFilter(_hides_metadata)
-    if hasattr(cygrpc.AioServer, "_make_request_call_future"):
+    if grpc.__version__.startswith(_LISTENERS_OF):
         return cast(aio.Server, _Server(guard))
     # Another release, with another loop: its own must do. The tests send such paths.
     return aio.server(interceptors=(guard,), options=options())
