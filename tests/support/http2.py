@@ -162,7 +162,10 @@ class Peer:
 
     def _receive(self, seconds: float) -> bool:
         pending = getattr(self.socket, "pending", lambda: 0)()
-        if not pending and not select.select([self.socket], [], [], max(0.0, seconds))[0]:
+        # Not `select`, which takes no descriptor from 1,024 on.
+        waiting = select.poll()
+        waiting.register(self.socket, select.POLLIN)
+        if not pending and not waiting.poll(1000 * max(0.0, seconds)):
             return False
         data = b""
         with contextlib.suppress(OSError):

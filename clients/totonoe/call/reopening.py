@@ -76,10 +76,11 @@ class Reopened(Iterator[Event]):
     def __init__(self, channel: Connection, course: Course[Event], address: str) -> None:
         self._closed = threading.Event()
         self._call: Any = None
+        self._span: tracing.Untraced | None = None
+        # Of a closed client it raises; what `close` looks at is there by then.
         self._method = _method(channel, course)
         self._course = course
         self._address = address
-        self._span: tracing.Untraced | None = None
 
     def __next__(self) -> Event:
         while not self._closed.is_set():

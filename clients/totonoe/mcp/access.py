@@ -56,7 +56,9 @@ def caller_of(settings: Settings, headers: Mapping[str, str] | None, host_name: 
         The name that the host gives itself by the protocol; empty: none.
     """
     said = headers or {}
-    named = host_name.strip().encode()[:NAME_BYTES_MAX].decode(errors="ignore")
+    # The daemon takes no name with a line end or a control character, and hosts choose freely.
+    printed = "".join(one if one.isprintable() else " " for one in host_name)
+    named = " ".join(printed.split()).encode()[:NAME_BYTES_MAX].decode(errors="ignore")
     agent = said.get(AGENT_HEADER, "").strip() or settings.agent or named or NOBODY
     return Caller(agent, said.get(SESSION_HEADER, "").strip() or settings.session)
 
