@@ -134,7 +134,8 @@ class Ahead(_Scans[Scanned]):
 
     def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
         """Return as above; `None` also once a slot was revived, which the scan cannot know."""
-        revived = any(status == _ACTIVE for status in arrays.pending_status.values())
+        revived = len(arrays.revived) != self._revived_count
+        revived = revived or any(one == _ACTIVE for one in arrays.pending_status.values())
         return None if revived else super().of(arrays, vector)
 
     def carried(self, arrays: Arrays, vectors: Sequence[Vector]) -> Self | None:

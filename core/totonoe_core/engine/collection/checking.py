@@ -1,6 +1,6 @@
 """Check: returns the answer that a Remember would give, by the same steps; changes nothing.
 
-writer   equal text, tombstones      then the embedder, if no vector was given
+writer   equal text, tombstones      then the embedder; both steps are one if a vector was given
 writer   all layers of the guard     then a judge, if pairs are borderline, and once more
 """
 
@@ -25,6 +25,7 @@ from totonoe_core.engine.guarding import tombstones
 from totonoe_core.engine.guarding.guarding import Guarding, NeedsOpinion, Neighbours
 from totonoe_core.engine.state.futures import ready, settled, then
 from totonoe_core.engine.state.ledger import Ledger
+from totonoe_core.engine.state.scans import guarded
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import JudgingService
@@ -38,8 +39,8 @@ T = TypeVar("T")
 class OnWriter(Protocol):
     """Runs work on the writer's thread."""
 
-    def __call__(self, work: Callable[[], T]) -> Future[T]:
-        """Return the future of the work's result."""
+    def __call__(self, work: Callable[[], T], vector: Vector | None = None) -> Future[T]:
+        """Return the future of the work's result. The guard will look for `vector`, if given."""
         ...
 
 
@@ -70,36 +71,47 @@ class Checking:
 
         `vector` is the one given with it, of the model with that number.
         """
-        given = None if vector is None else (vector, model_number)
+        if vector is not None:
+            return self._decided(command, (vector, model_number))
 
         def embedded(refused: Previewed[Checked] | None) -> Future[Previewed[Checked]]:
             if refused is not None:
                 return ready(refused)
-            if given is not None or self._state.words_only:
-                return self._decided(command, given)
+            if self._state.words_only:
+                return self._decided(command, None)
             return then(
                 self._embedded([command.content]), lambda found: self._decided(command, found)
             )
 
         return then(self._on_writer(lambda: self._by_text(command)), embedded)
 
-    def _decided(self, command: Remember, vector: Found | None) -> Future[Previewed[Checked]]:
+    def _decided(self, command: Remember, made: Found | None) -> Future[Previewed[Checked]]:
+        """Run all layers; if a judge is wanted, once more with its opinions."""
         judging = self._judging
+        vector = _vector(made) if guarded(command) else None
+
+        def on_writer(may_ask: bool) -> Future[Previewed[Checked]]:
+            return self._on_writer(lambda: self._by_layers(command, made, may_ask), vector)
+
         if judging is None:
-            return self._on_writer(lambda: self._by_all(command, vector, False))
+            return on_writer(False)
 
         def again(first: Future[Previewed[Checked]]) -> Future[Previewed[Checked]]:
             error = first.exception()
             if not isinstance(error, NeedsOpinion):
                 return first
-            return then(
-                judging.submit(error.pairs),
-                lambda _: self._on_writer(lambda: self._by_all(command, vector, False)),
-            )
+            return then(judging.submit(error.pairs), lambda _: on_writer(False))
 
-        return then(settled(self._on_writer(lambda: self._by_all(command, vector, True))), again)
+        return then(settled(on_writer(True)), again)
 
     # -- On the writer's thread
+
+    def _by_layers(
+        self, command: Remember, made: Found | None, may_ask: bool
+    ) -> Previewed[Checked]:
+        """Check by the text, if it was not checked before its vector was sought; then by all."""
+        refused = self._by_text(command) if isinstance(made, tuple) else None
+        return self._by_all(command, made, may_ask) if refused is None else refused
 
     def _by_text(self, command: Remember) -> Previewed[Checked] | None:
         now_us = self._clock()
@@ -164,3 +176,10 @@ class Checking:
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
         return Previewed(state.revision, Checked(True, report, superseded_ids=gone))
+
+
+def _vector(made: Found | None) -> Vector | None:
+    """Return the vector that was given or embedded."""
+    if isinstance(made, Embedded):
+        return next(iter(made.vectors.values()))
+    return None if made is None else made[0]

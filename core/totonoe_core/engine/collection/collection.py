@@ -240,12 +240,12 @@ class Collection:
         vector = self.vectors.checked("", [command])[0]
         return self._checking.check(command, vector, number)
 
-    def _on_writer(self, work: Callable[[], T]) -> Future[T]:
+    def _on_writer(self, work: Callable[[], T], vector: Vector | None = None) -> Future[T]:
         def step() -> T:
             with self._state.file.reading():
                 return work()
 
-        return self._writer.call(step)
+        return self._writer.call(step, vector)
 
     # -- Reading
 

@@ -206,7 +206,8 @@ class Planner:
         refused: dict[int, UndoConflict] = {}
         asked: list[Pair] = []
         said = {} if self._command.force else self._said_again()
-        with self._guarding.expecting([one.vector for one in said.values()]):
+        state, vectors = self._ledger.state, [one.vector for one in said.values()]
+        with state.scans.expecting(state.index, state.info.guard, vectors):
             for row, (now, after) in memories.items():
                 try:
                     conflict = self._refusal(now, after, replaced, said.get(row))

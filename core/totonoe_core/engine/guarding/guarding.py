@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +11,7 @@ from totonoe_core.base import limits
 from totonoe_core.base.clock import age_text
 from totonoe_core.domain import expiry
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
-from totonoe_core.domain.commands import Command
-from totonoe_core.domain.memories import Remember, Update
+from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import (
     FILE_CATEGORY,
@@ -29,7 +27,7 @@ from totonoe_core.domain.records import (
 from totonoe_core.domain.weights import Weights
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
-from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
+from totonoe_core.guard.ahead import Scanned, Vector
 from totonoe_core.guard.candidates import Candidate, Probe
 from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.guard.separate import is_separate
@@ -169,47 +167,6 @@ class Guarding:
     def __init__(self, state: CollectionState, judging: JudgingService | None = None) -> None:
         self._state = state
         self._judging = judging
-        self._ahead: Ahead | Plain | None = None
-
-    def expect(self, brought: Iterable[tuple[Sequence[Command], Sequence[Vector | None]]]) -> None:
-        """Announce a batch, so that one prefix scan serves all its vectors.
-
-        What was scanned for jobs that the batch before left over is not scanned again. Call with
-        `()` when no job is left.
-        """
-        vectors = [
-            vector
-            for commands, theirs in brought
-            for command, vector in zip(commands, theirs, strict=True)
-            if vector is not None and _guarded(command)
-        ]
-        self._ahead = self._scans(vectors, graph_needed=True, before=self._ahead)
-
-    @contextmanager
-    def expecting(self, vectors: Sequence[Vector]) -> Iterator[None]:
-        """Announce the vectors of one command, whose neighbours are not needed."""
-        before, self._ahead = self._ahead, self._scans(vectors, graph_needed=False)
-        try:
-            yield
-        finally:
-            self._ahead = before
-
-    def _scans(
-        self, vectors: Sequence[Vector], graph_needed: bool, before: Ahead | Plain | None = None
-    ) -> Ahead | Plain | None:
-        index = self._state.index
-        if not vectors:
-            return None
-        if not index.prefix.built or (graph_needed and not index.graph.count):
-            plain = before.carried(index.arrays, vectors) if isinstance(before, Plain) else None
-            return plain or Plain(index.arrays, vectors)
-        at_least = candidates.scanned_from(self._state.info.guard)
-        if at_least is None:
-            return None
-        ahead = before.carried(index.arrays, vectors) if isinstance(before, Ahead) else None
-        if ahead is not None and ahead.at_least == at_least:
-            return ahead
-        return Ahead(index.arrays, index.prefix, vectors, at_least)
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """Return the report if equal text alone refuses; `None` if a vector is needed to decide."""
@@ -259,7 +216,10 @@ class Guarding:
         )
         budget = ReadingBudget(limits.READ_PIECES_MAX, within=reading)
         probe = self._probe(texts, text, features, judged, hearing, budget, blind)
-        found_ahead = None if why_not or probe.blind else self._found_ahead(features.vector, policy)
+        index = self._state.index
+        found_ahead = (
+            None if why_not or probe.blind else self._state.scans.of(index, features.vector, policy)
+        )
         found = candidates.search(
             view,
             probe,
@@ -267,9 +227,9 @@ class Guarding:
             comparable,
             visible,
             refuse=not why_not,
-            token_index=self._state.index.token_index,
-            prefix=self._state.index.prefix,
-            graph=self._state.index.graph,
+            token_index=index.token_index,
+            prefix=index.prefix,
+            graph=index.graph,
             scanned=found_ahead if isinstance(found_ahead, Scanned) else None,
             known=found_ahead if isinstance(found_ahead, np.ndarray) else None,
             neighbours=neighbours,
@@ -458,15 +418,6 @@ class Guarding:
         other = np.frombuffer(beside.vector, np.float32)
         return float(similarity64(vector, other)), weights_for(None, pending.model)
 
-    def _found_ahead(self, vector: Vector, policy: GuardPolicy) -> Scanned | Similarities | None:
-        if self._ahead is None:
-            return None
-        scanned = candidates.scanned_from
-        if isinstance(self._ahead, Ahead) and scanned(policy) != scanned(self._state.info.guard):
-            # The call has a threshold of its own, below that of the prefetched scan.
-            return None
-        return self._ahead.of(self._state.index.arrays, vector)
-
     def _why_not(self, text: GuardedText) -> str:
         """Return the reason why no layer runs; empty if they run."""
         if text.fields.kind is not Kind.STATE:
@@ -603,17 +554,6 @@ class Guarding:
             for one in chosen
             for found in (texts.of(one.slot),)
         )
-
-
-def _guarded(command: Command) -> bool:
-    """Return whether the guard's layers run for a command, judging by the command alone."""
-    match command:
-        case Remember(fields=fields, force=force):
-            return not force and fields.compared and fields.key is None
-        case Update(force=force):
-            return not force
-        case _:
-            return False
 
 
 def _by_words(view: View, own: Features, slot: int) -> bool:

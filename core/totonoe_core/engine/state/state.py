@@ -19,6 +19,7 @@ from totonoe_core.embedding import client_vectors
 from totonoe_core.engine.state import loading
 from totonoe_core.engine.state.past_index import PastIndexes
 from totonoe_core.engine.state.recent import RecentOperations
+from totonoe_core.engine.state.scans import ScansAhead
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex
@@ -42,8 +43,8 @@ class CollectionState:
 
     `info`, `revision` and `last_time_us` are the writer's: they are ahead of the disk while a batch
     is decided. `published` is the state that readers may report. `pending` is the running
-    re-embedding; `next_index` replaces the index at the next publication. `has_embedder` is true if
-    the daemon runs a model.
+    re-embedding; `next_index` replaces the index at the next publication. `scans` are the writer's.
+    `has_embedder` is true if the daemon runs a model.
     """
 
     def __init__(self, file: CollectionFile, info: CollectionInfo, has_embedder: bool) -> None:
@@ -60,6 +61,7 @@ class CollectionState:
         self.index, self.opening = loading.opened(file, info, self.revision)
         self.past = PastIndexes()
         self.recent = RecentOperations()
+        self.scans = ScansAhead()
         self.publish()
 
     @classmethod

@@ -49,6 +49,7 @@ from totonoe_core.engine.guarding.guarding import NeedsOpinion
 from totonoe_core.engine.state.caches import forget_cached
 from totonoe_core.engine.state.futures import Why, fail, settle, shutting_down
 from totonoe_core.engine.state.ledger import NeedsVector, Operation
+from totonoe_core.engine.state.scans import guarded
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer import replies
 from totonoe_core.engine.writer.batch_time import BatchTime
@@ -131,6 +132,8 @@ class Call:
     work: Callable[[], Any]
     future: Future[Any] = field(default_factory=Future)
     turn: Turn = field(default_factory=TURN.get)
+    vector: Vector | None = None
+    """What the guard will look for, if it will."""
 
 
 Item = Job | Call
@@ -203,10 +206,13 @@ class Writer:
         except TotonoeError as error:
             self._fail(group.jobs, error)
 
-    def call(self, work: Callable[[], T]) -> Future[T]:
-        """Queue other work for the writer's thread. Raises `Unavailable`, `ReadOnly`."""
+    def call(self, work: Callable[[], T], vector: Vector | None = None) -> Future[T]:
+        """Queue other work for the writer's thread. Raises `Unavailable`, `ReadOnly`.
+
+        `vector` is what the guard will look for, so that one scan may serve several calls.
+        """
         stages = STAGES.get()
-        call = Call(work if stages is None else stages.timed(work))
+        call = Call(work if stages is None else stages.timed(work), vector=vector)
         self._put([call])
         return call.future
 
@@ -270,6 +276,7 @@ class Writer:
 
     def _work(self, batch: Sequence[Item]) -> None:
         self._expire()
+        self._expect(batch)
         calls = [item for item in batch if isinstance(item, Call)]
         left: list[Item] = list(self._called(calls))
         # A job that came behind a call of its flow does not overtake it.
@@ -283,6 +290,7 @@ class Writer:
         if left:
             undone = set(map(id, left))
             self._queue.put_back(item for item in batch if id(item) in undone)
+        self._expect(left)
         self._upkeep.run()
 
     def _called(self, calls: Sequence[Call]) -> Sequence[Call]:
@@ -313,10 +321,8 @@ class Writer:
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
         asking: list[tuple[Job, Sequence[Pair]]] = []
-        left: Sequence[Job] = ()
         for job in jobs:
             self._fit(job)
-        self._expect(jobs)
         try:
             with state.file.transaction():
                 left = self._decide_in_time(jobs, answers, waiting, asking)
@@ -328,8 +334,6 @@ class Writer:
             self.state = "read-only" if isinstance(error, ReadOnly) else self.state
             self._fail([*jobs, *(job for group in waiting for job in group.jobs)], error)
             return ()
-        finally:
-            self._expect(left)
         self.state = "serving"
         committed_s = time.perf_counter() - decided_s
         _mark_commit(answers, decided_s, committed_s)
@@ -351,9 +355,16 @@ class Writer:
             self._ask(job, pairs)
         return left
 
-    def _expect(self, jobs: Sequence[Job]) -> None:
-        """Announce jobs to the guard, which scans for many vectors at once."""
-        self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
+    def _expect(self, items: Sequence[Item]) -> None:
+        """Announce the vectors of a batch to the guard, which scans for many at once."""
+        calls = [item for item in items if isinstance(item, Call)]
+        vectors = [call.vector for call in calls if call.vector is not None]
+        for job in items:
+            if isinstance(job, Job):
+                for command, vector in zip(job.commands, job.vectors, strict=True):
+                    if vector is not None and guarded(command):
+                        vectors.append(vector)
+        self._state.scans.expect(self._state.index, self._state.info.guard, vectors)
 
     def _decide_in_time(
         self,

@@ -1,0 +1,90 @@
+"""Scans ahead: the vectors of a batch are announced, and one scan serves many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from totonoe_core.domain.commands import Command
+from totonoe_core.domain.memories import Remember, Update
+from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
+from totonoe_core.guard.candidates import scanned_from
+from totonoe_core.index.collection_index import CollectionIndex
+
+
+class ScansAhead:
+    """Scans of one collection's index for announced vectors. For the writer's thread."""
+
+    def __init__(self) -> None:
+        self._scans: Ahead | Plain | None = None
+        self._at_least: float | None = None
+
+    def expect(
+        self,
+        index: CollectionIndex,
+        policy: GuardPolicy,
+        vectors: Sequence[Vector],
+        neighbours: bool = True,
+    ) -> None:
+        """Announce the vectors of a batch; none: no scan is kept.
+
+        What was scanned for those that the batch before left over is not scanned again.
+
+        Parameters
+        ----------
+        policy : GuardPolicy
+            The collection's. It says how far a scan reaches.
+        vectors : sequence of float32[dim]
+            The objects that `of` will be asked for, in their order.
+        neighbours : bool
+            The nearest are asked for too, which a prefix alone cannot name.
+        """
+        before, self._scans = self._scans, None
+        self._at_least = scanned_from(policy)
+        if not vectors:
+            return
+        arrays = index.arrays
+        if not index.prefix.built or (neighbours and not index.graph.count):
+            plain = before.carried(arrays, vectors) if isinstance(before, Plain) else None
+            self._scans = plain or Plain(arrays, vectors)
+        elif self._at_least is not None:
+            ahead = before.carried(arrays, vectors) if isinstance(before, Ahead) else None
+            if ahead is None or ahead.at_least != self._at_least:
+                ahead = Ahead(arrays, index.prefix, vectors, self._at_least)
+            self._scans = ahead
+
+    @contextmanager
+    def expecting(
+        self, index: CollectionIndex, policy: GuardPolicy, vectors: Sequence[Vector]
+    ) -> Iterator[None]:
+        """Announce the vectors of one command, whose neighbours are not needed."""
+        before, at_least = self._scans, self._at_least
+        self._scans = None
+        self.expect(index, policy, vectors, neighbours=False)
+        try:
+            yield
+        finally:
+            self._scans, self._at_least = before, at_least
+
+    def of(
+        self, index: CollectionIndex, vector: Vector, policy: GuardPolicy
+    ) -> Scanned | Similarities | None:
+        """Return the result of a scan; `None` if the vector needs one of its own.
+
+        `policy` is that of the call: its threshold may be below that of the scan.
+        """
+        if isinstance(self._scans, Ahead) and scanned_from(policy) != self._at_least:
+            return None
+        return None if self._scans is None else self._scans.of(index.arrays, vector)
+
+
+def guarded(command: Command) -> bool:
+    """Return whether the guard's layers run for a command, judging by the command alone."""
+    match command:
+        case Remember(fields=fields, force=force):
+            return not force and fields.compared and fields.key is None
+        case Update(force=force):
+            return not force
+        case _:
+            return False
