@@ -133,7 +133,7 @@ class Call:
     future: Future[Any] = field(default_factory=Future)
     turn: Turn = field(default_factory=TURN.get)
     vector: Vector | None = None
-    """What the guard will look for, if it will."""
+    """The vector that the guard will look for, if any."""
 
 
 Item = Job | Call
@@ -209,7 +209,7 @@ class Writer:
     def call(self, work: Callable[[], T], vector: Vector | None = None) -> Future[T]:
         """Queue other work for the writer's thread. Raises `Unavailable`, `ReadOnly`.
 
-        `vector` is what the guard will look for, so that one scan may serve several calls.
+        The guard will look for `vector`, if given: one scan may serve several calls.
         """
         stages = STAGES.get()
         call = Call(work if stages is None else stages.timed(work), vector=vector)
