@@ -27,6 +27,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -93,7 +94,7 @@ _BACKGROUND = frozenset(
 
 
 def _in_background() -> bool:
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code not in _BACKGROUND:
         frame = frame.f_back
     return frame is not None

@@ -19,7 +19,7 @@ already see it (`Selection` takes what is pending).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,6 +173,20 @@ class View:
         for where, chunk, places in self._places(slots):
             out[where] = chunk.columns[name][places]
         return out
+
+    def takes(self, names: Sequence[str], slots: NDArray[np.int64]) -> list[NDArray[Any]]:
+        """Several columns at some slots: `take` of each, for the price of finding them once."""
+        found = list(self._places(slots))
+        if len(found) == 1:
+            ((_, chunk, places),) = found
+            return [chunk.columns[name][places] for name in names]
+        taken = []
+        for name in names:
+            out = np.empty(len(slots), COLUMNS[name])
+            for where, chunk, places in found:
+                out[where] = chunk.columns[name][places]
+            taken.append(out)
+        return taken
 
     def _places(
         self, slots: NDArray[np.int64]
