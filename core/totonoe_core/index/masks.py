@@ -68,9 +68,17 @@ def visible(view: View, statuses: Collection[Status], agent_code: int) -> Mask:
     wanted, out = np.zeros(256, np.uint8), np.empty(view.count, np.uint8)
     wanted[_codes_of(statuses)] = 1
     for base, size, chunk in view.parts():
-        names = ("status", "replaced_by", "private", "agent")
-        columns = (chunk.columns[name][:size] for name in names)
-        select_visible(*columns, wanted, view.count, agent_code, out[base : base + size])
+        columns, where = chunk.columns, slice(base, base + size)
+        select_visible(
+            columns["status"][:size],
+            columns["replaced_by"][:size],
+            columns["private"][:size],
+            columns["agent"][:size],
+            wanted,
+            view.count,
+            agent_code,
+            out[where],
+        )
     return out.view(np.bool_)
 
 
