@@ -58,6 +58,7 @@ def warm_up() -> float:
 
         cosine.dot_rows(block, rows, query, out32)
         cosine.scan_at_least(block, mask, query, 0.5, out_rows, out32)
+        cosine.nearest_rows(block, mask, mask, query, 0.0, out_rows, out32, np.empty(1, np.float32))
         cosine.similarity64(block[0], query)
         cosine.similarity64_rows(block, rows, query, out64)
         cosine.normalize_rows(block)

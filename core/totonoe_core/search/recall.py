@@ -106,7 +106,7 @@ def candidates(
     vector = None if vector is None else view.comparable(vector)
     depth = min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * query.k))
     # Words are decisive if the query has a name or part number: let more through.
-    words_depth = 2 * depth if has_identifier(query.text) else depth
+    words_depth = 2 * depth if query.text and has_identifier(query.text) else depth
     ran: list[str] = []
     nothing = np.zeros(0, np.int64)
     by_vector, by_words = Ranking(nothing, np.zeros(0)), nothing
