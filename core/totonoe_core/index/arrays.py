@@ -190,14 +190,14 @@ class View:
 
     def _places(
         self, slots: NDArray[np.int64]
-    ) -> Iterator[tuple[slice | NDArray[np.bool_], Chunk, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[slice | NDArray[np.int64], Chunk, NDArray[np.int64]]]:
         """Yield (which of the slots, their chunk, their places there) for each chunk of some."""
         if self.count <= CHUNK:
             yield slice(None), self.chunks[0], slots
             return
         numbers = slots // CHUNK
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
-            where = numbers == number
+            where = np.flatnonzero(numbers == number)
             yield where, self.chunks[number], slots[where] - number * CHUNK
 
     def vectors(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -214,7 +214,7 @@ class View:
     def has_vectors(self) -> NDArray[np.bool_]:
         """Return whether each slot has a vector: bool[count]."""
         parts = [chunk.vectored[:size] for _, size, chunk in self.parts()]
-        return np.concatenate(parts) != 0 if parts else np.zeros(0, np.bool_)
+        return np.concatenate(parts).view(np.bool_) if parts else np.zeros(0, np.bool_)
 
     def has_vector(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of some slots has a vector: bool[len(slots)]."""
