@@ -6,7 +6,7 @@
 For each number of memories, imported as they are and their graph built, clients in other processes
 ask for ten hits as fast as they are answered, one call each at a time: by a vector, by the same
 with likely copies folded, by words, by vector and words with folding, as the library asks. Then the
-same bytes go to the echo. Server CPU is that of the daemon's own process, background work included, by
+same bytes go to the echo. Server CPU is that of the daemon itself, background work included, by
 `Stats`. Last, the same Recalls run in this process, and the thread CPU time of each step is taken:
 `steps_us`, without that of the steps within it.
 """

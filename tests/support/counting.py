@@ -13,7 +13,8 @@ the clock and are left out.
     row_bytes       bytes of the texts and blobs in these rows
     texts_read      texts that a reader of a language was given, whether it had read them before
     texts_compared  pairs of texts that were compared for a verdict
-    scans           searches of all slots: a product, a prefix scan of a query, a BM25
+    scans           searches of all slots: a product, a prefix scan of a query, a BM25; the exact
+                    search of a Recall counts once for each block of 16,384 slots
     slots_scored    similarities of a product, or of single slots
     graph_searches  searches in the HNSW graph
     column_bytes    bytes of whole columns that were copied
@@ -32,6 +33,7 @@ from typing import Any
 from unittest.mock import patch
 
 import apsw
+import numpy as np
 
 from totonoe_core.engine.state.checkpointing import Checkpointing
 from totonoe_core.engine.writer.upkeep import Upkeep
@@ -73,6 +75,11 @@ _FUNCTIONS: tuple[tuple[Any, str, Said], ...] = (
     (cosines, "similarities_from", lambda _, found: {"slots_scored": len(found)}),
     (cosine, "dot_rows", _rows_scored),
     (cosine, "similarity64_rows", _rows_scored),
+    (
+        cosine,
+        "nearest_rows",
+        lambda given, _: {"scans": 1, "slots_scored": int(np.count_nonzero(given[1]))},
+    ),
     (bm25, "bm25_into", _one("scans")),
     (read, "read", _one("texts_read")),
     (verdict, "compare", _one("texts_compared")),
