@@ -17,7 +17,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -105,9 +105,9 @@ def measure(daemon: Daemon, seed: int, clients: int, mode: str, limit_s: float) 
 
 
 @contextmanager
-def stepwise() -> Iterator[Counter[str]]:
+def stepwise() -> Iterator[dict[str, float]]:
     """Take the thread CPU seconds of each step within the block, on one thread."""
-    spent: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
     inner: list[float] = []
 
     def timed(function: Any, name: str) -> Any:

@@ -16,7 +16,7 @@ from totonoe_core.index.prefix import SLACK
 from totonoe_core.kernels.cosine import nearest_rows, similarity64_rows
 from totonoe_core.text.tokens import search_terms
 
-_SLACK = np.float32(2 * SLACK)
+_SLACK = 2 * SLACK
 """Twice the bound on the float32 error of a similarity: no nearest one is lost to rounding."""
 _SPARE = 16
 """Slots of the graph that are compared exactly beyond those asked for, for the same reason."""
