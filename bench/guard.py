@@ -80,16 +80,16 @@ class Work:
         return orders
 
 
-def push(orders: list[dict[str, Any]]) -> dict[str, Any]:
+def push(orders: list[dict[str, Any]], worker: str = "bench.pushing") -> dict[str, Any]:
     """Carries out orders at once; rate, latencies and outcomes over all workers."""
-    with Crew("bench.pushing", orders) as crew:
+    with Crew(worker, orders) as crew:
         answers = crew.run()
     wall_s = max(one["end_s"] for one in answers) - min(one["begin_s"] for one in answers)
     outcomes: dict[str, int] = {}
     for answer in answers:
         for name, count in answer["outcomes"].items():
             outcomes[name] = outcomes.get(name, 0) + count
-    done = sum(outcomes.get(name, 0) for name in ("saved", "refused", "echoed"))
+    done = sum(outcomes.get(name, 0) for name in ("saved", "refused", "recalled", "echoed"))
     if not done:
         raise BenchError(f"nothing was answered: {outcomes}")
     latencies_s = [value for answer in answers for value in answer["latencies_s"]]

@@ -56,6 +56,16 @@ GUARD: Columns = {
     "times echo": "echo_ratio",
     **LATENCY,
 }
+RECALL: Columns = {
+    "n": "n",
+    "mode": "mode",
+    "clients": "clients",
+    "calls/s": "ops_per_s",
+    "daemon CPU ms": "server_cpu_ms_per_op",
+    "echo CPU ms": "echo_cpu_ms_per_op",
+    "times echo": "echo_ratio",
+    **LATENCY,
+}
 HISTORY: Columns = {
     "call": "call",
     "n": "n",
@@ -131,6 +141,7 @@ TABLES: dict[str, list[tuple[Columns, Callable[[Row], bool]]]] = {
     ],
     "consolidate": [(FIND, of_part("find")), (WRITERS, of_part("writers"))],
     "guard": [(GUARD, every)],
+    "recall": [(RECALL, lambda row: "steps_us" not in row)],
     "history": [(HISTORY, every)],
     "load": [(LOAD, every)],
     "peers": [(PEERS, every)],
@@ -173,12 +184,24 @@ def scans(rows: list[Row]) -> list[Row]:
     return list(found.values())
 
 
+def shares(rows: list[Row]) -> list[Row]:
+    """Rows of `bench.recall` with the CPU of each step: a column for each, in microseconds."""
+    return [
+        {"n": row["n"], "mode": row["mode"], **row["steps_us"], "all": row["steps_total_us"]}
+        for row in rows
+        if "steps_us" in row
+    ]
+
+
 def lines(name: str, rows: list[Row]) -> Iterator[str]:
     """All tables of one bench."""
     side_by_side = scans(rows)
     if side_by_side:
         methods = {head: head for row in side_by_side for head in row if head not in SCAN.values()}
         yield from table(SCAN | methods, side_by_side)
+        yield ""
+    if found := shares(rows):
+        yield from table({head: head for row in found for head in row}, found)
         yield ""
     for columns, wanted in TABLES[name]:
         chosen = [row for row in rows if wanted(row)]

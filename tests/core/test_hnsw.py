@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support import oracles
 from support.engines import Store, forget, opened, remember, unit, update
 from support.waits import wait_s, wait_until
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.domain.records import Status
+from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import hnsw
 from totonoe_core.index.arrays import RETIRED, STATUSES, Arrays
 from totonoe_core.index.hnsw import Graph, ReadersWriterLock
@@ -442,3 +444,22 @@ def test_ef_is_lowered_only_for_who_searches_alone(vectors: np.ndarray) -> None:
     graph.search(vectors[0], 2, ef=8)
     graph.search(vectors[0], 2)
     assert told[2:] == [8, max(hnsw.EF_MIN, int(12 * np.log2(len(vectors) + 1)))]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 25, 80])
+def test_exact_search_is_brute_force_with_ties_by_row(
+    monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(arrays_module, "CHUNK", 16)
+    vectors = clustered(70)
+    vectors[20:60:2], vectors[5] = vectors[3], 0.0
+    arrays = filled(vectors)
+    mask = live(arrays)
+    mask[::9] = False
+    found, how = arms.by_vector(arrays.view(), vectors[3], mask, limit, None)
+    near = {slot: oracles.ordered_similarity(vectors[slot], vectors[3]) for slot in range(70)}
+    left = [slot for slot in near if mask[slot] and slot != 5]
+    expected = sorted(left, key=lambda slot: (-near[slot], slot))[:limit]
+    assert how == "exact"
+    assert found.slots.tolist() == expected
+    assert found.similarity.tolist() == [near[slot] for slot in expected]

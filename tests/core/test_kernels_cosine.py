@@ -168,3 +168,38 @@ def test_kernels_wrong_type_or_layout_raises():
 def test_kernels_after_all_calls_have_one_signature_each():
     for name in ("dot_rows", "scan_at_least", "similarity64"):
         assert len(getattr(cosine, name).signatures) == 1, name
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_nearest_rows_hold_all_that_the_twin_finds_and_none_far_below(dim):
+    block = random_block(60, dim)
+    mask, vectored = np.ones(60, np.uint8), np.ones(60, np.uint8)
+    mask[5:9], vectored[1] = 0, 0
+    for limit in (0, 1, 2, 7, 56, 90):
+        for query in block[[0, 30, 59]]:
+            rows, rough = np.empty(60, np.int32), np.empty(60, np.float32)
+            heap = np.empty(limit, np.float32)
+            count = cosine.nearest_rows(block, mask, vectored, query, 2 * ERROR, rows, rough, heap)
+            found = rows[:count].tolist()
+            expected = oracles.nearest_rows(block, mask, vectored, query, limit)
+            assert set(expected) <= set(found)
+            assert found == sorted(found)
+            near = [oracles.exact_similarity(block[row], query) for row in expected]
+            for row in set(found) - set(expected):
+                assert oracles.exact_similarity(block[row], query) >= min(near) - 4 * ERROR
+
+
+def test_nearest_rows_of_many_copies_are_all_of_them():
+    block = np.repeat(random_block(4, 8)[3:], 50, axis=0)
+    mask, rows, rough = np.ones(50, np.uint8), np.empty(50, np.int32), np.empty(50, np.float32)
+    heap = np.empty(10, np.float32)
+    assert cosine.nearest_rows(block, mask, mask, block[0], 0.0, rows, rough, heap) == 50
+
+
+@pytest.mark.parametrize("count", range(10))
+def test_similarity64_rows_have_the_bits_of_each_alone(count):
+    block, query = random_block(12, 97), random_block(5, 97)[4]
+    rows = np.arange(count, dtype=np.int32)[::-1].copy()
+    out = np.empty(count)
+    cosine.similarity64_rows(block, rows, query, out)
+    assert out.tolist() == [oracles.ordered_similarity(block[row], query) for row in rows]

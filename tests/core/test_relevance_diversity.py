@@ -24,7 +24,7 @@ def test_relevance_is_the_weighted_mean_of_what_ran() -> None:
 
 def test_ranks_count_from_one_and_zero_is_absent() -> None:
     ranking = np.array([7, 3, 9], np.int64)
-    assert ranks(ranking, np.array([9, 1, 7, 3])).tolist() == [3, 0, 1, 2]
+    assert ranks(ranking, [9, 1, 7, 3]) == [3, 0, 1, 2]
 
 
 @pytest.mark.parametrize("seed", range(40))

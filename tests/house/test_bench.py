@@ -34,6 +34,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
             *("echo_cpu_ms_per_op", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
         },
     ),
+    "recall": (
+        ["--stored", "20", "--clients", "1", "--modes", "both", "--limit-s", "0.2"],
+        {"n", "clients", "mode", "k"},
+    ),
     "history": (
         ["--stored", "20", "--items", "6", "--watchers", "1", "--repeats", "2"],
         {"call", "n", "items", "ops", "server_cpu_ms_per_op", "p50_ms", "p99_ms"},

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import grpc
 import pytest
@@ -513,3 +513,22 @@ def test_first_start_after_warm_up_compiles_nothing_and_one_without_says_that_it
     daemon = start(**cache, TOTONOE_DATA_DIR=str(tmp_path / "other"))
     daemon.address()
     assert sum("compiling kernels, once" in line for line in daemon.lines) == 1
+
+
+def test_a_call_does_not_wait_anew_for_every_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: Counter[int] = Counter()
+    wait = asyncio.wait
+
+    def counted(futures: Any, **more: Any) -> Any:
+        futures = tuple(futures)
+        waited[len(futures)] += 1
+        return wait(futures, **more)
+
+    monkeypatch.setattr(asyncio, "wait", counted)
+    with running_server() as server, grpc.insecure_channel(server.address.split(",")[0]) as channel:
+        stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+        stub.List(pb.ListRequest(), timeout=wait_s())
+        waited.clear()
+        for _ in range(20):
+            stub.List(pb.ListRequest(), timeout=wait_s())
+    assert not [count for count, times in waited.items() if count > 8 and times > 2], waited

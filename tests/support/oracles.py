@@ -37,6 +37,26 @@ def rows_at_least(block: Any, mask: Any, query: Any, threshold: float) -> list[i
     ]
 
 
+def nearest_rows(block: Any, mask: Any, vectored: Any, query: Any, limit: int) -> list[int]:
+    """Rows of which fewer than `limit` others are nearer, ascending."""
+    left = [row for row in range(len(block)) if mask[row] and vectored[row]]
+    near = {row: exact_similarity(block[row], query) for row in left}
+    least = sorted(near.values(), reverse=True)[:limit]
+    return [row for row in left if limit and near[row] >= least[-1]]
+
+
+def visible(
+    status: Any, replaced_by: Any, private: Any, agent: Any, wanted: Any, count: int, own: int
+) -> list[bool]:
+    """Whether each slot is its memory's newest, of a wanted status, and public or the agent's."""
+    return [
+        bool(wanted[status[slot]])
+        and replaced_by[slot] >= count
+        and (not private[slot] or agent[slot] == own)
+        for slot in range(len(status))
+    ]
+
+
 def unit(vector: Any) -> list[float]:
     """The vector over its norm, in float64; zeros stay zeros."""
     values = _floats(vector)

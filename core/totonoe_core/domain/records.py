@@ -319,6 +319,32 @@ class Memory:
     links: tuple[Link, ...] = ()
     model_number: int = 0
 
+    def seen(
+        self, last_access_us: int | None, access_count: int, links: tuple[Link, ...]
+    ) -> Memory:
+        """Return the memory as an answer shows it, with access figures and links.
+
+        Half the time of `replace`: an answer has many.
+        """
+        return Memory(
+            self.row,
+            self.id,
+            self.content,
+            self.content_hash,
+            self.vector,
+            self.agent_id,
+            self.fields,
+            self.created_us,
+            self.updated_us,
+            self.status,
+            self.superseded_by,
+            self.revision,
+            last_access_us,
+            access_count,
+            links,
+            self.model_number,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:

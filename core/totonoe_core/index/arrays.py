@@ -19,7 +19,7 @@ already see it (`Selection` takes what is pending).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,16 +174,30 @@ class View:
             out[where] = chunk.columns[name][places]
         return out
 
+    def takes(self, names: Sequence[str], slots: NDArray[np.int64]) -> list[NDArray[Any]]:
+        """Several columns at some slots: `take` of each, for the price of finding them once."""
+        found = list(self._places(slots))
+        if len(found) == 1:
+            ((_, chunk, places),) = found
+            return [chunk.columns[name][places] for name in names]
+        taken = []
+        for name in names:
+            out = np.empty(len(slots), COLUMNS[name])
+            for where, chunk, places in found:
+                out[where] = chunk.columns[name][places]
+            taken.append(out)
+        return taken
+
     def _places(
         self, slots: NDArray[np.int64]
-    ) -> Iterator[tuple[slice | NDArray[np.bool_], Chunk, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[slice | NDArray[np.int64], Chunk, NDArray[np.int64]]]:
         """Yield (which of the slots, their chunk, their places there) for each chunk of some."""
         if self.count <= CHUNK:
             yield slice(None), self.chunks[0], slots
             return
         numbers = slots // CHUNK
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
-            where = numbers == number
+            where = np.flatnonzero(numbers == number)
             yield where, self.chunks[number], slots[where] - number * CHUNK
 
     def vectors(self, slots: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -200,7 +214,7 @@ class View:
     def has_vectors(self) -> NDArray[np.bool_]:
         """Return whether each slot has a vector: bool[count]."""
         parts = [chunk.vectored[:size] for _, size, chunk in self.parts()]
-        return np.concatenate(parts) != 0 if parts else np.zeros(0, np.bool_)
+        return np.concatenate(parts).view(np.bool_) if parts else np.zeros(0, np.bool_)
 
     def has_vector(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of some slots has a vector: bool[len(slots)]."""

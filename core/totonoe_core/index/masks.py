@@ -22,6 +22,7 @@ from totonoe_core.index.arrays import (
 )
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.lexical import label_terms, namespace_terms, value_term
+from totonoe_core.kernels.masks import select_visible
 
 Mask = NDArray[np.bool_]
 
@@ -51,11 +52,34 @@ def of_status(view: View, statuses: Collection[Status]) -> Mask:
 
     A retired slot was live, and still is to a reader whose view ends before its next version.
     """
+    mask = np.isin(view.column("status"), _codes_of(statuses))
+    return mask & (view.column("replaced_by") >= view.count)
+
+
+def _codes_of(statuses: Collection[Status]) -> list[int]:
     codes = [STATUSES[status] for status in statuses if status is not Status.PURGED]
     if Status.ACTIVE in statuses:
         codes.append(RETIRED)
-    mask = np.isin(view.column("status"), codes)
-    return mask & (view.column("replaced_by") >= view.count)
+    return codes
+
+
+def visible(view: View, statuses: Collection[Status], agent_code: int) -> Mask:
+    """Return slots of some statuses that an agent may see: `of_status` and `readable` at once."""
+    wanted, out = np.zeros(256, np.uint8), np.empty(view.count, np.uint8)
+    wanted[_codes_of(statuses)] = 1
+    for base, size, chunk in view.parts():
+        columns, where = chunk.columns, slice(base, base + size)
+        select_visible(
+            columns["status"][:size],
+            columns["replaced_by"][:size],
+            columns["private"][:size],
+            columns["agent"][:size],
+            wanted,
+            view.count,
+            agent_code,
+            out[where],
+        )
+    return out.view(np.bool_)
 
 
 def matching(
@@ -68,8 +92,8 @@ def matching(
 ) -> Mask:
     """Return slots that meet all conditions of a filter, for an agent."""
     arrays = index.arrays
-    mask = _of_status_now(index, view, where.statuses or (Status.ACTIVE,), now_us)
-    mask &= readable(view, arrays.agents.find(agent_id))
+    agent_code = arrays.agents.find(agent_id)
+    mask = _visible_now(index, view, where.statuses or (Status.ACTIVE,), agent_code, now_us)
     if where.kinds:
         mask &= np.isin(view.column("kind"), [KINDS[kind] for kind in where.kinds])
     if where.state_kinds:
@@ -130,16 +154,20 @@ def recalled(
     return mask & ~files(index, view)
 
 
-def _of_status_now(
-    index: CollectionIndex, view: View, statuses: Collection[Status], now_us: int
+def _visible_now(
+    index: CollectionIndex,
+    view: View,
+    statuses: Collection[Status],
+    agent_code: int,
+    now_us: int,
 ) -> Mask:
-    """Return slots of some statuses at a time: from its instant on a memory counts as forgotten."""
-    mask = of_status(view, statuses)
+    """Return `visible` slots at a time: from its instant on a memory counts as forgotten."""
+    mask = visible(view, statuses, agent_code)
     expired = index.expired(view, now_us)
     if expired is not None:
         mask &= ~expired
         if Status.FORGOTTEN in statuses:
-            mask |= of_status(view, tuple(Status)) & expired
+            mask |= visible(view, tuple(Status), agent_code) & expired
     return mask
 
 

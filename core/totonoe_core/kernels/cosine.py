@@ -107,6 +107,89 @@ def scan_at_least(
     return count
 
 
+@kernel(
+    types.int64(
+        block_in,
+        uint8_in,
+        uint8_in,
+        float32_in,
+        types.float32,
+        int32_out,
+        float32_out,
+        float32_out,
+    )
+)
+def nearest_rows(
+    block: Float32,
+    mask: UInt8,
+    vectored: UInt8,
+    query: Float32,
+    slack: float,
+    out_rows: Int32,
+    similarity: Float32,
+    heap: Float32,
+) -> int:
+    """Find the rows of one block that may be among the nearest to a query by `similarity64`.
+
+    Oracle: `nearest_rows` in `tests/support/oracles.py`. Costs one product for each row.
+
+    Parameters
+    ----------
+    block : float32[n, dim]
+        C order, finite, rows of unit norm or zero.
+    mask, vectored : uint8[n]
+        Rows with 0 in either are left out.
+    query : float32[dim]
+        Finite, unit norm.
+    slack : float32
+        A row is found if at most this much is missing to the last of the nearest by float32.
+    out_rows : int32[n]
+        Receives row numbers, ascending, in its first `count` places.
+    similarity : float32[n]
+        Scratch.
+    heap : float32[limit]
+        Scratch; its length is the number of the nearest.
+
+    Returns
+    -------
+    int
+        count, how many places were filled.
+    """
+    limit, held, seen = heap.shape[0], 0, 0
+    if limit == 0:
+        return 0
+    for row in range(mask.shape[0]):
+        if mask[row] == 0 or vectored[row] == 0:
+            continue
+        value = _dot(block, row, query)
+        out_rows[seen], similarity[seen] = row, value
+        seen += 1
+        if held < limit:
+            at = held
+            held += 1
+            while at > 0 and heap[(at - 1) // 2] > value:
+                heap[at] = heap[(at - 1) // 2]
+                at = (at - 1) // 2
+            heap[at] = value
+        elif value > heap[0]:
+            at = 0
+            while True:
+                below = 2 * at + 1
+                if below + 1 < limit and heap[below + 1] < heap[below]:
+                    below += 1
+                if below >= limit or heap[below] >= value:
+                    break
+                heap[at] = heap[below]
+                at = below
+            heap[at] = value
+    count = 0
+    for at in range(seen):
+        if held < limit or similarity[at] >= heap[0] - slack:
+            out_rows[count] = out_rows[at]
+            count += 1
+    return count
+
+
 @kernel(types.float64(float32_in, float32_in), exact=True)
 def similarity64(a: Float32, b: Float32) -> float:
     """Return the dot product in float64, summed from the first column to the last.
@@ -145,7 +228,19 @@ def similarity64_rows(block: Float32, rows: Int32, query: Float32, out: Float64)
     out : float64[m]
         Receives the similarities in the order of `rows`.
     """
-    for at in range(rows.shape[0]):
+    count = rows.shape[0]
+    # Four sums at once: each waits for its own last addition, and keeps its order.
+    for at in range(0, count - 3, 4):
+        one, two, three, four = rows[at], rows[at + 1], rows[at + 2], rows[at + 3]
+        sum1, sum2, sum3, sum4 = 0.0, 0.0, 0.0, 0.0
+        for column in range(query.shape[0]):
+            value = np.float64(query[column])
+            sum1 += np.float64(block[one, column]) * value
+            sum2 += np.float64(block[two, column]) * value
+            sum3 += np.float64(block[three, column]) * value
+            sum4 += np.float64(block[four, column]) * value
+        out[at], out[at + 1], out[at + 2], out[at + 3] = sum1, sum2, sum3, sum4
+    for at in range(count - count % 4, count):
         out[at] = similarity64(block[rows[at]], query)
 
 

@@ -35,6 +35,7 @@ def warm_up() -> float:
         hnsw_file,
         jaccard,
         joins,
+        masks,
         posting_lists,
         postings,
         prefix,
@@ -57,6 +58,7 @@ def warm_up() -> float:
 
         cosine.dot_rows(block, rows, query, out32)
         cosine.scan_at_least(block, mask, query, 0.5, out_rows, out32)
+        cosine.nearest_rows(block, mask, mask, query, 0.0, out_rows, out32, np.empty(1, np.float32))
         cosine.similarity64(block[0], query)
         cosine.similarity64_rows(block, rows, query, out64)
         cosine.normalize_rows(block)
@@ -68,6 +70,7 @@ def warm_up() -> float:
         jaccard.rows_above(indptr, values, rows, rows, 0, values, 0.5, out_rows, out64)
         _warm_up_postings(postings, bm25, mask, rows)
         _warm_up_posting_lists(posting_lists, mask, rows)
+        _warm_up_masks(masks, mask, rows)
         hashing.hash_terms(mask, values, np.empty(1, dtype=np.int64))
         _warm_up_slot_map(slot_map)
         _warm_up_hnsw_file(hnsw_file, mask)
@@ -164,6 +167,13 @@ def _warm_up_posting_lists(lists: ModuleType, mask: UInt8, rows: Int32) -> None:
     lists.write_lists(one, rows, mask, heads, tails, room, levels, last, pool, state)
     lists.put_terms(heads[:1], np.zeros(4, np.int64), ids)
     lists.flatten(pool, heads, sizes, rows, slots, counts)
+
+
+def _warm_up_masks(masks: ModuleType, mask: UInt8, rows: Int32) -> None:
+    replaced_by, wanted = np.zeros(2, np.int64), np.zeros(256, np.uint8)
+    replaced_by.flags.writeable = mask.flags.writeable
+    out = np.empty(2, np.uint8)
+    masks.select_visible(mask, replaced_by, mask, rows, wanted, 2, 0, out)
 
 
 def _warm_up_hnsw_file(hnsw_file: ModuleType, mask: UInt8) -> None:

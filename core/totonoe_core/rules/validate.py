@@ -30,7 +30,7 @@ from totonoe_core.domain.consolidate import (
 )
 from totonoe_core.domain.dismissals import Dismiss, Undismiss
 from totonoe_core.domain.expiry import Expire
-from totonoe_core.domain.filter import ORDERING, Comparison, Filter
+from totonoe_core.domain.filter import NO_FILTER, ORDERING, Comparison, Filter
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode, LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Merge, Purge, Remember, Update
 from totonoe_core.domain.queries import (
@@ -159,17 +159,19 @@ def vector(value: bytes, field: str, dimension: int) -> NDArray[np.float32]:
             got=f"{len(value)} bytes",
             allowed=f"{4 * dimension} bytes ({dimension} float32)",
         )
-    array = np.frombuffer(value, dtype="<f4")
-    if not np.isfinite(array).all():
+    wide = np.frombuffer(value, dtype="<f4").astype(np.float64)
+    # The squares of finite float32 have a finite sum, and no other number has.
+    norm = math.sqrt(np.square(wide).sum())
+    if not math.isfinite(norm):
         raise InvalidArgument(
             "NON_FINITE_VECTOR", field=field, got="NaN or infinity", allowed="finite numbers"
         )
-    norm = float(np.sqrt(np.square(array, dtype=np.float64).sum()))
     if norm == 0.0:
         raise InvalidArgument(
             "ZERO_VECTOR", field=field, got="length 0", allowed="a vector that is not zero"
         )
-    return (array.astype(np.float64) / norm).astype(np.float32)
+    wide /= norm
+    return wide.astype(np.float32)
 
 
 def memory_id(value: str, field: str) -> None:
@@ -595,6 +597,8 @@ def operations(value: OperationFilter) -> None:
 
 def where(value: Filter) -> None:
     """Check the filter of a Recall or List."""
+    if value is NO_FILTER:
+        return
     for name in ("categories", "tags", "agent_ids", "session_ids", "thread_ids", "entities"):
         values = getattr(value, name)
         count(len(values), "filter." + name, limits.FILTER_VALUES_MAX)
@@ -614,8 +618,8 @@ def where(value: Filter) -> None:
     names(value.namespace_prefix, "filter.namespace_prefix")
 
 
-def recall(value: RecallQuery, dimension: int) -> None:
-    """Check the query of a Recall on a collection of this dimension."""
+def recall(value: RecallQuery, dimension: int) -> NDArray[np.float32] | None:
+    """Check the query of a Recall on a collection of this dimension; return its unit vector."""
     named(value.agent_id, "agent_id")
     optional_text(value.text, "text", limits.QUERY_BYTES_MAX)
     if not value.vector and shows_nothing(value.text):
@@ -628,11 +632,11 @@ def recall(value: RecallQuery, dimension: int) -> None:
         )
     number(value.k, "k", 1, limits.RECALL_K_MAX)
     number(value.min_relevance, "min_relevance", 0.0, 1.0)
-    if value.vector:
-        vector(value.vector, "vector", dimension)
+    given = vector(value.vector, "vector", dimension) if value.vector else None
     if value.diversity is not None:
         number(value.diversity.mmr_lambda, "diversity.mmr_lambda", 0.0, 1.0)
         for name in ("kind", "state_kind", "life_stage", "thread"):
             field = f"{name}_share_max"
             number(getattr(value.diversity, field), f"diversity.{field}", 0.0, 1.0)
     where(value.filter)
+    return given

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.guard.cosines import similarities, similarities64_at, similarities_at
+from totonoe_core.guard.cosines import similarities64_at, similarities_at
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.lexical import InvertedIndex, bm25
 from totonoe_core.index.masks import Mask
+from totonoe_core.index.prefix import SLACK
+from totonoe_core.kernels.cosine import nearest_rows, similarity64_rows
 from totonoe_core.text.tokens import search_terms
 
-_SELECTIVE = 0.25
-"""Below this share of passing slots, only their rows are read."""
+_SLACK = 2 * SLACK
+"""Twice the bound on the float32 error of a similarity: no nearest one is lost to rounding."""
+_SPARE = 16
+"""Slots of the graph that are compared exactly beyond those asked for, for the same reason."""
 _OVERFETCH = 64
 STEP_ROWS = 150
 """Rows that a scan reads in the time that the graph takes for each requested slot.
@@ -45,40 +49,55 @@ def by_vector(
     cheaper than reading all slots that pass, for so many that `limit` of them should pass. If fewer
     do, or there is no graph (`None`), the exact search answers.
     """
-    mask = mask & view.has_vectors()
-    passing = int(np.count_nonzero(mask))
     if graph is not None and graph.count:
+        able = mask & view.has_vectors()
         # The share among slots in the graph. The tail is read in any case.
-        inside = int(np.count_nonzero(mask[: graph.indexed]))
+        inside = int(np.count_nonzero(able[: graph.indexed]))
         wanted = min(limit, inside)
         asked = wanted * graph.count // max(1, inside) + _OVERFETCH
+        passing = int(np.count_nonzero(able))
         found = graph.search(query, asked) if STEP_ROWS * asked < passing else None
         if found is not None:
             slots, first_unindexed = found
             slots = slots[slots < view.count]
-            slots = slots[mask[slots]]
+            slots = slots[able[slots]]
             if len(slots) >= wanted:
-                tail = np.flatnonzero(mask[first_unindexed:]).astype(np.int64) + first_unindexed
-                return _top(view, query, np.union1d(slots, tail), limit), "hnsw"
-    return _top(view, query, np.flatnonzero(mask).astype(np.int64), limit), "exact"
+                tail = np.flatnonzero(able[first_unindexed:]).astype(np.int64) + first_unindexed
+                slots = np.union1d(slots, tail)
+                if len(slots) > limit + _SPARE:
+                    rough = similarities_at(view, query, slots)
+                    slots = slots[
+                        np.sort(np.argpartition(-rough, limit + _SPARE - 1)[: limit + _SPARE])
+                    ]
+                return _ranked(view, slots, similarities64_at(view, query, slots), limit), "hnsw"
+    return _nearest(view, query, mask, limit), "exact"
 
 
-def _top(view: View, query: NDArray[np.float32], slots: NDArray[np.int64], limit: int) -> Ranking:
-    """Return the `limit` most similar of some slots, decided by float64; ties by row number.
+def _nearest(view: View, query: NDArray[np.float32], mask: Mask, limit: int) -> Ranking:
+    """Return the `limit` most similar slots of a mask, by reading all of them."""
+    heap = np.empty(limit, np.float32)
+    slots, exact = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for base, size, chunk in view.parts():
+        rows, rough = np.empty(size, np.int32), np.empty(size, np.float32)
+        asked, vectored = mask[base : base + size].view(np.uint8), chunk.vectored[:size]
+        vectors = chunk.vectors[:size]
+        count = nearest_rows(vectors, asked, vectored, query, _SLACK, rows, rough, heap)
+        similarity = np.empty(count)
+        similarity64_rows(vectors, rows[:count], query, similarity)
+        slots.append(rows[:count].astype(np.int64) + base)
+        exact.append(similarity)
+    return _ranked(view, np.concatenate(slots), np.concatenate(exact), limit)
+
+
+def _ranked(
+    view: View, slots: NDArray[np.int64], similarity: NDArray[np.float64], limit: int
+) -> Ranking:
+    """Return the `limit` most similar of some slots; ties by row number.
 
     Ties are not broken by slot, which changes with an update or an opening of the file.
     """
-    if len(slots) > limit:
-        if len(slots) > _SELECTIVE * view.count:
-            rough = similarities(view, query)[slots]
-        else:
-            rough = similarities_at(view, query, slots)
-        # A few more than asked for, so that float32 rounding cuts off no true hit.
-        kept = min(len(slots), limit + 16)
-        slots = slots[np.sort(np.argpartition(-rough, kept - 1)[:kept])]
-    exact = similarities64_at(view, query, slots)
-    order = np.lexsort((view.take("row", slots), -exact))[:limit]
-    return Ranking(slots[order], exact[order])
+    order = np.lexsort((view.take("row", slots), -similarity))[:limit]
+    return Ranking(slots[order], similarity[order])
 
 
 def by_words(

@@ -73,7 +73,9 @@ def spread(
     """
     n = len(relevance)
     k = min(k, n)
-    codes = np.ascontiguousarray([codes for codes, _ in groups], np.int64).reshape(len(groups), n)
+    codes = np.empty((len(groups), n), np.int64)
+    for at, (of_group, _) in enumerate(groups):
+        codes[at] = of_group
     allowed = np.array([max(1, math.ceil(share * k)) for _, share in groups], np.int64)
     places, budgets = np.empty(k, np.int64), np.full(n, -1, np.int64)
     pick(

@@ -17,6 +17,7 @@ from totonoe_core.index.arrays import KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.search import arms, diversity
+from totonoe_core.search.arms import Ranking
 from totonoe_core.search.folding import Partners, fold
 from totonoe_core.search.newer import Hits
 from totonoe_core.search.relevance import ranks, relevance
@@ -105,24 +106,23 @@ def candidates(
     vector = None if vector is None else view.comparable(vector)
     depth = min(CANDIDATES_MAX, max(CANDIDATES_MIN, CANDIDATES_PER_HIT * query.k))
     # Words are decisive if the query has a name or part number: let more through.
-    words_depth = 2 * depth if has_identifier(query.text) else depth
+    words_depth = 2 * depth if query.text and has_identifier(query.text) else depth
     ran: list[str] = []
-    by_vector = by_words = np.zeros(0, np.int64)
+    nothing = np.zeros(0, np.int64)
+    by_vector, by_words = Ranking(nothing, np.zeros(0)), nothing
     coverage: NDArray[np.float64] | None = None
     how = ""
     if vector is not None and query.mode is not RecallMode.LEXICAL:
         # The graph holds only once live slots, and may belong to an index that was since rebuilt.
         live_only = query.filter.statuses in ((), (Status.ACTIVE,))
         usable = live_only and graph is not None and graph.arrays is index.arrays
-        ranking, how = arms.by_vector(view, vector, mask, depth, graph if usable else None)
-        by_vector = ranking.slots
+        by_vector, how = arms.by_vector(view, vector, mask, depth, graph if usable else None)
         ran.append("vector")
     if query.text and query.mode is not RecallMode.VECTOR:
         words, coverage = arms.by_words(view, index.terms, query.text, mask, words_depth)
         by_words = words.slots
         ran.append("lexical")
-    slots = np.union1d(by_vector, by_words)
-    cosines = _cosine(view, vector, slots)
+    slots, cosines = _joined(view, vector, by_vector, by_words)
     fit = relevance(
         cosines if "vector" in ran else None, None if coverage is None else coverage[slots]
     )
@@ -142,7 +142,7 @@ def candidates(
     return Candidates(
         slots[shown],
         fit[best],
-        by_vector,
+        by_vector.slots,
         by_words,
         depth,
         words_depth,
@@ -174,29 +174,34 @@ def rank(
     found = candidates(index, view, graph, query, vector, mask, partners)
     hits, _ = spread(view, found, policy, query.k)
     hits = arrange(view, found, hits)
-    places = np.array([place for place, _ in hits], np.int64)
+    places = [place for place, _ in hits]
     chosen = found.slots[places]
-    cosine = None if found.cosines is None else found.cosines[places]
-    compared = view.has_vector(chosen)
-    vector_ranks = ranks(found.by_vector, chosen)
-    word_ranks = ranks(found.by_words, chosen)
-    coverage = found.coverage
+    slots, relevances = chosen.tolist(), found.relevance[places].tolist()
+    cosines, coverages = [None] * len(slots), [None] * len(slots)
+    if found.cosines is not None:
+        compared = zip(
+            found.cosines[places].tolist(), view.has_vector(chosen).tolist(), strict=True
+        )
+        cosines = [cosine if has_vector else None for cosine, has_vector in compared]
+    if found.coverage is not None:
+        coverages = found.coverage[chosen].tolist()
+    vector_ranks, word_ranks = ranks(found.by_vector, slots), ranks(found.by_words, slots)
     return Ranks(
         tuple(
-            Ranked(
-                slot=int(chosen[at]),
-                relevance=float(found.relevance[place]),
-                cosine_similarity=(
-                    None if cosine is None or not compared[at] else float(cosine[at])
-                ),
-                lexical_similarity=None if coverage is None else float(coverage[chosen[at]]),
-                vector_rank=int(vector_ranks[at]),
-                lexical_rank=int(word_ranks[at]),
-                fused_rank=place + 1,
-                diversity=effect,
-                also=found.also.get(int(chosen[at]), ()),
-            )
-            for at, (place, effect) in enumerate(hits)
+            [
+                Ranked(
+                    slot=slots[at],
+                    relevance=relevances[at],
+                    cosine_similarity=cosines[at],
+                    lexical_similarity=coverages[at],
+                    vector_rank=vector_ranks[at],
+                    lexical_rank=word_ranks[at],
+                    fused_rank=place + 1,
+                    diversity=effect,
+                    also=found.also.get(slots[at], ()),
+                )
+                for at, (place, effect) in enumerate(hits)
+            ]
         ),
         found.arms,
         found.vector_search,
@@ -229,14 +234,12 @@ def groups(
     The order is that of docs/sources.md, 004, layer A. A negative code means no group: logs have no
     state kind.
     """
-    life_stage = view.take("life_stage", slots).astype(np.int64)
-    year = view.take("created", slots) // _YEAR_US
-    kind = view.take("kind", slots).astype(np.int64)
-    state_kind = view.take("state_kind", slots).astype(np.int64)
-    thread = view.take("thread", slots).astype(np.int64)
+    names = ("life_stage", "created", "kind", "state_kind", "thread")
+    life_stage, created, kind, state_kind, thread = view.takes(names, slots)
+    year = created // _YEAR_US
     # Years become codes beyond any life stage's, so that no year means "no group".
     stages = np.where(life_stage > 0, life_stage, 2**32 + year)
-    of_states = np.where(kind == KINDS[Kind.STATE], state_kind, -1)
+    of_states = np.where(kind == KINDS[Kind.STATE], state_kind.astype(np.int64), -1)
     return (
         ("kind", (kind, policy.kind_share_max)),
         ("state_kind", (of_states, policy.state_kind_share_max)),
@@ -245,13 +248,22 @@ def groups(
     )
 
 
-def _cosine(
-    view: View, vector: NDArray[np.float32] | None, chosen: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
-    """Return the cosine of each chosen slot, clamped to [-1, 1]; also for hits by words alone."""
-    if vector is None:
-        return None
-    order = np.argsort(chosen)
-    out = np.empty(len(chosen))
-    out[order] = similarities64_at(view, vector, chosen[order])
-    return np.clip(out, -1.0, 1.0)
+def _joined(
+    view: View,
+    vector: NDArray[np.float32] | None,
+    by_vector: Ranking,
+    by_words: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Return the slots of both arms, ascending, with their cosines, clamped to [-1, 1].
+
+    Those by words alone have theirs too. `None` without a vector.
+    """
+    if len(by_words):
+        slots = np.union1d(by_vector.slots, by_words)
+        cosines = None if vector is None else similarities64_at(view, vector, slots)
+    else:
+        order = np.argsort(by_vector.slots)
+        slots, cosines = by_vector.slots[order], by_vector.similarity[order]
+    if vector is None or cosines is None:
+        return slots, None
+    return slots, np.minimum(np.maximum(cosines, -1.0), 1.0)

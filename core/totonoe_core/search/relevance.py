@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +38,7 @@ def relevance(
     return (VECTOR_WEIGHT * positive + LEXICAL_WEIGHT * coverage) / total
 
 
-def ranks(ranking: NDArray[np.int64], slots: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranks(ranking: NDArray[np.int64], slots: Sequence[int]) -> list[int]:
     """Return the rank from 1 of each slot in a ranking; 0 if it is absent."""
-    places = {int(slot): rank for rank, slot in enumerate(ranking, 1)}
-    return np.array([places.get(int(slot), 0) for slot in slots], np.int64)
+    places = {slot: rank for rank, slot in enumerate(ranking.tolist(), 1)}
+    return [places.get(slot, 0) for slot in slots]

@@ -44,7 +44,8 @@ _TABLE = "INDEXED BY sqlite_autoindex_link_1"
 _OF_ROW = _OPEN + "AND l.source = ?"
 _AMONG = (
     _OPEN + "AND l.source < l.target AND l.source IN (SELECT value FROM json_each(?1)) "
-    "AND l.target IN (SELECT value FROM json_each(?1))"
+    # The plus: it reads the links of each source, and does not look for each pair.
+    "AND +l.target IN (SELECT value FROM json_each(?1))"
 )
 
 

@@ -33,8 +33,11 @@ T = TypeVar("T")
 _CLOSED_CHECK_S = 0.5
 _IN_MAX = 500  # bound on the variables of one statement
 
-_LINK_COLUMNS = rows.readable(
-    "l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id"
+_LINK_COLUMNS = "l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id"
+_LINK_READABLE = rows.readable(_LINK_COLUMNS)
+_LINKS = (
+    "SELECT {columns} FROM link l JOIN memory m ON m.row = l.target WHERE l.source IN ({marks}) "
+    "ORDER BY l.source, l.confidence DESC, l.target, l.type"
 )
 
 UNREADABLE = (UnicodeDecodeError, apsw.CorruptError)
@@ -268,20 +271,9 @@ class Rows:
         found: dict[int, list[tuple[int, Link]]] = {source: [] for source in sources}
         wanted = list(found)
         for start in range(0, len(wanted), _IN_MAX):
-            part = wanted[start : start + _IN_MAX]
-            marks = ",".join("?" * len(part))
-            sealed: list[rows.Row] = self._connection.execute(
-                f"SELECT {_LINK_COLUMNS} "
-                "FROM link l JOIN memory m ON m.row = l.target "
-                f"WHERE l.source IN ({marks}) "
-                "ORDER BY l.source, l.confidence DESC, l.target, l.type",
-                part,
-            ).fetchall()
-            for read in sealed:
-                # Not every one of them may be text any more.
-                *row, target_id = rows.as_text(read, (2, 4, 7))
+            for row in self._link_rows(wanted[start : start + _IN_MAX]):
                 try:
-                    link = rows.link(tuple(row), target_id)
+                    link = rows.link(row[:-1], row[-1])
                 except Corruption:
                     if not self._left_out("link", row[:3]):
                         raise
@@ -292,6 +284,22 @@ class Rows:
                     # A sound row of another memory: the order of the table is damaged.
                     raise rows.damaged("table link")
         return found
+
+    def _link_rows(self, sources: list[int]) -> list[rows.Row]:
+        """Return sealed rows of links, each with the id of its target."""
+        marks = ",".join("?" * len(sources))
+        cursor = self._connection.execute(
+            _LINKS.format(columns=_LINK_COLUMNS, marks=marks), sources
+        )
+        try:
+            return cursor.fetchall()
+        except UnicodeDecodeError:
+            # Not every one of them may be text any more. An open cursor would hide later commits.
+            cursor.close(True)
+        found = self._connection.execute(
+            _LINKS.format(columns=_LINK_READABLE, marks=marks), sources
+        )
+        return [rows.as_text(row, (2, 4, 7)) for row in found.fetchall()]
 
     def _left_out(self, table: str, key: Sequence[object]) -> bool:
         """Note a bad row; return whether the answer may leave it out."""

@@ -66,28 +66,47 @@ _LISTENERS_OF = "1.85."
 
 
 class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no types
-    """gRPC's listener, but for calls whose method is none that was registered.
+    """gRPC's listener, but each method takes up its own calls.
 
-    grpcio 1.85 decodes the path of such a call as UTF-8 in the task that takes up all calls. Bytes
-    that are no UTF-8 end that task, and with it the port: one frame of anybody would stop the
-    daemon. Here such calls are answered without their path, by UNIMPLEMENTED as ever. All methods
-    of the contract, of health and of reflection are registered.
+    grpcio 1.85 takes up all calls in one task. For each call that task waits anew for the next one
+    of every registered method, which costs more than an echo where there are 60 of them. And it
+    decodes the path of a call whose method is none that was registered as UTF-8: bytes that are no
+    UTF-8 end the task, and with it the port, so that one frame of anybody would stop the daemon.
+    Here such calls are answered without their path, by UNIMPLEMENTED as ever. All methods of the
+    contract, of health and of reflection are registered.
     """
 
-    def _make_request_call_future(self, method_bytes: bytes | None) -> Any:
-        if method_bytes is not None:
-            return super()._make_request_call_future(method_bytes)
-        return asyncio.get_running_loop().create_task(self._answer_unknown())
+    def __init__(self, guard: Guard) -> None:
+        super().__init__(asyncio.get_running_loop(), None, (), (guard,), options(), None)
+        self._guard = guard
+        self._handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
-    async def _answer_unknown(self) -> None:
-        """Answers calls until the server stops: then gRPC raises what its own loop expects."""
-        loop = asyncio.get_running_loop()
-        nothing = cygrpc._MethodResolver([], {})
+    def add_registered_method_handlers(self, handlers: Any) -> None:
+        """Register methods, by their paths."""
+        self._handlers.update(handlers)
+        super().add_registered_method_handlers(handlers)
+
+    def _make_request_call_future(self, method_bytes: bytes | None) -> Any:
+        """Return a task in place of a future of one call: it answers calls until the stop."""
+        return asyncio.get_running_loop().create_task(self._answer(method_bytes))
+
+    async def _answer(self, method_bytes: bytes | None) -> None:
+        """Answers calls of a method until the server stops: then gRPC raises what it expects."""
+        loop, path = (
+            asyncio.get_running_loop(),
+            "" if method_bytes is None else method_bytes.decode(),
+        )
+        known = {path: self._handlers[path]} if path else {}
+        interceptors = (self._guard,) if path else ()
+        resolver = cygrpc._MethodResolver([], known)
         answering: set[asyncio.Task[None]] = set()
         while True:
-            call = await self._request_call()
-            answer = cygrpc._handle_rpc("", nothing, (), call, loop, False)
-            task = loop.create_task(cygrpc._schedule_rpc_coro(answer, call, loop, ""))
+            if method_bytes is None:
+                call = await self._request_call()
+            else:
+                call = await self._request_registered_call(method_bytes)
+            answer = cygrpc._handle_rpc(path, resolver, interceptors, call, loop, False)
+            task = loop.create_task(cygrpc._schedule_rpc_coro(answer, call, loop, path))
             answering.add(task)
             task.add_done_callback(answering.discard)
 
@@ -97,7 +116,7 @@ class _Server(grpc_aio_server.Server):
 
     def __init__(self, guard: Guard) -> None:
         self._loop = asyncio.get_running_loop()
-        self._server = _Listener(self._loop, None, (), (guard,), options(), None)
+        self._server = _Listener(guard)
 
 
 def _hides_metadata(record: logging.LogRecord) -> bool:

@@ -31,7 +31,12 @@ from totonoe_core.domain.records import (
     SimilarMemory,
 )
 from totonoe_server.wire.mapping import HEADER, answer, encoder, outcome
-from totonoe_server.wire.memories import filter_from_wire, link_to_wire, memory_to_wire
+from totonoe_server.wire.memories import (
+    filter_from_wire,
+    link_to_wire,
+    memory_into_wire,
+    memory_to_wire,
+)
 from totonoe_server.wire.policy import overlaid
 from totonoe_server.wire.scalars import (
     DIVERSITY_EFFECTS,
@@ -180,35 +185,33 @@ def recall_from_wire(
 
 def recalled_to_wire(value: Recalled, include_vectors: bool) -> memory_service_pb2.RecallResponse:
     """Answer of a Recall."""
-    return memory_service_pb2.RecallResponse(
+    message = memory_service_pb2.RecallResponse(
         revision=value.revision,
-        hits=[hit_to_wire(hit, include_vectors) for hit in value.hits],
         arms=value.arms,
         degraded_because=value.degraded_because,
         vector_search=value.vector_search,
         filtered_count=value.filtered_count,
         as_of_revision=value.as_of_revision,
     )
+    for hit in value.hits:
+        _hit_into_wire(message.hits.add(), hit, include_vectors)
+    return message
 
 
-def hit_to_wire(value: Hit, include_vector: bool) -> memory_service_pb2.Hit:
-    """One hit with its reasons."""
-    return memory_service_pb2.Hit(
-        memory=memory_to_wire(value.memory, include_vector),
-        cosine_similarity=value.cosine_similarity,
-        lexical_similarity=value.lexical_similarity,
-        vector_rank=value.vector_rank,
-        lexical_rank=value.lexical_rank,
-        fused_rank=value.fused_rank,
-        diversity=DIVERSITY_EFFECTS.to_wire(value.diversity),
-        effective_confidence=value.effective_confidence,
-        relevance=value.relevance,
-        also=[
-            memory_service_pb2.FoldedHit(
-                memory=memory_to_wire(one.memory, include_vector),
-                judgement=_judgement_to_wire(one.judgement),
-            )
-            for one in value.also
-        ],
-        also_count=value.also_count,
-    )
+def _hit_into_wire(message: memory_service_pb2.Hit, value: Hit, include_vector: bool) -> None:
+    """Fill an empty message with a hit and its reasons, in place as its memory."""
+    memory_into_wire(message.memory, value.memory, include_vector)
+    if value.cosine_similarity is not None:
+        message.cosine_similarity = value.cosine_similarity
+    if value.lexical_similarity is not None:
+        message.lexical_similarity = value.lexical_similarity
+    message.vector_rank = value.vector_rank
+    message.lexical_rank = value.lexical_rank
+    message.fused_rank = value.fused_rank
+    message.diversity = DIVERSITY_EFFECTS.to_wire(value.diversity)
+    message.effective_confidence = value.effective_confidence
+    message.relevance = value.relevance
+    for one in value.also:
+        folded = message.also.add(judgement=_judgement_to_wire(one.judgement))
+        memory_into_wire(folded.memory, one.memory, include_vector)
+    message.also_count = value.also_count

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from google.protobuf.message import Message
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.expiry import expires_us
-from totonoe_core.domain.filter import Comparison, Filter
+from totonoe_core.domain.filter import NO_FILTER, Comparison, Filter
 from totonoe_core.domain.graph import LinkMemories, UnlinkMemories
 from totonoe_core.domain.memories import Forget, Remember, Update
 from totonoe_core.domain.policy import Action
@@ -23,7 +27,7 @@ from totonoe_core.domain.records import (
     TypedKey,
     Verdict,
 )
-from totonoe_server.wire.mapping import decoder, encoder, encodes
+from totonoe_server.wire.mapping import MappingError, decoder, encoder, encodes
 from totonoe_server.wire.scalars import (
     ACTIONS,
     KINDS,
@@ -36,11 +40,12 @@ from totonoe_server.wire.scalars import (
     struct_from_wire,
     struct_to_wire,
     time_from_wire,
-    time_to_wire,
+    time_into_wire,
     value_from_wire,
 )
 
 LINK_CONFIDENCE_DEFAULT = 0.5
+_Setter = Callable[[types_pb2.Memory, Any], None]
 _DEFAULTS = Fields()
 _MASK = {
     name: name.removesuffix("_time") + "_us" if name.endswith("_time") else name
@@ -209,52 +214,99 @@ link_to_wire = encoder(Link, types_pb2.Link)
 key_to_wire = encoder(TypedKey, types_pb2.TypedKey)
 
 
+def _plain_into(name: str) -> _Setter:
+    return lambda message, value: setattr(message, name, value)
+
+
+def _list_into(name: str) -> _Setter:
+    return lambda message, value: getattr(message, name).extend(value)
+
+
+def _time_into(name: str) -> _Setter:
+    return lambda message, value: time_into_wire(getattr(message, name), value)
+
+
+def _message_into(name: str, to_wire: Callable[[Any], Message | None]) -> _Setter:
+    return lambda message, value: getattr(message, name).CopyFrom(to_wire(value))
+
+
+_SELDOM: dict[str, _Setter] = {
+    "external_id": _plain_into("external_id"),
+    "category": _plain_into("category"),
+    "tags": _list_into("tags"),
+    "attributes": _message_into("attributes", struct_to_wire),
+    "payload": _message_into("payload", struct_to_wire),
+    "emotion": _plain_into("emotion"),
+    "perception_type": _plain_into("perception_type"),
+    "life_stage": _plain_into("life_stage"),
+    "session_id": _plain_into("session_id"),
+    "thread_id": _plain_into("thread_id"),
+    "entities": _list_into("entities"),
+    "evidence_ids": _list_into("evidence_ids"),
+    "about_time": _message_into("about_time", range_to_wire),
+    "last_confirmed_us": _time_into("last_confirmed_time"),
+    "done_us": _time_into("done_time"),
+    "valid_from_us": _time_into("valid_from_time"),
+    "valid_to_us": _time_into("valid_to_time"),
+    "private": _plain_into("private"),
+    "key": _message_into("key", key_to_wire),
+    "namespace": _list_into("namespace"),
+    "expires_after_s": _plain_into("expires_after_s"),
+}
+"""How fields are set that most memories have at their default, which the contract leaves out."""
+_ALWAYS = frozenset(
+    ("kind", "state_kind", "importance", "confidence", "salience", "created_us", "expires_us")
+)
+"""Fields that are set by hand; `created_us` is the memory's."""
+if _SELDOM.keys() | _ALWAYS != set(Fields.__dataclass_fields__):
+    raise MappingError("Memory: a field of the core goes nowhere")
+_seldom = attrgetter(*_SELDOM)
+_SELDOM_DEFAULTS = _seldom(_DEFAULTS)
+
+
+def memory_into_wire(message: types_pb2.Memory, memory: Memory, include_vector: bool) -> None:
+    """Fill an empty message with a stored memory as an answer shows it.
+
+    The engine left out links that are hidden. In place, since building and copying costs twice.
+    """
+    fields = memory.fields
+    message.id = memory.id
+    message.content = memory.content
+    message.content_hash = memory.content_hash
+    if include_vector:
+        message.vector = memory.vector
+    message.kind = KINDS.to_wire(fields.kind)
+    message.state_kind = STATE_KINDS.to_wire(fields.state_kind)
+    message.importance = fields.importance
+    message.confidence = fields.confidence
+    message.salience = fields.salience
+    message.agent_id = memory.agent_id
+    time_into_wire(message.created_time, memory.created_us)
+    time_into_wire(message.updated_time, memory.updated_us)
+    if memory.last_access_us is not None:
+        time_into_wire(message.last_access_time, memory.last_access_us)
+    message.access_count = memory.access_count
+    message.status = STATUSES.to_wire(memory.status)
+    message.superseded_by = memory.superseded_by
+    message.revision = memory.revision
+    for link in memory.links:
+        message.links.append(link_to_wire(link))
+    ends_us = expires_us(fields, memory.last_access_us)
+    if ends_us is not None:
+        time_into_wire(message.expires_time, ends_us)
+    values = _seldom(fields)
+    if values != _SELDOM_DEFAULTS:
+        for name, value, default in zip(_SELDOM, values, _SELDOM_DEFAULTS, strict=True):
+            if value != default:
+                _SELDOM[name](message, value)
+
+
 @encodes(Memory, types_pb2.Memory)
 def memory_to_wire(memory: Memory, include_vector: bool = False) -> types_pb2.Memory:
-    """Return a stored memory as an answer shows it. The engine left out links that are hidden."""
-    fields = memory.fields
-    return types_pb2.Memory(
-        id=memory.id,
-        external_id=fields.external_id,
-        content=memory.content,
-        content_hash=memory.content_hash,
-        vector=memory.vector if include_vector else b"",
-        kind=KINDS.to_wire(fields.kind),
-        state_kind=STATE_KINDS.to_wire(fields.state_kind),
-        category=fields.category,
-        tags=fields.tags,
-        attributes=struct_to_wire(fields.attributes),
-        payload=struct_to_wire(fields.payload),
-        importance=fields.importance,
-        confidence=fields.confidence,
-        salience=fields.salience,
-        emotion=fields.emotion,
-        perception_type=fields.perception_type,
-        life_stage=fields.life_stage,
-        agent_id=memory.agent_id,
-        session_id=fields.session_id,
-        thread_id=fields.thread_id,
-        entities=fields.entities,
-        evidence_ids=fields.evidence_ids,
-        about_time=range_to_wire(fields.about_time),
-        created_time=time_to_wire(memory.created_us),
-        updated_time=time_to_wire(memory.updated_us),
-        last_access_time=time_to_wire(memory.last_access_us),
-        access_count=memory.access_count,
-        last_confirmed_time=time_to_wire(fields.last_confirmed_us),
-        done_time=time_to_wire(fields.done_us),
-        valid_from_time=time_to_wire(fields.valid_from_us),
-        valid_to_time=time_to_wire(fields.valid_to_us),
-        status=STATUSES.to_wire(memory.status),
-        superseded_by=memory.superseded_by,
-        private=fields.private,
-        links=[link_to_wire(link) for link in memory.links],
-        revision=memory.revision,
-        key=None if fields.key is None else key_to_wire(fields.key),
-        namespace=fields.namespace,
-        expires_time=time_to_wire(expires_us(fields, memory.last_access_us)),
-        expires_after_s=fields.expires_after_s,
-    )
+    """Return a stored memory as an answer shows it; see `memory_into_wire`."""
+    message = types_pb2.Memory()
+    memory_into_wire(message, memory, include_vector)
+    return message
 
 
 def _comparisons_from_wire(value: types_pb2.Filter, at: str) -> tuple[Comparison, ...]:
@@ -291,5 +343,7 @@ _filter_from_wire = decoder(
 
 
 def filter_from_wire(value: types_pb2.Filter) -> Filter:
-    """Return the conditions on memories."""
+    """Return the conditions on memories; an empty message has none."""
+    if not value.ByteSize():
+        return NO_FILTER
     return _filter_from_wire(value, "filter.")

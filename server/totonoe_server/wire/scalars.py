@@ -181,6 +181,12 @@ def time_to_wire(time_us: int | None) -> Timestamp | None:
     return Timestamp(seconds=seconds, nanos=micros * 1000)
 
 
+def time_into_wire(message: Timestamp, time_us: int) -> None:
+    """Set a Timestamp to UTC microseconds."""
+    message.seconds, micros = divmod(time_us, 1_000_000)
+    message.nanos = micros * 1000
+
+
 def range_from_wire(holder: Message, name: str, field: str) -> records.TimeRange:
     """Time range of a field; an absent one is open on both sides."""
     if not holder.HasField(name):

@@ -268,9 +268,8 @@ class Collection:
         """Run a query with its vector, or without one and with the reason."""
         info = self._state.published
         dimension = self.vectors.dimension(query.vector)
-        validate.recall(query, dimension)
-        if query.vector:
-            given = validate.vector(query.vector, "vector", dimension)
+        given = validate.recall(query, dimension)
+        if given is not None:
             return ask(given, info.model_number, "")
         if query.mode is RecallMode.LEXICAL:
             return ask(None, 0, "")

@@ -216,9 +216,9 @@ def recalled(
     decay = info.decay
     base = np.array([memory.fields.confidence for memory in shown])
     since = np.array([_since(memory) for memory in shown], np.int64)
-    rates = np.array(
-        [decay.rate_of(memory.fields.kind, memory.fields.state_kind) for memory in shown]
-    )
+    kinds = [(memory.fields.kind, memory.fields.state_kind) for memory in shown]
+    rate_of = {pair: decay.rate_of(*pair) for pair in set(kinds)}
+    rates = np.array([rate_of[pair] for pair in kinds])
     effective = effective_confidence(base, since, decay, now_us, rates)
     hits = tuple(
         Hit(
@@ -230,14 +230,14 @@ def recalled(
             lexical_rank=one.lexical_rank,
             fused_rank=one.fused_rank,
             diversity=one.diversity,
-            effective_confidence=float(confidence),
+            effective_confidence=confidence,
             also=tuple(
                 FoldedHit(other, judgement_of(info, memory, other))
                 for other in also.get(one.slot, ())
             ),
             also_count=len(one.also),
         )
-        for memory, confidence in zip(shown, effective, strict=True)
+        for memory, confidence in zip(shown, effective.tolist(), strict=True)
         for one in (ranked[memory.row],)
     )
     return Recalled(

@@ -11,8 +11,10 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from totonoe_core.domain.records import Episode, Memory, Status
 from totonoe_core.index.collection_index import CollectionIndex
@@ -73,6 +75,19 @@ class Sight:
             known = self._known[row] = self._look(row)
         return known
 
+    def look_at(self, rows: Iterable[int]) -> None:
+        """Look many rows up at once, so that `sees` need not look up each."""
+        slot_by_row, end = self._index.slot_by_row, self._view.count
+        found = [(row, slot) for row in rows if 0 <= (slot := slot_by_row.get(row, -1)) < end]
+        if not found:
+            return
+        looked, slots = np.array(found, np.int64).T
+        private, agent, held = self._view.takes(("private", "agent", "row"), slots)
+        seen = (private == 0) | (agent == self._agent)
+        # After a rollback the slot may be another memory's.
+        sure = held == looked
+        self._known.update(zip(looked[sure].tolist(), seen[sure].tolist(), strict=True))
+
     def _look(self, row: int) -> bool:
         slot = self._index.slot_by_row.get(row)
         if slot is not None and slot < self._view.count:
@@ -105,7 +120,7 @@ def without(memory: Memory, hides: Callable[[str], bool]) -> Memory:
     superseded_by, evidence_ids = memory.superseded_by, memory.fields.evidence_ids
     if superseded_by and hides(superseded_by):
         memory = replace(memory, superseded_by="")
-    seen = tuple(one for one in evidence_ids if not hides(one))
-    if seen != evidence_ids:
+    if evidence_ids and any(map(hides, evidence_ids)):
+        seen = tuple(one for one in evidence_ids if not hides(one))
         memory = replace(memory, fields=replace(memory.fields, evidence_ids=seen))
     return memory

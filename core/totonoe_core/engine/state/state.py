@@ -393,21 +393,16 @@ class CollectionState:
         sight = Sight(index, rows, agent_id)
         out = []
         links = rows.links([memory.row for memory in memories])
-        for memory in memories:
-            seen = [link for row, link in links[memory.row] if sight.sees(row)]
+        sight.look_at({row for some in links.values() for row, _ in some})
+        for memory in map(sight.told, memories):
             slot = index.slot_by_row.get(memory.row)
             last_us, count = NO_TIME, 0
             if slot is not None:
-                last_us = int(view.value("last_access", slot))
-                count = int(view.value("access_count", slot))
-            out.append(
-                replace(
-                    sight.told(memory),
-                    links=tuple(seen),
-                    last_access_us=None if last_us == NO_TIME else last_us,
-                    access_count=count,
-                )
-            )
+                chunk, at = view.chunk_of(slot)
+                last_us = int(chunk.columns["last_access"][at])
+                count = int(chunk.columns["access_count"][at])
+            seen = tuple([link for row, link in links[memory.row] if sight.sees(row)])
+            out.append(memory.seen(None if last_us == NO_TIME else last_us, count, seen))
         return out
 
 
