@@ -1,10 +1,11 @@
-"""What a Recall costs, in counts that do not depend on the machine (`support.counting`)."""
+"""What a Recall, a Remember and a Check cost, in counts that do not depend on the machine (`support.counting`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,57 @@ def test_counts_of_a_folding_recall(store: Store) -> None:
     assert_counts(
         counts, statements=3, rows=10, row_bytes=1100, vector_bytes=1600,
         scans=1, slots_scored=114,
+    )  # fmt: skip
+
+
+NOTE = "The pump of hall 3 is quiet again."
+PAGE = "Diary page 17 of the day"
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[Store]:
+    """A store of its own, of memories that share words and lie from far to near."""
+    with opened(tmp_path) as store:
+        for number in range(STORED):
+            vector = vector_at(ASKED, number / STORED, seed=number)
+            store.do(remember(f"note {number} of the day", vector=vector, force=True))
+        yield store
+
+
+def test_counts_of_a_remember_of_something_new(filled: Store) -> None:
+    command = remember(NOTE, vector=vector_of("new"))
+    with counting() as counts:
+        assert filled.do(command, operation_id="new").saved
+    assert_counts(
+        counts, statements=13, rows=1, row_bytes=110, texts_read=2, texts_compared=1,
+        scans=1, slots_scored=80,
+    )  # fmt: skip
+
+
+def test_counts_of_a_remember_beside_many_that_are_alike(filled: Store) -> None:
+    command = remember(PAGE, vector=vector_at(ASKED, 0.8, seed=177))
+    with counting() as counts:
+        assert filled.do(command, operation_id="near").saved
+    assert_counts(
+        counts, statements=28, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
+        scans=1, slots_scored=85,
+    )  # fmt: skip
+
+
+def test_counts_of_a_refused_remember(filled: Store) -> None:
+    command = remember("note 1 of the day", vector=vector_at(ASKED, 1 / STORED, seed=1))
+    with counting() as counts:
+        assert not filled.do(command).saved
+    assert_counts(counts, statements=5, rows=1, row_bytes=109, texts_compared=1)
+
+
+def test_counts_of_a_check(filled: Store) -> None:
+    command = remember(PAGE, vector=vector_at(ASKED, 0.8, seed=177))
+    with counting() as counts:
+        assert filled.check(command).would_save
+    assert_counts(
+        counts, statements=2, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
+        scans=1, slots_scored=85,
     )  # fmt: skip
 
 

@@ -274,6 +274,7 @@ def test_guard_with_prefix_and_graph_decides_as_without(name: str) -> None:
             words_nominees=words,
             confirm_text=lambda _: False,
             judge=lambda slot, _: SAYS_THE_SAME if slot % 19 == 0 else RELATED,
+            fetch=lambda _: None,
         )
         view.chunks[0].columns["importance"][:count] = rng.random(count) < 0.7
         comparable = Selection(view, equal("importance", 1))

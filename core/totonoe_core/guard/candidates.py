@@ -9,7 +9,7 @@ the decision.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,8 @@ class Probe:
 
     `text_nominees` and `words_nominees` are slots whose text, or words in their order
     (`canonical_form`), have the same 64-bit hash; ascending. The hash only nominates:
-    `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves.
+    `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves;
+    `fetch` reads the texts of slots that will be judged, by one statement.
     `blind` is the reason for a missing vector (it is zero): then no cosine layer runs. `lacking` is
     true if some memory may have no vector. `judge` compares such a pair by its words.
     """
@@ -46,6 +47,7 @@ class Probe:
     words_nominees: tuple[int, ...]
     confirm_text: Callable[[int], bool]
     judge: Callable[[int, float], Judgement]
+    fetch: Callable[[Sequence[int]], None]
     blind: str = ""
     lacking: bool = False
 
@@ -249,14 +251,14 @@ def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Ou
     """
     nominees = np.array(probe.words_nominees[: limits.VERDICT_CANDIDATES_MAX], np.int64)
     slots = nominees[comparable.at(nominees)].tolist()
-    slot, _, unread_count = _first_refused(probe, policy, ((slot, 1.0, 1.0) for slot in slots))
+    slot, _, unread_count = _first_refused(probe, policy, [(slot, 1.0, 1.0) for slot in slots])
     best = 1.0 if slot >= 0 else None
     report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
     return report, slot, best or 0.0
 
 
 def _first_refused(
-    probe: Probe, policy: GuardPolicy, nearest: Iterable[tuple[int, float, float]]
+    probe: Probe, policy: GuardPolicy, nearest: Sequence[tuple[int, float, float]]
 ) -> tuple[int, float, int]:
     """Return slot and similarity of the first that the verdict refuses, or -1 and 0.
 
@@ -264,6 +266,7 @@ def _first_refused(
     the number of pairs that were not read to their end.
     """
     unread_count = 0
+    probe.fetch([slot for slot, _, _ in nearest])
     for slot, compared_by, similarity in nearest:
         judgement = probe.judge(slot, compared_by)
         if policy.action(judgement) is Action.REFUSE:
@@ -301,7 +304,7 @@ def _judged_by_words(
     best = float(values[order[0]]) if len(order) else None
     columns = (slots, compared_by, values)
     most_first = zip(*(column[order].tolist() for column in columns), strict=True)
-    slot, value, unread_count = _first_refused(probe, policy, most_first)
+    slot, value, unread_count = _first_refused(probe, policy, list(most_first))
     report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
     return report, slot, value
 
@@ -340,7 +343,7 @@ def _judged(probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: C
     slots, exactly = _nearest_read(policy, comparable, cosines)
     best = _shown(float(exactly[0])) if len(exactly) else None
     nearest_first = zip(slots.tolist(), exactly.tolist(), exactly.tolist(), strict=True)
-    slot, similarity, unread_count = _first_refused(probe, policy, nearest_first)
+    slot, similarity, unread_count = _first_refused(probe, policy, list(nearest_first))
     report = LayerReport(Method.COSINE, True, best_similarity=best, unread_count=unread_count)
     return report, slot, similarity
 

@@ -481,6 +481,7 @@ class Guarding:
             words_nominees=index.slots_with_words(features.canonical),
             confirm_text=lambda slot: texts.of(slot).content_hash == text.content_hash,
             judge=judge,
+            fetch=texts.read,
             blind=blind,
             lacking=index.arrays.may_lack,
         )
