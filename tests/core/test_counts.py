@@ -1,4 +1,7 @@
-"""What a Recall, a Remember and a Check cost, in counts that do not depend on the machine (`support.counting`)."""
+"""Costs of a Recall, a Remember and a Check, in counts that do not depend on the machine.
+
+See `support.counting`.
+"""
 
 from __future__ import annotations
 
