@@ -178,6 +178,7 @@ SNAPSHOTS_KEPT_MAX = 90  # kept by the schedule; the rest is room for snapshots 
 SNAPSHOT_COMMENT_BYTES_MAX = 1024
 SNAPSHOT_JOBS_MAX = 64  # queued snapshot calls
 SNAPSHOT_STEP_MS = 4  # writer time for one step of a copy
+SNAPSHOT_STEPS_MAX = 1024  # steps of a copy, however much is written meanwhile
 SNAPSHOT_COPIED_TIMES_MAX = 4  # a copy that starts over more often is given up
 PENDING_TOUCHES_MAX = 100_000
 CHECKPOINT_MANIFEST_BYTES_MAX = 256 * 1024

@@ -34,6 +34,10 @@ class Near(NamedTuple):
         """Return them as tuples."""
         return list(zip(self.a.tolist(), self.b.tolist(), strict=True))
 
+    def some(self, places: slice | list[int]) -> Near:
+        """Return those at some places."""
+        return Near(self.a[places], self.b[places], self.distance[places])
+
 
 class Nearest:
     """The nearest pairs of slots so far. Which they are does not depend on the order of adding.

@@ -63,7 +63,7 @@ class Question:
 
 
 class Scope:
-    """What a caller sees of a collection at one moment. Immutable.
+    """Holds the view of a caller on a collection at one moment. Immutable.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class Join:
 
     def _note(self, near: Near) -> None:
         room = limits.PROVISIONAL_CANDIDATES_MAX - self._found_count
-        near = Near(*(part[:room] for part in near))
+        near = near.some(slice(room))
         if len(near.a):
             self._found_count += len(near.a)
             self.found.append(near)
@@ -295,7 +295,7 @@ class Join:
         kept = set(self.nearest.kept().pairs())
         for near in new:
             still = [at for at, pair in enumerate(near.pairs()) if pair in kept]
-            self._note(Near(*(part[still] for part in near)))
+            self._note(near.some(still))
 
     def _asked_out(self, pairs: Sequence[Pair]) -> set[Pair]:
         with self._readers.rows() as rows:
