@@ -205,6 +205,35 @@ def test_scan_ahead_answers_only_what_it_knows(monkeypatch: pytest.MonkeyPatch) 
     assert odd.of(arrays, batch[1]).slots.tolist() == [1], "another dimension is left out"
 
 
+def test_scans_for_what_a_batch_leaves_over_still_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+    rng = np.random.default_rng(SEED)
+    found = fitted(isotropic(rng, 16), rng)
+    arrays = found.arrays
+    batch = list(arrays.view().vectors(np.arange(8)))
+    for first in (Ahead(arrays, found, batch, 0.9), Plain(arrays, batch)):
+        scanned = [first.of(arrays, vector) for vector in batch[:2]]
+        later = [*batch[2:], *units(rng.normal(size=(4, 16)))]
+        append(arrays, np.stack(later[-2:]), rng)
+        arrays.publish()
+        monkeypatch.setattr(first, "_scan", None)
+        carried = first.carried(arrays, later)
+        assert carried is not None
+        for at in (2, 3, 4):
+            assert carried.of(arrays, batch[at]) is not None, "scanned with the first of its batch"
+        assert carried.of(arrays, batch[0]) is None, "nobody waits for it"
+        monkeypatch.undo()
+        monkeypatch.setattr(limits, "SCANNED_AHEAD_MAX", 5)
+        assert carried.of(arrays, batch[5]) is not None, "the rest is scanned when its turn comes"
+        assert scanned[1] is not None
+        assert first.carried(Arrays(16), later) is None, "the index was made again"
+        assert first.carried(arrays, batch[:1]) is None, "nothing of it was scanned"
+    ahead = Ahead(arrays, found, batch, 0.9)
+    assert ahead.of(arrays, batch[0]) is not None
+    arrays.revived.append(3)
+    assert ahead.carried(arrays, batch) is None, "a slot came back to life"
+
+
 def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefix, "_PRODUCTS_MAX", 200)
     rng = np.random.default_rng(SEED)

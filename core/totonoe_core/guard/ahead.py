@@ -1,16 +1,21 @@
-"""Prefetched scans: one scan for all vectors of a batch, made before the commands are decided.
+"""Prefetched scans: one scan for many vectors of a batch, made before the commands are decided.
 
 The writer decides one Remember after the other, each against all before it. Slots published before
-the batch are the same for all of them, so they are scanned for many vectors at once: over the
+the scan are the same for all of them, so they are scanned for many vectors at once: over the
 prefix at an eighth of the cost, in full (`Plain`) at a third, since each vector is read once for
-all. Slots that the batch adds are scored for each vector alone (`Cosines`). The caller's
-`Selection` leaves out a slot that the batch removes.
+all. Slots that were added since are scored for each vector alone (`Cosines`). The caller's
+`Selection` leaves out a slot that was removed since.
+
+Jobs that a batch leaves over, because its time is up, come again in the next one: what was scanned
+for them still holds, and is kept (`carried`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +31,7 @@ _MIN = 4
 
 Vector = NDArray[np.float32]
 Similarities = NDArray[np.float32]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,93 +44,109 @@ class Scanned:
     similarity: NDArray[np.float32]
 
 
-class Plain:
-    """Full scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and on demand.
+class _Scans(ABC, Generic[Found]):
+    """Scans for the vectors of a batch, `SCANNED_AHEAD_MAX` at a time and on demand.
 
-    For the writer's thread, while nothing is published. Parameters are those of `Ahead`.
-    """
-
-    def __init__(self, arrays: Arrays, vectors: Sequence[Vector]) -> None:
-        self._arrays = arrays
-        self._vectors = [vector for vector in vectors if len(vector) == arrays.dimension]
-        self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
-        self._first = 0
-        self._scanned = np.zeros((0, 0), np.float32)
-
-    def of(self, arrays: Arrays, vector: Vector) -> Similarities | None:
-        """Return float32 similarities of the published slots in any status; `None` if not scanned.
-
-        `None` also if too few vectors are left, and once the batch replaced the arrays.
-        """
-        place = self._places.get(id(vector), -1)
-        if place < self._first or arrays is not self._arrays:
-            return None
-        if place >= self._first + len(self._scanned):
-            self._scan(place)
-        at = place - self._first
-        return self._scanned[at] if at < len(self._scanned) else None
-
-    def _scan(self, first: int) -> None:
-        vectors = self._vectors[first : first + limits.SCANNED_AHEAD_MAX]
-        self._first, self._scanned = first, np.zeros((0, 0), np.float32)
-        view = self._arrays.view()
-        if len(vectors) < _MIN or view.count > limits.SCANNED_AHEAD_SLOTS_MAX:
-            return
-        self._scanned = np.empty((len(vectors), view.count), np.float32)
-        queries = np.stack(vectors)
-        for base, size, chunk in view.parts():
-            np.matmul(queries, chunk.vectors[:size].T, out=self._scanned[:, base : base + size])
-
-
-class Ahead:
-    """Scans of the vectors of one batch, `SCANNED_AHEAD_MAX` at a time and on demand.
-
-    For the writer's thread, while nothing is published.
+    For the writer's thread.
 
     Parameters
     ----------
     vectors : sequence of float32[dim]
         Finite, unit norm, in the order of later calls, which pass the same objects.
-    at_least : float
-        Similarity, inclusive.
     """
+
+    def __init__(self, arrays: Arrays, vectors: Sequence[Vector]) -> None:
+        self._arrays = arrays
+        self._found: dict[int, tuple[Vector, Found | None]] = {}
+        self._expect(vectors)
+
+    def _expect(self, vectors: Sequence[Vector]) -> None:
+        # One of another dimension is refused when its turn comes.
+        self._vectors = [one for one in vectors if len(one) == self._arrays.dimension]
+        self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
+        self._first = 0
+
+    def carried(self, arrays: Arrays, vectors: Sequence[Vector]) -> Self | None:
+        """Return these scans for another batch, if they hold any of its vectors.
+
+        `None` if the arrays were replaced, or if no vector was scanned.
+        """
+        if arrays is not self._arrays or not any(id(vector) in self._found for vector in vectors):
+            return None
+        self._expect(vectors)
+        return self
+
+    def of(self, arrays: Arrays, vector: Vector) -> Found | None:
+        """Return the result of a scan for one of the vectors; `None` if it needs a scan of its own.
+
+        `None` if too few vectors are left, if too many slots match, and once the arrays were
+        replaced.
+        """
+        place = self._places.get(id(vector), -1)
+        if place < 0 or arrays is not self._arrays:
+            return None
+        if id(vector) not in self._found and place >= self._first:
+            self._scan_from(place)
+        known = self._found.get(id(vector))
+        return None if known is None else known[1]
+
+    def _scan_from(self, place: int) -> None:
+        """Scan for the next vectors; what was found for those before them is used up."""
+        chunk = self._vectors[place : place + limits.SCANNED_AHEAD_MAX]
+        self._first = place + len(chunk)
+        kept = {id(one): self._found[id(one)] for one in chunk if id(one) in self._found}
+        missing = [one for one in chunk if id(one) not in kept]
+        scanned = self._scan(missing) if len(missing) >= _MIN else ()
+        # The vectors are kept too, so that no other one takes the id of one of them.
+        self._found = kept | {
+            id(one): (one, found) for one, found in zip(missing, scanned, strict=False)
+        }
+
+    @abstractmethod
+    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Found | None]:
+        """Scan the published slots for some vectors."""
+
+
+class Plain(_Scans[Similarities]):
+    """Full scans: float32 similarities of the published slots in any status."""
+
+    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Similarities | None]:
+        view = self._arrays.view()
+        if view.count > limits.SCANNED_AHEAD_SLOTS_MAX:
+            return ()
+        scanned = np.empty((len(vectors), view.count), np.float32)
+        queries = np.stack(vectors)
+        for base, size, chunk in view.parts():
+            np.matmul(queries, chunk.vectors[:size].T, out=scanned[:, base : base + size])
+        return list(scanned)
+
+
+class Ahead(_Scans[Scanned]):
+    """Scans of the prefix for what reaches a similarity, inclusive."""
 
     def __init__(
         self, arrays: Arrays, prefix: Prefix, vectors: Sequence[Vector], at_least: float
     ) -> None:
-        self._arrays, self._prefix = arrays, prefix
-        self._at_least = at_least
-        # One of another dimension is refused when its turn comes.
-        self._vectors = [vector for vector in vectors if len(vector) == arrays.dimension]
-        self._places = {id(vector): place for place, vector in enumerate(self._vectors)}
-        self._first = 0
-        self._scanned: Sequence[Scanned | None] = ()
+        super().__init__(arrays, vectors)
+        self._prefix = prefix
+        self.at_least = at_least
+        self._revived_count = len(arrays.revived)
 
     def of(self, arrays: Arrays, vector: Vector) -> Scanned | None:
-        """Return the result of a scan for one of the vectors; `None` if it needs a scan of its own.
+        """Return as above; `None` also once a slot was revived, which the scan cannot know."""
+        revived = any(status == _ACTIVE for status in arrays.pending_status.values())
+        return None if revived else super().of(arrays, vector)
 
-        `None` if too few vectors are left, if too many slots match, and once the batch revived a
-        slot or replaced the arrays, which the scan cannot know.
-        """
-        place = self._places.get(id(vector), -1)
-        if place < self._first or arrays is not self._arrays:
+    def carried(self, arrays: Arrays, vectors: Sequence[Vector]) -> Self | None:
+        """Return as above; `None` also if a slot was revived since."""
+        if len(arrays.revived) != self._revived_count:
             return None
-        if place >= self._first + len(self._scanned):
-            self._scan(place)
-        if any(status == _ACTIVE for status in arrays.pending_status.values()):
-            return None
-        return self._scanned[place - self._first]
+        return super().carried(arrays, vectors)
 
-    def _scan(self, first: int) -> None:
-        vectors = self._vectors[first : first + limits.SCANNED_AHEAD_MAX]
-        self._first, self._scanned = first, [None] * len(vectors)
+    def _scan(self, vectors: Sequence[Vector]) -> Sequence[Scanned | None]:
         view = self._arrays.view()
-        if len(vectors) < _MIN:
-            return
         alive = view.column("status") == _ACTIVE
         found = self._prefix.reaching_many(
-            view, np.stack(vectors), alive, self._at_least, limits.SCANNED_AHEAD_PAIRS_MAX
+            view, np.stack(vectors), alive, self.at_least, limits.SCANNED_AHEAD_PAIRS_MAX
         )
-        self._scanned = [
-            None if one is None else Scanned(self._at_least, view.count, *one) for one in found
-        ]
+        return [None if one is None else Scanned(self.at_least, view.count, *one) for one in found]

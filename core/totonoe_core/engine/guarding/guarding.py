@@ -174,7 +174,8 @@ class Guarding:
     def expect(self, brought: Iterable[tuple[Sequence[Command], Sequence[Vector | None]]]) -> None:
         """Announce a batch, so that one prefix scan serves all its vectors.
 
-        Call with `()` when the batch is done.
+        What was scanned for jobs that the batch before left over is not scanned again. Call with
+        `()` when no job is left.
         """
         vectors = [
             vector
@@ -182,7 +183,7 @@ class Guarding:
             for command, vector in zip(commands, theirs, strict=True)
             if vector is not None and _guarded(command)
         ]
-        self._ahead = self._scans(vectors, graph_needed=True)
+        self._ahead = self._scans(vectors, graph_needed=True, before=self._ahead)
 
     @contextmanager
     def expecting(self, vectors: Sequence[Vector]) -> Iterator[None]:
@@ -193,14 +194,22 @@ class Guarding:
         finally:
             self._ahead = before
 
-    def _scans(self, vectors: Sequence[Vector], graph_needed: bool) -> Ahead | Plain | None:
+    def _scans(
+        self, vectors: Sequence[Vector], graph_needed: bool, before: Ahead | Plain | None = None
+    ) -> Ahead | Plain | None:
         index = self._state.index
         if not vectors:
             return None
         if not index.prefix.built or (graph_needed and not index.graph.count):
-            return Plain(index.arrays, vectors)
+            plain = before.carried(index.arrays, vectors) if isinstance(before, Plain) else None
+            return plain or Plain(index.arrays, vectors)
         at_least = candidates.scanned_from(self._state.info.guard)
-        return None if at_least is None else Ahead(index.arrays, index.prefix, vectors, at_least)
+        if at_least is None:
+            return None
+        ahead = before.carried(index.arrays, vectors) if isinstance(before, Ahead) else None
+        if ahead is not None and ahead.at_least == at_least:
+            return ahead
+        return Ahead(index.arrays, index.prefix, vectors, at_least)
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """Return the report if equal text alone refuses; `None` if a vector is needed to decide."""

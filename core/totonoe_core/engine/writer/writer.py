@@ -313,9 +313,10 @@ class Writer:
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
         asking: list[tuple[Job, Sequence[Pair]]] = []
+        left: Sequence[Job] = ()
         for job in jobs:
             self._fit(job)
-        self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
+        self._expect(jobs)
         try:
             with state.file.transaction():
                 left = self._decide_in_time(jobs, answers, waiting, asking)
@@ -328,7 +329,7 @@ class Writer:
             self._fail([*jobs, *(job for group in waiting for job in group.jobs)], error)
             return ()
         finally:
-            self._decider.guarding.expect(())
+            self._expect(left)
         self.state = "serving"
         committed_s = time.perf_counter() - decided_s
         _mark_commit(answers, decided_s, committed_s)
@@ -349,6 +350,10 @@ class Writer:
         for job, pairs in asking:
             self._ask(job, pairs)
         return left
+
+    def _expect(self, jobs: Sequence[Job]) -> None:
+        """Announce jobs to the guard, which scans for many vectors at once."""
+        self._decider.guarding.expect((job.commands, job.vectors) for job in jobs)
 
     def _decide_in_time(
         self,
