@@ -185,15 +185,17 @@ class Graph:
         return self._indexed
 
     def nbytes(self) -> int:
-        """Bytes of the graph's own copies of vectors, links and labels, with its spare room.
+        """Bytes of the graph, with its spare room."""
+        index = self._index
+        return 0 if index is None else int(index.max_elements) * self.row_bytes
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes for each element: a copy of its vector, its links and its label.
 
         Links above the lowest level, a thirtieth of the others, are left out.
         """
-        index = self._index
-        if index is None:
-            return 0
-        links, vector, label = 4 * (2 * M + 1), 4 * self.arrays.dimension, 8
-        return int(index.max_elements) * (links + vector + label)
+        return 4 * self.arrays.dimension + 4 * (2 * M + 1) + 8
 
     @property
     def count(self) -> int:
