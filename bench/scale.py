@@ -138,7 +138,7 @@ class Scale:
             drawn = list(self._draw(self._options.ops))
             before = client.stats()
             with ThreadPoolExecutor(callers) as pool:
-                latencies_s = list(pool.map(lambda one, call=call: _timed(call, *one), drawn))  # type: ignore[misc]
+                latencies_s = list(pool.map(lambda one, call=call: _timed(call, *one), drawn))
             cpu_s = client.stats().cpu_s - before.cpu_s
             self.add(
                 phase,
@@ -224,12 +224,15 @@ def parts_of(path: Path) -> dict[str, float]:
                 part.maintain(threading.Event())
         chunks = [(chunk, size) for _, size, chunk in index.view().parts()]
         columns = sum(
-            column.itemsize for chunk, _ in chunks[:1] for column in chunk.columns.values()
+            size * column.itemsize
+            for chunk, size in chunks
+            for column in chunk.columns.values()
+            if column.flags.writeable
         )
         count = index.view().count
         sizes = {
             "vectors": sum(size * chunk.vectors.strides[0] for chunk, size in chunks),
-            "columns": columns * count,
+            "columns": columns,
             "tokens": sum(8 * (int(chunk.indptr[size]) + size) for chunk, size in chunks),
             "prefix": index.prefix.row_bytes * index.prefix.built,
             "graph": index.graph.row_bytes * index.graph.count,
