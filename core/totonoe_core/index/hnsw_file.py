@@ -34,32 +34,37 @@ highest level, entry; most links above and on the lowest level, M; level factor,
 class ReadGraph:
     """A saved graph in memory, checked.
 
-    `state` is the state for hnswlib; `slots` and `indexed` are as in `hnsw.SavedGraph`.
+    `state` is the state for hnswlib; the others are as in `hnsw.SavedGraph`.
     """
 
     state: dict[str, Any]
     slots: NDArray[np.int64]
     indexed: int
+    basis: NDArray[np.float32]
 
 
 def read_graph(
     data: NDArray[np.uint8],
-    dimension: int,
+    width: int,
     m: int,
     ef_construction: int,
     slots: NDArray[np.int64],
     indexed: int,
     slot_count: int,
+    basis: NDArray[np.float32],
 ) -> ReadGraph:
     """Read a graph from the bytes of its file, saved when there were `slot_count` slots.
 
-    Raises `Unsound` if any number in it is out of range.
+    Its elements have `width` dimensions, along `basis` if that has rows. Raises `Unsound` if any
+    number in it is out of range.
     """
+    require(basis.ndim == 2 and len(basis) in (0, width), "graph_basis")
+    require(bool(np.isfinite(basis).all()), "graph_basis")
     require(slots.ndim == data.ndim == 1, "graph_slots")
     require(not len(slots) or (slots.min() >= -1 and slots.max() < slot_count), "graph_slots")
     require(type(indexed) is int and 0 <= indexed <= slot_count, "indexed")
-    state = state_of(data, dimension, m, ef_construction, len(slots))
-    return ReadGraph(state, slots, indexed)
+    state = state_of(data, width, m, ef_construction, len(slots))
+    return ReadGraph(state, slots, indexed, basis)
 
 
 def state_of(
