@@ -6,10 +6,11 @@ The engine runs in this process, without its graph, on files that are written wi
 the guard. A `find` row is one Consolidate from the call to the last message (`totonoe`: all pairs
 below a cosine distance of 0.10; `totonoe, 24 h`: those with a side created within the day, of 30;
 `totonoe, since`: those with one of the last 100), numpy multiplying all vectors in blocks, or
-semhash, which is approximate and drops rows in place of finding pairs. A `writers` row is `agents`
+semhash, which is approximate and drops rows in place of finding pairs; `totonoe, eight agents` ask
+at once, all the same or each something else. A `writers` row is `agents`
 threads that remember for `--limit-s`/6 at most, each of them one after the other, `beside` nothing
-or as many that consolidate, one run after the other. More than CONSOLIDATIONS_MAX runs at once the
-engine refuses: who is refused comes again after 10 ms, so that every place is taken all the time.
+or as many that consolidate, one run after the other. They ask the same, and share what the writers
+left as it was.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bench import common, material
-from totonoe_core.base.errors import Quota
 from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery, MergeCandidate
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.records import Fields, Memory, Status
@@ -45,7 +45,7 @@ DOUBLE_SHARE = 0.02
 SEMHASH_ROWS_MAX = 20_000
 WRITES_MAX = 2000
 AGENTS = 10
-REFUSED_WAIT_S = 0.01
+TOGETHER = 8
 BLOCK = 1024
 WAIT_S = 600.0
 
@@ -87,7 +87,7 @@ def write(path: Path, texts: list[str], vectors: material.Vectors, now_us: int) 
 
 
 def consolidate(engine: EmbeddedEngine, agent: str = "bench", **asked: Any) -> Row:
-    """One Consolidate, read to its end. Raises `Quota` if too many run."""
+    """One Consolidate, read to its end."""
     query = ConsolidateQuery(agent, distance_below=DISTANCE, max_replay_events=0, **asked)
     wall_begin_s, cpu_begin_s = time.perf_counter(), time.process_time()
     first_s = first_cpu_s = None
@@ -112,14 +112,34 @@ def consolidate(engine: EmbeddedEngine, agent: str = "bench", **asked: Any) -> R
 
 def find_rows(engine: EmbeddedEngine, vectors: material.Vectors) -> Iterator[Row]:
     """Ours in three ways, and the others."""
-    consolidate(engine, window_hours=0.0, since_revision=1)  # readings and caches, once
+    # Readings and caches, once. No two rows ask the same, or the later one would find it made.
+    consolidate(engine, window_hours=0.0, since_revision=1, max_merge_candidates=4)
     yield {"method": "totonoe", **consolidate(engine, window_hours=0.0)}
     yield {"method": "totonoe, 24 h", **consolidate(engine, window_hours=24.0)}
     since = consolidate(engine, window_hours=0.0, since_revision=1)
     yield {"method": "totonoe, since", **since}
+    # Runs that were left keep their places until others need them.
+    for kept, named in (
+        ([6] * TOGETHER, "one question"),
+        (range(7, 7 + TOGETHER), "a question each"),
+    ):
+        together = _timed(lambda kept=kept: _together(engine, kept))  # type: ignore[misc]
+        yield {"method": f"totonoe, eight agents, {named}", **together}
     yield {"method": "numpy", **_timed(lambda: _numpy(vectors))}
     if len(vectors) <= SEMHASH_ROWS_MAX:
         yield from _semhash(vectors)
+
+
+def _together(engine: EmbeddedEngine, kept: Sequence[int]) -> int:
+    """Pairs found by agents that ask at once for so many candidates each."""
+    with ThreadPoolExecutor(len(kept)) as pool:
+        asked = [
+            pool.submit(
+                consolidate, engine, f"agent {at}", window_hours=0.0, max_merge_candidates=most
+            )
+            for at, most in enumerate(kept)
+        ]
+        return sum(int(one.result()["found"]) for one in asked)
 
 
 def _numpy(vectors: material.Vectors) -> int:
@@ -192,12 +212,8 @@ def _consolidate_on(engine: EmbeddedEngine, agent: str, stop: threading.Event) -
     """How many Consolidates an agent read to their end."""
     runs = 0
     while not stop.is_set():
-        try:
-            consolidate(engine, agent, window_hours=0.0)
-        except Quota:
-            stop.wait(REFUSED_WAIT_S)
-        else:
-            runs += 1
+        consolidate(engine, agent, window_hours=0.0)
+        runs += 1
     return runs
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -55,20 +55,29 @@ def measured(
     }
 
 
+def lines_of(head: bytes, seed: int, count: int, dimension: int) -> Iterator[bytes]:
+    """The lines of a file of memories that do not repeat each other, STEP at a time.
+
+    `head` is its first line.
+    """
+    yield head
+    space, digest = material.Space(seed, dimension), sha256(head)
+    for first in range(0, count, STEP):
+        generator, size = np.random.default_rng([seed, first]), min(STEP, count - first)
+        sentences, vectors = material.texts(generator, size, first), space.draw(generator, size)
+        lines = b"".join(
+            writing.record(memory(number, text, vector.tobytes()), vectors=True)
+            for number, (text, vector) in enumerate(zip(sentences, vectors, strict=True), first)
+        )
+        digest.update(lines)
+        yield lines
+    yield writing.end(dict.fromkeys(KINDS, 0) | {"memory": count}, digest.hexdigest())
+
+
 def made(head: bytes, seed: int, count: int, file: Path) -> None:
-    """A file of memories that do not repeat each other; `head` is its first line."""
-    space, digest, sizes = material.Space(seed, DIMENSION), sha256(head), range(0, count, STEP)
+    """A file of `lines_of`."""
     with file.open("wb") as out:
-        out.write(head)
-        for first in sizes:
-            generator, size = np.random.default_rng([seed, first]), min(STEP, count - first)
-            sentences, vectors = material.texts(generator, size, first), space.draw(generator, size)
-            for number, (text, vector) in enumerate(zip(sentences, vectors, strict=True), first):
-                line = writing.record(memory(number, text, vector.tobytes()), vectors=True)
-                digest.update(line)
-                out.write(line)
-        counts = dict.fromkeys(KINDS, 0) | {"memory": count}
-        out.write(writing.end(counts, digest.hexdigest()))
+        out.writelines(lines_of(head, seed, count, DIMENSION))
 
 
 def memory(number: int, text: str, vector: bytes) -> Memory:

@@ -14,7 +14,7 @@ from totonoe_core.domain.policy import DecayPolicy, Tokenizer
 from totonoe_core.domain.records import Fields, Memory, Status, TimeRange, TypedKey
 from totonoe_core.index import arrays as arrays_module
 from totonoe_core.index import masks
-from totonoe_core.index.arrays import CHUNK, NEVER, STATUSES, Arrays, Names
+from totonoe_core.index.arrays import CHUNK, NEVER, NO_TIME, SELDOM, STATUSES, Arrays, Names
 from totonoe_core.index.collection_index import CollectionIndex, Features, payload_hash
 from totonoe_core.index.selection import Selection
 from totonoe_core.text.normalize import refusing_hash
@@ -170,6 +170,35 @@ def test_columns_over_chunks_are_as_one(monkeypatch: pytest.MonkeyPatch) -> None
         np.testing.assert_array_equal(view.vectors(slots)[at], vector)
         np.testing.assert_array_equal(view.tokens(slot), features(ones[slot]).tokens)
     assert [(base, size) for base, size, _ in view.parts()] == [(0, 4), (4, 4), (8, 3)]
+
+
+def test_columns_that_no_memory_uses_take_no_memory(index: CollectionIndex) -> None:
+    for row in range(1, 4):
+        add(index, memory(row))
+    index.arrays.publish()
+    (chunk,) = index.view().chunks
+    shared = {name for name, column in chunk.columns.items() if not column.flags.writeable}
+    assert shared == set(SELDOM)
+    before, bytes_before = index.view(), chunk.nbytes()
+    session = index.view().column("session")
+    add(index, memory(4, session_id="one", valid_to_us=NOON))
+    add(index, memory(5), replaces=0)
+    index.arrays.publish()
+    used = {"session", "valid_to", "replaced_by"}
+    assert {name for name in SELDOM if chunk.columns[name].flags.writeable} == used
+    assert chunk.nbytes() == bytes_before + CHUNK * (4 + 8 + 8)
+    assert session.tolist() == before.column("session").tolist() == [0, 0, 0]
+    view = index.view()
+    assert view.column("session").tolist() == [0, 0, 0, index.arrays.sessions.find("one"), 0]
+    assert view.column("valid_to").tolist() == [NO_TIME] * 3 + [NOON, NO_TIME]
+    assert view.column("replaced_by").tolist() == [4, NEVER, NEVER, NEVER, NEVER]
+    # Two collections share what neither of them uses, and no more.
+    other = CollectionIndex(8, Tokenizer.SCRIPT_AWARE)
+    add(other, memory(1))
+    other.arrays.publish()
+    assert other.view().column("session").tolist() == [0]
+    with pytest.raises(ValueError, match="read-only"):
+        other.view().chunks[0].columns["private"][0] = 1
 
 
 def test_view_stays_as_it_was_while_more_is_written(index: CollectionIndex) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from support.engines import (
     forget,
     merge,
     opened,
+    undo,
     unit,
     update,
     vector_at,
@@ -34,10 +35,12 @@ from totonoe_core.domain.consolidate import (
     ConsolidateQuery,
     MergeCandidate,
     MergeCluster,
+    Told,
 )
 from totonoe_core.domain.dismissals import Dismiss
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.records import Kind, StateKind, Verdict
+from totonoe_core.engine.jobs import join
 from totonoe_core.text.tokens import tokens
 
 EVER = {"window_hours": 0.0, "max_merge_candidates": 0, "max_replay_events": 0}
@@ -472,12 +475,216 @@ def test_consolidate_by_several_agents_at_once_finds_the_same_for_each(store: St
 
 
 def test_consolidate_more_than_may_run_is_refused_and_a_left_one_gives_way(store: Store) -> None:
-    runs = [begun(store) for _ in range(limits.CONSOLIDATIONS_MAX)]
+    runs = [
+        begun(store, max_merge_candidates=most) for most in range(1, limits.CONSOLIDATIONS_MAX + 1)
+    ]
     with pytest.raises(Quota):
         begun(store)
     runs[0].leave()
     again = begun(store)
     assert isinstance(read_all(again)[-1].told, Consolidated)
+
+
+def test_consolidate_runs_of_one_question_are_bounded_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_RUNS_MAX", 3)
+    runs = [begun(store, f"agent {number}") for number in range(3)]
+    with pytest.raises(Quota, match="3 Consolidates"):
+        begun(store)
+    runs[1].leave()
+    assert isinstance(read_all(begun(store))[-1].told, Consolidated)
+
+
+# -- with the same question
+
+
+@pytest.fixture(name="products")
+def _products(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Sizes of the products that joins compute, in small blocks."""
+    found: list[int] = []
+    real = join.cosine_steps
+
+    def steps(*asked: Any, **more: Any) -> Iterator[Any]:
+        for step in real(*asked, **more):
+            found.append(step.looked_count)
+            yield step
+
+    monkeypatch.setattr(join, "cosine_steps", steps)
+    monkeypatch.setattr("totonoe_core.joins.cosine._FIRST_BLOCK", 4)
+    monkeypatch.setattr("totonoe_core.joins.cosine._BLOCK", 4)
+    monkeypatch.setattr("totonoe_core.joins.cosine._SLICE", 4)
+    return found
+
+
+def without_progress(messages: Sequence[ConsolidateMessage]) -> list[Told]:
+    return [one.told for one in messages if not isinstance(one.told, ConsolidateProgress)]
+
+
+def all_pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+def test_consolidate_by_ten_agents_computes_the_join_once(
+    store: Store, products: list[int]
+) -> None:
+    near(store, *(f"note {number}" for number in range(40)))
+    asked = {"max_merge_candidates": 50}
+    alone = without_progress(read_all(begun(store, "first", **asked)))
+    assert sum(products) == all_pairs(40)
+    store.save("nobody shares a join of before", vector=vector_of("far away"), force=True)
+    store.do(forget(*[memory.id for memory in store.list() if "nobody" in memory.content]))
+    products.clear()
+    runs = [begun(store, f"agent {number}", distance_below=0.11, **asked) for number in range(10)]
+    with ThreadPoolExecutor(10) as pool:
+        found = list(pool.map(without_progress, pool.map(read_all, runs)))
+    assert sum(products) == all_pairs(40)
+    assert found == [found[0]] * 10
+    assert found[0][:-1] == alone[:-1]
+
+
+def test_consolidate_that_comes_late_gets_all_of_it(
+    store: Store, products: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 1)
+    near(store, *(f"note {number}" for number in range(20)))
+    first = begun(store)
+    begin = list(first.read().result(wait_s()))
+    late = read_all(begun(store, "bert"))
+    assert without_progress(begin + read_all(first)) == without_progress(late)
+    first.leave()
+    # The join is through, and stays as long as one of its runs may be resumed.
+    assert without_progress(read_all(begun(store, "carl"))) == without_progress(late)
+    assert sum(products) == all_pairs(20)
+
+
+def test_consolidate_that_comes_late_sees_what_was_written_since(
+    store: Store, products: list[int]
+) -> None:
+    ids = near(store, *(f"note {number}" for number in range(20)))
+    first = begun(store)
+    new = store.save("news", vector=vector_at(vector_of("note 0"), 0.99, 99), force=True)
+    second = begun(store, "bert")
+    done = read_all(second)[-1].told
+    assert isinstance(done, Consolidated)
+    assert (done.memory_count, done.pair_count) == (21, all_pairs(21))
+    assert sum(new in pair for pair in pairs_of(done)) == 20
+    assert read_all(first)[-1].told.pair_count == all_pairs(20)
+    # The second computed the pairs of the new memory alone.
+    assert sum(products) == all_pairs(20) + 20
+    assert ids
+
+
+@pytest.mark.parametrize("change", ["forget", "update", "dismiss", "settings", "window", "undo"])
+def test_consolidate_shares_no_join_whose_pairs_are_others_by_now(
+    store: Store, products: list[int], change: str
+) -> None:
+    a, b, *_ = near(store, *(f"note {number}" for number in range(6)))
+    asked = {"max_merge_candidates": 3, "window_hours": 5.0}
+    store.clock.advance(HOUR_US)
+    store.save("note of later", vector=vector_of("note 0"), force=True)
+    if change == "undo":
+        store.do(Dismiss("anna", a, b))
+    read_all(begun(store, **asked))
+    products.clear()
+    if change == "forget":
+        store.do(forget(a))
+    elif change == "update":
+        store.do(update(a, content="note 0, new", vector=vector_of("note 0")))
+    elif change == "dismiss":
+        store.do(Dismiss("anna", a, b))
+    elif change == "undo":
+        store.do(undo(store.revision))
+    elif change == "settings":
+        store.set(("guard.similar_above", 0.97))
+    else:
+        store.clock.advance(5 * HOUR_US)
+    found = consolidated(store, "bert", **asked)
+    assert sum(products) >= (0 if change == "window" else all_pairs(5))
+    # With another bound, which no pair is at, it shares nothing.
+    assert found == consolidated(store, "bert", **asked, distance_below=0.101)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_consolidate_that_shares_finds_what_one_alone_finds(
+    store: Store, products: list[int], seed: int
+) -> None:
+    made, rng = Random(store, seed), random.Random(seed)
+    asked = {
+        "distance_below": 0.2,
+        "window_hours": rng.choice((0.0, 30.0)),
+        "since_revision": rng.choice((0, made.known)),
+        "max_merge_candidates": rng.choice((0, 6)),
+        "jaccard_above": rng.choice((None, 0.5)),
+    }
+    first = begun(store, "anna", **asked)
+    found = [without_progress(read_all(first))]
+    for number, agent in enumerate(["anna", "bert", "carl", "anna", "bert"]):
+        content = f"later note {number} of {agent}"
+        vector = vector_at(vector_of(f"base {number % 2}"), 0.97, number)
+        store.save(content, agent=agent, private=number % 2 == 0, vector=vector, force=True)
+        run = begun(store, agent, **asked)
+        assert run._run.public is first._run.public
+        shared = read_all(run)[-1].told
+        run.leave()
+        # With another bound, which no pair is at, it shares nothing.
+        assert shared == consolidated(store, agent, **(asked | {"distance_below": 0.2 + 1e-9}))
+        found.append(shared)
+    assert len({repr(one) for one in found}) > 3
+    assert products
+
+
+def test_consolidate_shows_a_private_memory_to_its_agent_alone(
+    store: Store, products: list[int]
+) -> None:
+    near(store, *(f"note {number}" for number in range(10)))
+    base = vector_of("note 0")
+    own = store.save("mine", agent="anna", private=True, vector=base, force=True)
+    runs = {agent: begun(store, agent) for agent in ("bert", "anna", "carl")}
+    found = {agent: read_all(run) for agent, run in runs.items()}
+    assert own in repr(found["anna"])
+    assert found["anna"][-1].told.pair_count == all_pairs(11)
+    for agent in ("bert", "carl"):
+        assert own not in repr(found[agent])
+        assert found[agent][-1].told.pair_count == all_pairs(10)
+        assert found[agent][-1].told.memory_count == 10
+    assert without_progress(found["bert"]) == without_progress(found["carl"])
+    # The ten public ones once, and the eleventh against them for its agent alone.
+    assert sum(products) == all_pairs(10) + 10
+
+
+def test_consolidate_slow_reader_stops_nobody_and_piles_nothing_up(
+    store: Store, products: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 2)
+    near(store, *(f"note {number}" for number in range(20)))
+    slow, fast = begun(store, "anna"), begun(store, "bert")
+    begin = list(slow.read().result(wait_s()))
+    whole = without_progress(read_all(fast))
+    assert sum(products) == all_pairs(20)
+    assert len(slow._run._ready) <= 2
+    assert without_progress(begin + read_all(slow)) == whole
+    assert sum(products) == all_pairs(20)
+
+
+def test_consolidate_cancelled_by_one_goes_on_for_others_and_ends_with_the_last(
+    store: Store, products: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONSOLIDATE_QUEUE_MAX", 1)
+    near(store, *(f"note {number}" for number in range(40)))
+    alone = without_progress(read_all(begun(store)))
+    asked = {"distance_below": 0.11}
+    products.clear()
+    one, other = begun(store, "anna", **asked), begun(store, "bert", **asked)
+    begin = [list(run.read().result(wait_s())) for run in (one, other)]
+    one.leave()
+    other.leave()
+    assert ended(lambda: not consolidate_threads())
+    assert 0 < sum(products) < all_pairs(40)
+    token = begin[1][-1].token
+    rest = read_all(begun(store, "bert", **asked, resume_token=token))
+    assert without_progress(begin[1] + rest) == alone
+    assert sum(products) == all_pairs(40)
 
 
 def test_consolidate_while_others_remember_loses_no_update(store: Store) -> None:
@@ -559,7 +766,7 @@ def test_run_that_fails_tells_its_reader(store: Store, monkeypatch: pytest.Monke
         yield
 
     near(store, "one", "two")
-    monkeypatch.setattr("totonoe_core.engine.jobs.pairs.cosine_steps", broken)
+    monkeypatch.setattr("totonoe_core.engine.jobs.join.cosine_steps", broken)
     run = begun(store)
     with pytest.raises(RuntimeError, match="broken join"):
         while run.read().result(wait_s()):

@@ -128,7 +128,12 @@ def test_slots_and_counts_of_a_saved_graph_are_held_to(saved: tuple[Path, np.nda
     _, data = saved
     slots = np.arange(COUNT, dtype=np.int64)
     parameters = DIMENSION, hnsw.M, hnsw.EF_CONSTRUCTION
-    assert hnsw_file.read_graph(data, *parameters, slots, COUNT, COUNT).indexed == COUNT
+    whole = np.zeros((0, DIMENSION), np.float32)
+    assert hnsw_file.read_graph(data, *parameters, slots, COUNT, COUNT, whole).indexed == COUNT
     for wrong, indexed in ((slots - 2, COUNT), (slots + 1, COUNT), (slots, COUNT + 1), (slots, -1)):
         with pytest.raises(Unsound):
-            hnsw_file.read_graph(data, *parameters, wrong, indexed, COUNT)
+            hnsw_file.read_graph(data, *parameters, wrong, indexed, COUNT, whole)
+    basis = np.ones((DIMENSION, DIMENSION), np.float32)
+    for bad in (np.vstack([basis, basis]), basis[:, 1:], basis * np.nan, basis[0]):
+        with pytest.raises(Unsound, match="graph_basis"):
+            hnsw_file.read_graph(data, *parameters, slots, COUNT, COUNT, bad)

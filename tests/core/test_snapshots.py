@@ -248,6 +248,38 @@ def test_copy_begun_anew_over_and_over_is_given_up(
     copy.close()
 
 
+@pytest.mark.parametrize("step_ms", [0, 4])
+def test_writers_cannot_outrun_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step_ms: int
+) -> None:
+    monkeypatch.setattr(limits, "SNAPSHOT_STEP_MS", step_ms)
+    monkeypatch.setattr(limits, "SNAPSHOT_STEPS_MAX", 20)
+    source = apsw.Connection(str(tmp_path / "a.db"))
+    source.execute("CREATE TABLE t (a, b)")
+    source.pragma("journal_mode", "wal")
+
+    def grow(count: int) -> int:
+        source.execute(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT ?) "
+            "INSERT INTO t SELECT i, randomblob(5000) FROM n",
+            (count,),
+        )
+        return int(source.pragma("page_count"))
+
+    begun_count = page_count = grow(1000)
+    copy = FileCopy(source, tmp_path / "copy")
+    while not copy.step():
+        # More than a step copies by its time alone, and pages that are copied already.
+        page_count = grow(200)
+        source.execute("UPDATE t SET a = a + 1 WHERE rowid % 50 = 0")
+    copy.close()
+    assert copy.step_count <= 20
+    assert begun_count < copy.copied_count < page_count + 32 * (copy.step_count + 1)
+    made = apsw.Connection(str(tmp_path / "copy"))
+    both = [list(one.execute("SELECT a, b FROM t ORDER BY rowid")) for one in (source, made)]
+    assert both[0] == both[1]
+
+
 def test_disk_full_leaves_nothing_and_writers_go_on(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

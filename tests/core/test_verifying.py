@@ -164,7 +164,7 @@ def test_slot_that_is_not_as_its_row_is_made_anew(store: Store) -> None:
 
     def spoil(name: str, value: Any) -> None:
         chunk, at = index.view().chunk_of(index.slot_by_row[2])
-        chunk.columns[name][at] = value
+        chunk.put(name, at, value)
 
     def turn() -> None:
         chunk, at = index.view().chunk_of(index.slot_by_row[2])

@@ -81,6 +81,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         [*("--connections", "20", "--clients", "2", "--limit-s", "0.3"), "--turns", "1"],
         {"turn", "connections", "clients", "p99_ms", "server_cpu_share", "rss_bytes"},
     ),
+    "scale": (
+        ["--stored", "20", "--dimension", "8", "--ops", "2"],
+        {"phase", "n", "dimension"},
+    ),
     "hard": (
         ["--sizes", "200", "--families", "1", "--limit-s", "0.2"],
         {"part", "family", "bytes", "ratio"},

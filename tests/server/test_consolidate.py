@@ -16,7 +16,7 @@ from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe.v1 import operations_pb2, types_pb2
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery
-from totonoe_core.engine.jobs import pairs
+from totonoe_core.engine.jobs import join
 from totonoe_server.wire.consolidate import consolidate_from_wire
 
 Failure = Wire = Any
@@ -134,14 +134,14 @@ def test_consolidate_cancelled_frees_its_thread(wire: Wire, collection: str) -> 
 @pytest.fixture(name="unending")
 def _unending(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Runs find what there is and are not through before this is set."""
-    through, real = threading.Event(), pairs.cosine_steps
+    through, real = threading.Event(), join.cosine_steps
 
     def steps(*args: Any, **more: Any) -> Iterator[Any]:
         yield from real(*args, **more)
         while not through.wait(0.005):
             yield SimpleNamespace(looked_count=0, pairs=None)
 
-    monkeypatch.setattr(pairs, "cosine_steps", steps)
+    monkeypatch.setattr(join, "cosine_steps", steps)
     yield through
     through.set()
 
@@ -166,7 +166,9 @@ def test_consolidate_more_than_may_run_is_quota_exceeded_until_one_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "CONSOLIDATIONS_MAX", 2)
-    calls = [asking(wire, collection)[0] for _ in range(2)]
+    calls = [asking(wire, collection, max_merge_candidates=most)[0] for most in (5, 6)]
+    # One with the question of another is no more work.
+    calls.append(asking(wire, collection, max_merge_candidates=6, agent_id="bert")[0])
     failure = fails(wire.memory.Consolidate, pb.ConsolidateRequest(collection=collection))
     assert (failure.code, failure.reason) == (
         grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -174,7 +176,7 @@ def test_consolidate_more_than_may_run_is_quota_exceeded_until_one_is_left(
     )
     unending.set()
     # What was told to its end is left, and gives way.
-    assert [list(call)[-1].WhichOneof("event") for call in calls] == ["done", "done"]
+    assert [list(call)[-1].WhichOneof("event") for call in calls] == ["done"] * 3
     assert answers(wire, collection)[-1].HasField("done")
 
 

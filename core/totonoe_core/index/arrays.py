@@ -11,6 +11,9 @@ overwritten (`empty`) once its status hides it.
 A reader sees each memory once, whatever is published meanwhile: a slot counts until the one in
 `replaced_by` is within the reader's view (`masks.of_status`).
 
+Of the columns in `SELDOM` a chunk has none of its own while all of its slots hold the default: most
+collections never use most of them. A reader that holds the shared array holds what was true then.
+
 A status change waits in `pending_status` until `publish`, its time in `pending_updated`, so that
 readers see an operation whole and only when it is on disk, while later requests of the same batch
 already see it (`Selection` takes what is pending).
@@ -73,6 +76,34 @@ COLUMNS: dict[str, Any] = {
     "term_count": np.int32,
 }
 
+SELDOM: dict[str, int] = {
+    "private": 0,
+    "session": 0,
+    "thread": 0,
+    "category": 0,
+    "life_stage": 0,
+    "namespace": 0,
+    "about_from": NO_TIME,
+    "about_to": NO_TIME,
+    "valid_from": NO_TIME,
+    "valid_to": NO_TIME,
+    "expires": NEVER,
+    "expires_after": 0,
+    "replaced_by": NEVER,
+    "payload_hash": 0,
+    "key_hash": 0,
+}
+"""Columns that only the writer writes, and what most slots hold there."""
+
+
+def _default(name: str) -> NDArray[Any]:
+    made = np.full(CHUNK, SELDOM[name], COLUMNS[name])
+    made.flags.writeable = False
+    return made
+
+
+_DEFAULTS = {name: _default(name) for name in SELDOM}
+
 _EMPTIED = (
     "session",
     "thread",
@@ -103,7 +134,10 @@ class Chunk:
         # Small collections may never fill their first chunk. For others, reading rows at random is
         # a quarter faster in the huge pages that numpy asks for.
         zeros: Callable[..., NDArray[Any]] = pages.zeros if first else np.zeros
-        self.columns = {name: zeros((CHUNK,), dtype) for name, dtype in COLUMNS.items()}
+        self.columns = {
+            name: _DEFAULTS[name] if name in SELDOM else zeros((CHUNK,), dtype)
+            for name, dtype in COLUMNS.items()
+        }
         self.vectors = zeros((CHUNK, dimension), np.float32)
         self.vectored = zeros((CHUNK,), np.uint8)
         self.indptr = zeros((CHUNK + 1,), np.int64)
@@ -120,6 +154,23 @@ class Chunk:
         """Return the same slots with no vectors, of another dimension."""
         vectors = np.zeros((CHUNK, dimension), np.float32)
         return self.beside(vectors, np.zeros(CHUNK, np.uint8))
+
+    def put(self, name: str, at: int, value: Any) -> None:
+        """Write one value of a column. Writer only."""
+        column = self.columns[name]
+        if not column.flags.writeable:
+            if value == SELDOM[name]:
+                return
+            self.columns[name] = column = column.copy()
+        column[at] = value
+
+    def fill(self, name: str, values: NDArray[Any]) -> None:
+        """Set the first values of a column that nobody reads yet."""
+        if name in SELDOM and bool((values == SELDOM[name]).all()):
+            return
+        if not self.columns[name].flags.writeable:
+            self.columns[name] = self.columns[name].copy()
+        self.columns[name][: len(values)] = values
 
     def note_vectors(self, count: int) -> None:
         """Set `vectored` of the first slots, after their vectors were filled in."""
@@ -142,7 +193,7 @@ class Chunk:
 
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        columns = sum(column.nbytes for column in self.columns.values())
+        columns = sum(one.nbytes for one in self.columns.values() if one.flags.writeable)
         vectors = self.vectors.nbytes + self.vectored.nbytes
         return columns + vectors + self.indptr.nbytes + self.tokens.nbytes
 
@@ -326,7 +377,7 @@ class Arrays:
             self._chunks = (*self._chunks, Chunk(self.dimension, first=False))
         chunk = self._chunks[number]
         for name, value in values.items():
-            chunk.columns[name][at] = value
+            chunk.put(name, at, value)
         chunk.vectors[at] = vector
         chunk.vectored[at] = has_vector = bool(vector.any())
         self.may_lack = self.may_lack or not has_vector
@@ -394,7 +445,7 @@ class Arrays:
 
     def set_replaced_by(self, slot: int, by: int) -> None:
         """Record the slot of a memory's next version, or `NEVER`. Writer only."""
-        self._chunks[slot // CHUNK].columns["replaced_by"][slot % CHUNK] = by
+        self._chunks[slot // CHUNK].put("replaced_by", slot % CHUNK, by)
 
     def empty(self, slot: int) -> None:
         """Overwrite the contents of a published slot, all but id and row. Writer only.
@@ -405,10 +456,10 @@ class Arrays:
         chunk.vectors[at], chunk.vectored[at] = 0.0, 0
         chunk.tokens[chunk.indptr[at] : chunk.indptr[at + 1]] = 0
         for name in _EMPTIED:
-            chunk.columns[name][at] = 0
+            chunk.put(name, at, 0)
         for name in _TIMES_EMPTIED:
-            chunk.columns[name][at] = NO_TIME
-        chunk.columns["expires"][at] = NEVER
+            chunk.put(name, at, NO_TIME)
+        chunk.put("expires", at, NEVER)
         self.purged.append(slot)
 
     def truncate(self, end: int) -> None:

@@ -440,12 +440,13 @@ class CollectionIndex:
             self.terms,
             self.labels,
             self.numbers,
-            self.slot_by_id,
-            self.slot_by_row,
-            self._slots_by_text,
-            self._slots_by_words,
         )
-        return sum(part.nbytes() for part in parts)
+        return sum(part.nbytes() for part in parts) + self.map_bytes()
+
+    def map_bytes(self) -> int:
+        """Bytes of the maps from ids, rows and hashes to slots."""
+        hashes = (self._slots_by_text, self._slots_by_words, self._slots_by_key)
+        return sum(one.nbytes() for one in (self.slot_by_id, self.slot_by_row, *hashes))
 
 
 def _time(value: int | None) -> int:

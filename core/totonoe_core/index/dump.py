@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Status
 from totonoe_core.index import arrays as slots
-from totonoe_core.index.arrays import COLUMNS, NEVER, NO_TIME, RETIRED, STATUSES, Chunk, View
+from totonoe_core.index.arrays import COLUMNS, NO_TIME, RETIRED, STATUSES, Chunk, View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.dump_checks import (
     Unsound,
@@ -218,9 +218,11 @@ def load(
     sizes = [min(slots.CHUNK, count - number * slots.CHUNK) for number in range(len(chunks))]
 
     for name in (*_CUT, *_KEPT_AS_THEY_ARE, *LABELS):
-        source.take(name, [c.columns[name][:n] for c, n in zip(chunks, sizes, strict=True)])
+        parts = [np.empty(size, COLUMNS[name]) for size in sizes]
+        source.take(name, parts)
+        for chunk, part in zip(chunks, parts, strict=True):
+            chunk.fill(name, part)
     for chunk, size in zip(chunks, sizes, strict=True):
-        chunk.columns["replaced_by"][:size] = NEVER
         chunk.columns["last_access"][:size] = NO_TIME
     filled = View(tuple(chunks), count)
     checked = ("status", "kind", "state_kind", "private", "row", "term_count", *LABELS)

@@ -34,12 +34,13 @@ highest level, entry; most links above and on the lowest level, M; level factor,
 class ReadGraph:
     """A saved graph in memory, checked.
 
-    `state` is the state for hnswlib; `slots` and `indexed` are as in `hnsw.SavedGraph`.
+    `state` is the state for hnswlib; the others are as in `hnsw.SavedGraph`.
     """
 
     state: dict[str, Any]
     slots: NDArray[np.int64]
     indexed: int
+    basis: NDArray[np.float32]
 
 
 def read_graph(
@@ -50,16 +51,21 @@ def read_graph(
     slots: NDArray[np.int64],
     indexed: int,
     slot_count: int,
+    basis: NDArray[np.float32],
 ) -> ReadGraph:
     """Read a graph from the bytes of its file, saved when there were `slot_count` slots.
 
+    Its elements are along `basis float32[width, dimension]` if that has rows, else whole vectors.
     Raises `Unsound` if any number in it is out of range.
     """
+    require(basis.ndim == 2 and basis.shape[1] == dimension, "graph_basis")
+    require(len(basis) <= dimension, "graph_basis")
+    require(bool(np.isfinite(basis).all()), "graph_basis")
     require(slots.ndim == data.ndim == 1, "graph_slots")
     require(not len(slots) or (slots.min() >= -1 and slots.max() < slot_count), "graph_slots")
     require(type(indexed) is int and 0 <= indexed <= slot_count, "indexed")
-    state = state_of(data, dimension, m, ef_construction, len(slots))
-    return ReadGraph(state, slots, indexed)
+    state = state_of(data, len(basis) or dimension, m, ef_construction, len(slots))
+    return ReadGraph(state, slots, indexed, basis)
 
 
 def state_of(

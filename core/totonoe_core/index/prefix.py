@@ -117,6 +117,9 @@ _UNFITTED = Fit(np.zeros((WIDTH, 0), np.float32), (), 0, 0)
 class Prefix:
     """Rotated prefixes of the slots below `built`. See the module's text."""
 
+    row_bytes = 4 * (WIDTH + 2)
+    """Bytes for each slot that is split."""
+
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self._fit: Fit | None = None
@@ -140,8 +143,7 @@ class Prefix:
     def nbytes(self) -> int:
         """Bytes of the coordinates."""
         fit = self._fit
-        per_row = 4 * (WIDTH + 2)
-        return 0 if fit is None else sum(len(part.lead) for part in fit.parts) * per_row
+        return 0 if fit is None else sum(len(part.lead) for part in fit.parts) * self.row_bytes
 
     def due(self) -> bool:
         """Return whether `maintain` has work."""

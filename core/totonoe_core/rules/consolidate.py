@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +23,34 @@ _ASKED_AT_ONCE = 256
 # -- Phase 2: choice of pairs
 
 
+class Near(NamedTuple):
+    """Some pairs of slots: int64[p] each, and their distance, float64[p]."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+    def pairs(self) -> list[Pair]:
+        """Return them as tuples."""
+        return list(zip(self.a.tolist(), self.b.tolist(), strict=True))
+
+    def some(self, places: slice | list[int]) -> Near:
+        """Return those at some places."""
+        return Near(self.a[places], self.b[places], self.distance[places])
+
+
 class Nearest:
-    """The nearest pairs of slots so far, whatever the order of adding. Which they are does not
-    depend on the order of adding.
+    """The nearest pairs of slots so far. Which they are does not depend on the order of adding.
 
     Parameters
     ----------
     limit : int
         Number of pairs to keep.
-    rank : int64[n]
+    rank : int32[n]
         Place of each slot's id among all ids, by slot.
     """
 
-    def __init__(self, limit: int, rank: NDArray[np.int64]) -> None:
+    def __init__(self, limit: int, rank: NDArray[np.int32]) -> None:
         self._limit = limit
         self._rank = rank
         self._a = np.zeros(0, np.int64)
@@ -52,7 +68,7 @@ class Nearest:
         b: NDArray[np.int64],
         distance: NDArray[np.float64],
         out: Callable[[Sequence[Pair]], Collection[Pair]],
-    ) -> list[Pair]:
+    ) -> Near:
         """Add pairs, each once; return those of them that are kept now, nearest first.
 
         Ordered by distance, then the lower id, then the higher one. `out(pairs)` returns those that
@@ -60,7 +76,7 @@ class Nearest:
         """
         near = np.flatnonzero(distance <= self.bound)
         if not len(near):
-            return []
+            return Near(self._a[:0], self._b[:0], self._distance[:0])
         near = near[self._order(a[near], b[near], distance[near])]
         chosen: list[int] = []
         step = max(self._limit, _ASKED_AT_ONCE)
@@ -79,7 +95,7 @@ class Nearest:
         self._a, self._b = self._a[order], self._b[order]
         self._distance = self._distance[order]
         new = order >= held
-        return list(zip(self._a[new].tolist(), self._b[new].tolist(), strict=True))
+        return Near(self._a[new], self._b[new], self._distance[new])
 
     def _order(
         self, a: NDArray[np.int64], b: NDArray[np.int64], distance: NDArray[np.float64]
@@ -87,9 +103,9 @@ class Nearest:
         one, other = self._rank[a], self._rank[b]
         return np.lexsort((np.maximum(one, other), np.minimum(one, other), distance))
 
-    def kept(self) -> list[Pair]:
-        """The pairs that are kept, nearest first."""
-        return list(zip(self._a.tolist(), self._b.tolist(), strict=True))
+    def kept(self) -> Near:
+        """Return the pairs that are kept, nearest first."""
+        return Near(self._a, self._b, self._distance)
 
 
 def keeper(a: Memory, b: Memory, verdict: Verdict) -> tuple[Memory, KeepReason]:

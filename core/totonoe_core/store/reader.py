@@ -369,6 +369,15 @@ class Rows:
                 found.update(pair for pair in wanted.get(one.a, ()) if max(pair) == one.b)
         return found
 
+    def dismissals_changed(self, revision: int) -> bool:
+        """Return whether an operation after a revision dismissed a pair, or took that back."""
+        found = self._connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM operation WHERE revision > ? "
+            "AND instr(touched, '\"dismissal\"'))",
+            (revision,),
+        ).get
+        return bool(found)
+
     def dismissed_live(self, limit: int) -> list[tuple[int, int]]:
         """Return pairs of live rows (a < b) whose dismissal counts, the newest first."""
         return list(

@@ -9,6 +9,10 @@ SQLite's backup applies the writes of its own connection to pages that are copie
 the copy is the collection at the last step, whatever was written between the steps
 (https://www.sqlite.org/backup.html). A transaction that is rolled back whole (a disk that refuses)
 restarts the copy; a rollback to one operation's savepoint does not.
+
+Writers cannot outrun a copy: a step copies as many pages as were added since the one before, and a
+share of the file besides. So whatever is written, a copy that is not restarted ends within
+SNAPSHOT_STEPS_MAX steps.
 """
 
 from __future__ import annotations
@@ -47,7 +51,11 @@ _SETTINGS = "collection"
 
 
 class FileCopy:
-    """A running copy of a database. All calls on the thread of the connection that writes it."""
+    """A running copy of a database. All calls on the thread of the connection that writes it.
+
+    `step_count` and `copied_count` count steps, and the pages that they copied; a page that is
+    copied again after a restart counts again.
+    """
 
     def __init__(self, source: apsw.Connection, target: Path) -> None:
         with disk("the snapshot"):
@@ -58,10 +66,13 @@ class FileCopy:
             self._target.pragma("synchronous", "off")
             self._target.pragma("cache_size", -2048)
             self._backup = self._target.backup("main", source, "main")
-        self._copied = 0
+        self.step_count = self.copied_count = 0
+        self._page_count = 0
+        self._share = _PAGES_AT_ONCE
+        """Pages that each step copies at least, beside those added since the step before."""
 
     def step(self) -> bool:
-        """Copy for SNAPSHOT_STEP_MS; return whether the copy is complete.
+        """Copy for SNAPSHOT_STEP_MS, or longer if it must; return whether the copy is complete.
 
         Raises
         ------
@@ -71,22 +82,33 @@ class FileCopy:
             It restarted too often.
         """
         until = time.perf_counter() + limits.SNAPSHOT_STEP_MS / 1000
+        self.step_count += 1
+        copied, needed = 0, 1
         with disk("the snapshot"):
-            while True:
+            while copied < needed or time.perf_counter() < until:
                 self._backup.step(_PAGES_AT_ONCE)
-                self._copied += _PAGES_AT_ONCE
-                if self._backup.done or time.perf_counter() >= until:
-                    break
-            if self._backup.done:
-                self._backup.finish()
-                return True
-        if self._copied > limits.SNAPSHOT_COPIED_TIMES_MAX * self._backup.page_count + 4096:
+                copied += _PAGES_AT_ONCE
+                self.copied_count += _PAGES_AT_ONCE
+                if self._backup.done:
+                    self._backup.finish()
+                    return True
+                if copied == _PAGES_AT_ONCE:
+                    needed = self._needed()
+        if self.copied_count > limits.SNAPSHOT_COPIED_TIMES_MAX * self._page_count + 4096:
             raise Unavailable(
                 "OVERLOADED",
                 "the copy was begun anew too often: writes fail all the time",
                 retry_delay_ms=limits.RETRY_DELAY_MS,
             )
         return False
+
+    def _needed(self) -> int:
+        """Return how many pages this step must copy. After its first ones."""
+        before, self._page_count = self._page_count, self._backup.page_count
+        if not before:
+            self._share = max(self._share, -(-self._page_count // limits.SNAPSHOT_STEPS_MAX))
+            return self._share
+        return self._share + max(0, self._page_count - before)
 
     def close(self) -> None:
         """End the copy, whole or not. Idempotent."""

@@ -4,10 +4,14 @@
     its log            slots of the pairs found, in order: a token is a place in it
     its queue          messages made of the log that wait for the reader; if full, the thread waits
 
+Runs with the same question share the join over public memories (`join.Join.serves`). Whichever
+thread has nothing to send computes its next product, and each run takes the pairs from there at
+its own pace. So a slow reader delays only itself, and the join stops when the last of them leaves.
+
 A run works on a view and holds no lock and no connection between two products. Its log holds no
-text: messages are made of the rows at that time, so that a purge leaves nothing in it, and memories
-hidden meanwhile are left out. A run that is left ends its thread and stays for a while; its join
-resumes at the product where it stopped.
+text: messages are made of the rows at that time, so that memories hidden meanwhile are left out.
+Judgements that are kept quote texts; a purge empties them. A run that is left ends its thread and
+stays for a while; its join resumes at the product where it stopped.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ from totonoe_core.domain.consolidate import (
     Scored,
     Told,
 )
+from totonoe_core.engine.jobs.join import Join, Question, Scope
 from totonoe_core.engine.jobs.pairs import PairSearch
 from totonoe_core.engine.seam.streams import Consolidation
 from totonoe_core.engine.state import unscored
@@ -76,15 +81,15 @@ class Run:
         state: CollectionState,
         readers: ReaderPool,
         query: ConsolidateQuery,
+        search: PairSearch,
         replay: Future[Applied] | None,
-        clock: Clock,
         score: Callable[[], Future[Applied]],
     ) -> None:
         self.id = secrets.token_hex(8)
         self.asked = asked(query)
         self.left_since_s: float | None = time.monotonic()
         self._replay = replay
-        self._search = PairSearch(state, readers, query, clock)
+        self._search = search
         self._steps = self._found()
         self._log: list[_Entry] = []
         self._complete = False
@@ -154,8 +159,14 @@ class Run:
             self._settle()
             self._changed.notify_all()
 
+    @property
+    def public(self) -> Join:
+        """The join that it may share with others."""
+        return self._search.public
+
     def forget(self) -> None:
         """Drop texts that wait for the reader: they are made again from the rows of that time."""
+        self._search.forget()
         with self._changed:
             if self._ready:
                 self._next = self._ready[0][0]
@@ -265,7 +276,7 @@ class Run:
             return next(iter(self._search.candidates([entry])), None)
         search = self._search
         done = Consolidated(
-            revision=search.revision,
+            revision=search.scope.revision,
             # The sort keeps the order of equals: nearest first.
             candidates=tuple(sorted(search.candidates(search.kept()), key=_least_probable)),
             memory_count=search.memory_count,
@@ -286,7 +297,7 @@ class Run:
         """Search for pairs, a product a step, and write the log; yield false while more is left."""
         begun_s = due_s = busy_until_s = time.monotonic()
         active_s = 0.0
-        seen_revision = self._search.revision
+        seen_revision = self._search.scope.revision
         for new in self._search.steps():
             self._check_replay()
             for pair in new:
@@ -345,7 +356,7 @@ class Run:
     def _show(self, active_s: float) -> None:
         search = self._search
         scanned, total = search.scanned_count, search.total_count
-        rate = scanned / active_s if active_s > 0.0 else 0.0
+        rate = search.scanned_now_count / active_s if active_s > 0.0 else 0.0
         left_s = (total - scanned) / rate if rate else 0.0
         with self._changed:
             self._progress = ConsolidateProgress(scanned, total, rate, left_s)
@@ -388,6 +399,7 @@ class Consolidating:
         self._clock = clock
         self._apply = apply
         self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._stopped: Why | None = None
 
@@ -401,7 +413,8 @@ class Consolidating:
         OutOfRange
             The collection has not reached `since_revision`.
         Quota
-            CONSOLIDATIONS_MAX have a reader. The future fails so, too.
+            CONSOLIDATE_RUNS_MAX have a reader, or those of CONSOLIDATIONS_MAX questions. The future
+            fails so, too.
         Unavailable
             The collection is being closed.
         """
@@ -415,30 +428,49 @@ class Consolidating:
         return submit(self._executor, lambda: self._started(operation_id, query))
 
     def _started(self, operation_id: str, query: ConsolidateQuery) -> Consolidation:
-        with self._lock:
-            if self._stopped is not None:
-                raise self._stopped()
-            self._drop(0.0 if len(self._runs) >= limits.CONSOLIDATIONS_MAX else None)
-            if len(self._runs) >= limits.CONSOLIDATIONS_MAX:
-                raise Quota(
-                    "QUOTA_EXCEEDED",
-                    f"{limits.CONSOLIDATIONS_MAX} Consolidates of one collection are under way, "
-                    "the most at once",
+        # One after the other, so that of several with one question the first computes for all.
+        with self._starting:
+            scope = Scope(self._state, self._readers, query, self._clock())
+            question = Question.of(query)
+            public = next(
+                (join for join in self._joins() if join.serves(scope, question)), None
+            ) or Join(self._readers, scope, question, scope.public)
+            with self._lock:
+                if self._stopped is not None:
+                    raise self._stopped()
+                self._make_room(public)
+                replay = None
+                if query.max_replay_events:
+                    command = ReplayEvents(query.agent_id, query.max_replay_events)
+                    (replay,) = self._apply([(operation_id, (command,))])
+                run = Run(
+                    self._state,
+                    self._readers,
+                    query,
+                    PairSearch(self._state, self._readers, query, scope, public),
+                    replay,
+                    lambda: self._apply([("", (Score(query.agent_id),))])[0],
                 )
-            replay = None
-            if query.max_replay_events:
-                command = ReplayEvents(query.agent_id, query.max_replay_events)
-                (replay,) = self._apply([(operation_id, (command,))])
-            run = Run(
-                self._state,
-                self._readers,
-                query,
-                replay,
-                self._clock,
-                lambda: self._apply([("", (Score(query.agent_id),))])[0],
-            )
-            self._runs[run.id] = run
-            return run.attach(0)
+                self._runs[run.id] = run
+                return run.attach(0)
+
+    def _joins(self) -> set[Join]:
+        """Return the joins of all runs."""
+        return {run.public for run in self._all()}
+
+    def _make_room(self, public: Join) -> None:
+        """Drop runs that nobody reads if there are too many. Raises `Quota`. Under the lock."""
+        for kept_s in (None, 0.0):
+            self._drop(kept_s)
+            joins = {run.public for run in self._runs.values()} | {public}
+            fits = len(self._runs) < limits.CONSOLIDATE_RUNS_MAX
+            if fits and len(joins) <= limits.CONSOLIDATIONS_MAX:
+                return
+        raise Quota(
+            "QUOTA_EXCEEDED",
+            f"{limits.CONSOLIDATE_RUNS_MAX} Consolidates of one collection are under way, or those "
+            f"of {limits.CONSOLIDATIONS_MAX} different questions: the most at once",
+        )
 
     def _resumed(self, query: ConsolidateQuery) -> Consolidation:
         run_id, _, number = query.resume_token.partition("-")

@@ -34,7 +34,9 @@ class Copying:
     def copy_to(self, target: Path, stop: threading.Event) -> None:
         """Copy the file as it is at the last step, each step a call in the writer's queue.
 
-        Writes wait for one step at most, SNAPSHOT_STEP_MS. Not on the writer's thread.
+        Writes wait for one step at most, SNAPSHOT_STEP_MS or (where the disk is slow, or the file
+        large) as long as it takes to end within SNAPSHOT_STEPS_MAX steps. Not on the writer's
+        thread.
 
         Raises
         ------

@@ -210,5 +210,6 @@ def _put_graph(index: CollectionIndex, cut: Cut, writing: Writing) -> Header | N
     known = (saved.slots >= 0) & (saved.slots < len(new_slots))
     slots = np.where(known, new_slots[np.where(known, saved.slots, 0)], -1).astype(np.int64)
     writing.put(loading.GRAPH_SLOTS, [slots])
+    writing.put(loading.GRAPH_BASIS, [saved.basis])
     indexed = int(np.count_nonzero(new_slots[: saved.indexed] >= 0))
     return {"parameters": hnsw.parameters(), "indexed": indexed}

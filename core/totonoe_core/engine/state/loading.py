@@ -28,7 +28,7 @@ RETIRED_SHARE_MAX = 0.3
 """Share of retired slots from which on an index is compacted when opened."""
 _LOADED_AT_ONCE = 1024
 _CHANGING = ("model", "dimension", "model_since", "tokenizer", "made_by")
-GRAPH, GRAPH_SLOTS = "graph", "graph_slots"
+GRAPH, GRAPH_SLOTS, GRAPH_BASIS = "graph", "graph_slots", "graph_basis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +248,19 @@ def _expect_graph(index: CollectionIndex, saved: Saved, checkpoints: Checkpoints
                 again.take(GRAPH_SLOTS, [slots])
                 data = np.empty(again.shape(GRAPH), np.uint8)
                 again.take(GRAPH, [data])
+                basis = np.empty(again.shape(GRAPH_BASIS), np.float32)
+                again.take(GRAPH_BASIS, [basis])
             finally:
                 again.close()
             return read_graph(
-                data, dimension, hnsw.M, hnsw.EF_CONSTRUCTION, slots, graph["indexed"], slot_count
+                data,
+                dimension,
+                hnsw.M,
+                hnsw.EF_CONSTRUCTION,
+                slots,
+                graph["indexed"],
+                slot_count,
+                basis,
             )
         except (OSError, MemoryError) as error:
             _log.warning("the graph of %s is not read: %s", _name(saved.path), error)

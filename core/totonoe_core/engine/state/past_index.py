@@ -83,7 +83,7 @@ class PastIndex:
 
     def _set_private(self, slot: int, private: bool) -> None:
         chunk, at = self.index.view().chunk_of(slot)
-        chunk.columns["private"][at] = bool(self._private_then[slot]) or private
+        chunk.put("private", at, bool(self._private_then[slot]) or private)
 
     def renew(self, rows: Rows) -> bool:
         """Update the present sight of memories; return false if a purge makes the index stale."""
