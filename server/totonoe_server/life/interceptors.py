@@ -382,7 +382,9 @@ class _Counted:
         except TimeoutError:
             # It takes nothing any more, its end included: what waits for it goes with the call.
             logger.debug("end not taken", method=self._call.method, code=self._code)
-            raise aio.AbortError from None
+            # gRPC keeps the error that it wants to see now, and raises it from any use of the call.
+            await self.context.read()
+            raise
 
 
 def _behaviour(handler: Any) -> Handler:
