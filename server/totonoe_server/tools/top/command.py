@@ -57,7 +57,7 @@ def top(
 
     try:
         given = {"metrics_address": metrics_address}
-        settings = config.load(chosen_file(config_file), given).settings
+        settings = config.load(chosen_file(config_file), given, listens=False).settings
         place = config.parse_metrics_address(settings.metrics_address)
         if place is None:
             raise NoMetricsError(
