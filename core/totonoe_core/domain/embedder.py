@@ -1,4 +1,4 @@
-"""Figures of the embedder. A module of its own: each embedding process loads it, and little else."""
+"""Figures of the embedder, apart: each embedding process loads this, and little else."""
 
 from __future__ import annotations
 
