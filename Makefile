@@ -1,6 +1,6 @@
 # The few commands of this project; README.md and CONTRIBUTING.md explain them.
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
-#   make test                          lint, then the whole suite (under 9 minutes on 2 cores)
+#   make test                          lint, then the whole suite
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |

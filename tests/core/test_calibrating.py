@@ -24,44 +24,20 @@ from support.engines import (
     undo,
     update,
 )
+from support.probes import WHAT, small_probe
 from support.reembedding import reembed, restarted, settle
 from support.waits import wait_s, wait_until
 from totonoe_core.base import limits, plain
 from totonoe_core.base.errors import AlreadyExists, InvalidArgument, Unavailable
 from totonoe_core.domain.cleanup import CleanUpDuplicates
 from totonoe_core.domain.collections import Calibrate, Calibrated, CollectionInfo
-from totonoe_core.domain.records import TypedKey, Verdict
+from totonoe_core.domain.records import TypedKey
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.engine.collection import calibrating
 from totonoe_core.engine.commands.judged_pairs import JudgedPair, judged_pairs
-from totonoe_core.guard.probe import ProbePair
 from totonoe_core.store.reader import ReaderPool
 
-WHO = ("Ann", "Bert", "Carla", "Dora", "Emil", "Fred", "Greta", "Hans", "Ida", "Jan")
-WHAT = ("tea", "rice", "chess", "opera", "jazz", "tennis")
 LOOSE, PLAIN = "Zora really likes rowing", "Zora likes rowing"
-
-
-def pair(number: int, a: str, b: str, verdict: Verdict, name: str) -> ProbePair:
-    return ProbePair(f"en-{name}-{number}", name, "en", a, b, (verdict,))
-
-
-def small_probe() -> list[ProbePair]:
-    """Sixty pairs with a light word more or less, sixty with another number."""
-    things = [f"{who} likes {what}" for who in WHO for what in WHAT]
-    light = [text.replace("likes", "really likes") for text in things]
-    return [
-        *(
-            pair(at, one, two, Verdict.DUPLICATE, "light")
-            for at, (one, two) in enumerate(zip(light, things, strict=True))
-        ),
-        *(
-            pair(at, f"{text} {at} times a day", f"{text} {at + 7} times a day", Verdict.UPDATE,
-                 "number")
-            for at, text in enumerate(things)
-        ),
-        pair(0, "Ann likes tea", "Anne aime le thé", Verdict.DUPLICATE, "cross_language"),
-    ]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

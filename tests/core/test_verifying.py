@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -210,12 +211,18 @@ def test_index_of_sqlite_that_misses_a_row_is_made_anew(store: Store) -> None:
 def test_writes_beside_a_pass_do_not_confuse_it(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("totonoe_core.base.limits.VERIFY_STEP_ROWS", 3)
+    monkeypatch.setattr("totonoe_core.base.limits.VERIFY_STEP_ROWS", 16)
     verifier, number = verifier_of(store), 0
-    saved = [store.save(f"more {number}") for number in range(4)]
+    draw = random.Random(6)
+
+    def text() -> str:
+        """Like no other: this is not about what the guard reads."""
+        return f"{draw.getrandbits(128):x}"
+
+    saved = [store.save(text()) for _ in range(4)]
     for number in range(STEPS_MAX):
-        store.save(f"beside {number}")
-        store.do(update(saved[number % 4], content=f"more changed {number}"))
+        store.save(text())
+        store.do(update(saved[number % 4], content=text()))
         if not verifier.step(FAST):
             break
     found = store.stats().verified

@@ -168,7 +168,10 @@ def test_hour_of_every_call_leaves_the_daemon_as_it_was(
         load = Load(daemon)
         with totonoe.Client(daemon.address, timeout_s=120.0) as client:
             load.rotate(client)
-            threads = [threading.Thread(target=load.run, args=(n,)) for n in range(CLIENTS)]
+            # Daemons: a run that fails in the middle must not wait for them.
+            threads = [
+                threading.Thread(target=load.run, args=(n,), daemon=True) for n in range(CLIENTS)
+            ]
             for thread in threads:
                 thread.start()
             began_s, rotated_s = time.monotonic(), time.monotonic()

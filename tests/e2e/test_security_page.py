@@ -24,7 +24,8 @@ COPIED = ("ca.pem", "coder.pem", "coder.key")
 
 def blocks() -> list[list[str]]:
     """The commands of each block."""
-    found = [re.findall(r"^\$ (.*)$", text, re.M) for text in BLOCK.findall(PAGE.read_text())]
+    whole = PAGE.read_text().replace("\\\n", "")
+    found = [re.findall(r"^\$ (.*)$", text, re.M) for text in BLOCK.findall(whole)]
     port = str(free_port())
     return [[command.replace("7766", port) for command in block] for block in found]
 

@@ -28,9 +28,9 @@ from totonoe_core.domain.records import ANY_TIME, Memory
 from totonoe_core.engine.jobs.verify import Pace
 from totonoe_core.store.inspection import inspect
 
-PLACES = 300
+PLACES = 120
 BLOCKS = 6
-SOAK_PLACES = 2000
+SOAK_PLACES = 2400
 STEPS_MAX = 2000  # a damaged page is passed row by row
 FAST = Pace(share=1.0)
 

@@ -17,7 +17,9 @@ import yaml
 from prometheus_client import CollectorRegistry, generate_latest
 from typer.main import get_group
 
+from support.access import VERBS, add_identity
 from support.waits import wait_until
+from totonoe import Client
 from totonoe.cli.main import make_app
 from totonoe_core.base.histogram import Histogram
 from totonoe_core.domain.figures import CollectionFigures, EngineFigures
@@ -178,10 +180,13 @@ NAME = re.compile(r"\b(?:totonoe|process)_[a-z_]+\b")
 
 
 @pytest.fixture(scope="module")
-def scraped() -> Iterator[Any]:
+def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The metrics of a daemon that was used; of a checkpoint and a graph there are none yet."""
-    with running_server(metrics_address="0") as server:
-        with server.client() as client:
+    data_dir = tmp_path_factory.mktemp("scraped") / "data"
+    far_us = 4_000_000_000_000_000
+    token = add_identity(data_dir, "ann", f"*:{','.join(VERBS)}", expires_us=far_us)
+    with running_server(data_dir, metrics_address="0") as server:
+        with Client(server.address, token=token) as client:
             client.remember("The port is 8080.")
             client.remember("The port is 8080.")
             client.recall("port")
@@ -234,7 +239,7 @@ def test_metrics_that_come_later_are_made_by_the_collector(tmp_path: Path) -> No
     engine = EngineFigures((old,), OpenFigures(1, 0, 1, 1), {}, none, none, None)
 
     async def text() -> str:
-        collector = DaemonCollector(CallFigures(), lambda: engine, tmp_path, "1", 1)
+        collector = DaemonCollector(CallFigures(), lambda: engine, dict, tmp_path, "1", 1)
         registry = CollectorRegistry()
         registry.register(collector)
         return generate_latest(registry).decode()

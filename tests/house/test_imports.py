@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,11 @@ def modules(folder: str) -> list[Path]:
     return found
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Full names of all that a module imports, also inside functions."""
     package = path.relative_to(ROOT).parts[1:-1]
-    return names(path.read_text(encoding="utf-8"), package)
+    return tuple(names(path.read_text(encoding="utf-8"), package))
 
 
 def names(source: str, package: Sequence[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ SOURCES = {"core": "totonoe_core", "server": "totonoe_server", "clients": "toton
 LATER = ("text/lexicon/", "text/reading/")
 """Parts of a package that are not, by the beginning of a module's path."""
 GENERATED = ROOT / "clients" / "totonoe" / "v1"
+LINE_CHARS_MAX = 120
 RIDDLE = re.compile(r"(What|Who)\b")
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -49,6 +50,16 @@ def test_docstring_first_sentence_is_no_what_or_who(root: str) -> None:
         if not path.is_relative_to(GENERATED) and not name.startswith(LATER):
             said += riddles(path.read_text(), name)
     assert said == []
+
+
+def test_lines_of_pages_are_at_most_120_characters_long() -> None:
+    pages = [page for page in ROOT.rglob("*.md") if not {".venv", "node_modules"} & {*page.parts}]
+    assert len(pages) > 30
+    for page in pages:
+        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+            # Tables cannot be broken, nor what a command prints.
+            as_it_is = line.startswith(("|", "    "))
+            assert len(line) <= LINE_CHARS_MAX or as_it_is, f"{page}:{number}"
 
 
 def test_riddles_are_found_in_modules_classes_methods_and_constants() -> None:

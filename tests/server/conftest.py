@@ -14,10 +14,12 @@ import pytest
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from support.probes import small_probe
 from support.waits import WAIT_S, wait_s
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe.v1 import memory_service_pb2 as pb
+from totonoe_core.engine.collection import calibrating
 from totonoe_server.tools.testing import RunningServer, running_server
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
@@ -149,6 +151,14 @@ def connect(server: RunningServer) -> Wire:
         patient(memory_service_pb2_grpc.MemoryServiceStub(channel)),
         patient(admin_service_pb2_grpc.AdminServiceStub(channel)),
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _small_probe() -> Iterator[None]:
+    """A Calibrate reads a few pairs. The ring `core` has the shipped ones, which take seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibrating, "probe_pairs", small_probe)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -128,3 +128,17 @@ def test_rotate_of_an_identity_with_a_certificate_names_the_way(run: Any) -> Non
     assert "totonoe certs client ann" in run("tokens", "rotate", "ann", code=2).stderr
     said = run("tokens", "create", "b", "--grant", "*:read", "--subject", "ann", code=2).stderr
     assert "exists" in said
+
+
+def test_commands_take_the_variables_of_a_client_and_the_file_of_the_daemon(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOTONOE_ADDRESS", "https://memory.example.org:7766")
+    monkeypatch.delenv("TOTONOE_DATA_DIR")
+    file = tmp_path / "totonoe.toml"
+    file.write_text(f'data_dir = "{tmp_path}/state/data"\n')
+    monkeypatch.setenv("TOTONOE_CONFIG", str(file))
+    run("tokens", "create", "coder", "--grant", "*:read")
+    assert [one.name for one in book(tmp_path).read()] == ["coder"]
+    run("certs", "init")
+    assert (tmp_path / "state" / "data" / "certs" / "ca.pem").exists()

@@ -6,10 +6,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 
 import totonoe
 from support.access import add_identity
+from support.http2 import INITIAL_WINDOW_SIZE, UNREADING, Peer, hello, message, settings
 from support.waits import wait_until
 from totonoe_server.access import book as entries
 from totonoe_server.access.book import Book
@@ -235,3 +237,18 @@ def test_full_collection_takes_no_more_of_the_identity(tmp_path: Path, bounds: L
         assert refused == (2 if bounds.memories else 5)
         assert len(hers.list().memories) == 5 - refused
     assert FIGURES_KEPT_S == 1.0
+
+
+def test_unread_answers_count_as_calls_at_once(tmp_path: Path) -> None:
+    bounds = {"*": Limits(calls_at_once=2)}
+    token = add_identity(tmp_path / "data", "ann", "*:read", limits=bounds)
+    path, given = "/totonoe.v1.MemoryService/List", (b"authorization", f"Bearer {token}".encode())
+    with running_server(tmp_path / "data") as server, Peer(server.address) as peer:
+        peer.send(hello(*UNREADING))
+        unread = [peer.call_unread(path, message(b""), given) for _ in range(2)]
+        refused = peer.end_of(peer.call(path, message(b""), given))
+        assert refused.status == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+        assert "calls_at_once" in refused.headers["grpc-message"]
+        peer.send(settings((INITIAL_WINDOW_SIZE, 65_535)))
+        assert peer.end_of(unread[-1]).status == 0
+        wait_until(lambda: peer.end_of(peer.call(path, message(b""), given)).status == 0)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import random
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -158,12 +160,14 @@ def test_longest_idle_stream_gives_way_where_all_places_are_taken(
 def test_client_opens_a_stream_again_that_was_idle(monkeypatch, open_wire, guard, kind):
 
     monkeypatch.setattr(limits, "STREAM_IDLE_S_MAX", 0.05)
+    draw = random.Random(5)
 
     def slowly() -> Iterator[str]:
         for number in range(3):
             # The input goes on when the stream of its first message was ended.
             wait_until(lambda first=not number: first or guard.figures.ended["UNAVAILABLE"])
-            yield from (f"{number} of {place}" for place in range(64))
+            # Nothing alike: this is not about what the guard reads.
+            yield from (uuid.UUID(int=draw.getrandbits(128)).hex for _ in range(64))
 
     async def by_asyncio(address: str) -> list[Any]:
         async with AsyncClient(address) as client:

@@ -258,3 +258,14 @@ def test_concurrent_calls_from_many_threads_all_answer(fake):
     for thread in threads:
         thread.join()
     assert revisions == [1] * 160
+
+
+def test_error_whose_end_is_sent_late_is_no_error_of_ours(
+    wire: Any, fails: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interceptors, "ABORT_S_MAX", 0.0)
+    for _ in range(5):
+        failure = fails(wire.memory.Get, pb.GetRequest(ids=["mem_0000000000000000"]))
+        assert failure.reason == "MEMORY_NOT_FOUND"
+    assert wire.memory.List(pb.ListRequest(), timeout=30).revision >= 0
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

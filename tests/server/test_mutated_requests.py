@@ -16,7 +16,7 @@ from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
 
 CALL_LIMIT_S = 30.0
-STREAM_LIMIT_S = 2.0
+STREAM_LIMIT_S = 0.2
 FIRST_MESSAGES = 20
 ENDLESS = ("Watch",)
 PER_METHOD = 6

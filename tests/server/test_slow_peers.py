@@ -17,25 +17,31 @@ from support.http2 import (
     END_HEADERS,
     GOAWAY,
     HEADERS,
+    INITIAL_WINDOW_SIZE,
     PING,
     PREFACE,
     SETTINGS,
+    UNREADING,
     Frame,
     Peer,
     call_headers,
     frame,
     hello,
     message,
+    settings,
 )
 from support.waits import wait_s, wait_until
 from totonoe_core.base import limits
 from totonoe_server.life.connections import options
 from totonoe_server.life.process import connections_max
+from totonoe_server.life.unread import CALL_BYTES
 from totonoe_server.tools.testing import RunningServer, running_server
 
 LIST = "/totonoe.v1.MemoryService/List"
 PEERS = 20
 CONNECTIONS_MAX = 60
+UNREAD_CALLS = 6
+"""Empty answers that one caller may leave unread here."""
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,9 @@ def server() -> Iterator[RunningServer]:
         patch.setattr(limits, "CONNECTION_IDLE_S_MAX", 6)
         patch.setattr(limits, "STREAM_IDLE_S_MAX", 1)
         patch.setattr(limits, "CONNECTIONS_MAX", CONNECTIONS_MAX)
+        patch.setattr(
+            limits, "UNREAD_ANSWER_BYTES_MAX", UNREAD_CALLS * CALL_BYTES + CALL_BYTES // 2
+        )
         with running_server() as server:
             yield server
 
@@ -140,6 +149,19 @@ def test_call_whose_request_trickles_ends_with_a_reason(server: RunningServer, p
         end = peer.end_of(streams[0])
         assert end.status == grpc.StatusCode.UNAVAILABLE.value[0]
         assert "too long" in end.headers["grpc-message"]
+
+
+def test_caller_who_reads_no_answers_gets_no_more_until_it_does(server: RunningServer) -> None:
+    with Peer(server.address) as peer, server.client() as client:
+        peer.send(hello(*UNREADING))
+        unread = [peer.call_unread(LIST, message(b"")) for _ in range(UNREAD_CALLS)]
+        refused = peer.end_of(peer.call(LIST, message(b"")))
+        assert refused.status == grpc.StatusCode.UNAVAILABLE.value[0]
+        assert "unread" in refused.headers["grpc-message"]
+        assert client.list().revision >= 0
+        peer.send(settings((INITIAL_WINDOW_SIZE, 65_535)))
+        assert peer.end_of(unread[-1]).status == 0
+        wait_until(lambda: peer.end_of(peer.call(LIST, message(b""))).status == 0)
 
 
 def test_connections_over_the_limit_are_closed_and_places_come_back(

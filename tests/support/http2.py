@@ -27,6 +27,8 @@ PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 5, 6, 7, 8, 9
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
 HEADER_TABLE_SIZE, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 1, 4, 5
 CANCEL = 8
+UNREADING = ((INITIAL_WINDOW_SIZE, 0), (HEADER_TABLE_SIZE, 0))
+"""Settings of a peer that takes headers and no messages."""
 
 
 def frame(kind: int, payload: bytes = b"", stream: int = 0, flags: int = 0) -> bytes:
@@ -206,3 +208,13 @@ class Peer:
             + frame(DATA, body, stream, END_STREAM)
         )
         return stream
+
+    def call_unread(self, path: str, body: bytes, *more: tuple[bytes, bytes]) -> int:
+        """Begin a call and wait for the headers of its answer; after a `hello` of UNREADING."""
+        stream = self.call(path, body, *more)
+        for got in self.frames(wait_s()):
+            if got.kind in (PING, SETTINGS) and not got.flags & ACK:
+                self.send(frame(got.kind, got.payload if got.kind == PING else b"", 0, ACK))
+            if got.kind == HEADERS and got.stream == stream:
+                return stream
+        raise TimeoutError("no answer came")

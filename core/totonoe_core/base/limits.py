@@ -110,6 +110,7 @@ STREAMS_MAX = 64  # for each of RememberMany, Import, Export, Consolidate, Tidy,
 PEER_STREAMS_MAX = 16  # streams of one kind on one connection
 STREAM_IDLE_S_MAX = 60  # longest time that a stream waits for its caller to send
 STREAM_UNREAD_S_MAX = 600  # longest time that a stream waits for its caller to take an answer
+UNREAD_ANSWER_BYTES_MAX = 128 * 1024 * 1024  # answers of one caller that wait to be taken
 STREAM_GIVES_WAY_S = 5  # a stream that waited this long gives up its place if all are taken
 WATCH_SEND_S_MAX = 30  # longest time that a watcher may leave a message unread
 AS_OF_ROWS_SCANNED_MAX = 10_000  # for one page of a List of the past; its token goes on

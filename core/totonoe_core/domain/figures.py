@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from totonoe_core.base.histogram import Distribution
+from totonoe_core.domain.embedder import EmbedderFigures
 from totonoe_core.domain.queries import OpenFigures
 from totonoe_core.domain.records import Status
 
@@ -39,16 +40,6 @@ class CollectionFigures:
     rated_count: int
     checkpoint_us: int
     writable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderFigures:
-    """Figures of the embedder. `batch_s` is the time of a batch in a child process."""
-
-    state: str
-    waiting_count: int
-    restarts_count: int
-    batch_s: Distribution
 
 
 @dataclass(frozen=True, slots=True)

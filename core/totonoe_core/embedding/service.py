@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from totonoe_core.base import errors, limits
 from totonoe_core.base.stages import STAGES
 from totonoe_core.base.turn import TURN
-from totonoe_core.domain.figures import EmbedderFigures
+from totonoe_core.domain.embedder import EmbedderFigures
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.openai import TRIES_MAX
 from totonoe_core.embedding.pending import Pending, settle, text_key

@@ -28,6 +28,7 @@ from totonoe_server.access.identities import Identity, Key
 from totonoe_server.access.metering import Metered, Meters
 from totonoe_server.access.table import VERB_OF_CALL, Place, Rule
 from totonoe_server.access.tokens import digest_of, is_token
+from totonoe_server.access.transport import first_end_s
 from totonoe_server.logger import logger
 
 CHECK_EVERY_S = 0.25
@@ -123,6 +124,8 @@ class Gate:
         self._by_digest: dict[bytes, list[tuple[Identity, Key]]] = {}
         self._by_subject: dict[str, Identity] = {}
         self._by_name: dict[str, Identity] = {}
+        # By subject: the certificate that a client came with last, and when it ends.
+        self._certificates: dict[str, tuple[bytes, float]] = {}
         self._streams: set[Call] = set()
         self._logged_second, self._logged_count, self._unlogged_count = 0, 0, 0
 
@@ -158,8 +161,23 @@ class Gate:
         self._by_digest = by_digest
         self._by_subject = {one.subject: one for one in identities if one.subject}
         self._by_name = {one.name: one for one in identities}
+        # Replaced and not changed: metrics read it on a thread of theirs.
+        self._certificates = {
+            subject: seen
+            for subject, seen in self._certificates.items()
+            if (known := self._by_subject.get(subject)) and not known.revoked_us
+        }
         self._closed = True
         self.meters.settle(self._by_name)
+
+    def identities_end_s(self) -> list[float]:
+        """Return when identities end that are not revoked: seconds since 1970. Any thread."""
+        known = self._by_name.values()
+        return [one.end_us / 1e6 for one in known if one.end_us and not one.revoked_us]
+
+    def client_certificates_end_s(self) -> list[float]:
+        """Return when the certificates end that clients came with last. Any thread."""
+        return [end_s for _, end_s in tuple(self._certificates.values())]
 
     async def watch(self) -> None:
         """Looks at the file again and again; ends streams of callers that may no longer call."""
@@ -199,7 +217,8 @@ class Gate:
         if tokens:
             identity, key = self._proved_by_token(tokens)
             return self._valid(Caller(identity, key))
-        names = context.auth_context().get("x509_common_name", ())
+        shown = context.auth_context()
+        names = shown.get("x509_common_name", ())
         if names:
             subject = names[0].decode("utf-8", "replace") if len(names) == 1 else ""
             found = self._by_subject.get(subject)
@@ -207,13 +226,21 @@ class Gate:
                 raise Unauthenticated(
                     "TOKEN_INVALID", "no identity has the name of this client certificate"
                 )
-            return self._valid(Caller(found))
+            caller = self._valid(Caller(found))
+            self._note_certificate(subject, shown.get("x509_pem_cert", (b"",))[0])
+            return caller
         if context.peer().startswith(_UNIX):
             return OWNER
         raise Unauthenticated(
             "TOKEN_MISSING",
             "this daemon asks for a token: set TOTONOE_TOKEN; `totonoe tokens create` makes one",
         )
+
+    def _note_certificate(self, subject: str, pem: bytes) -> None:
+        """Keeps when a client's certificate ends; it is read once."""
+        seen = self._certificates.get(subject)
+        if seen is None or seen[0] != pem:
+            self._certificates[subject] = pem, first_end_s(pem)
 
     def _proved_by_token(self, values: list[Any]) -> tuple[Identity, Key]:
         if len(values) > 1:
@@ -332,6 +359,14 @@ class Call:
             if self.caller.identity.limits:
                 await self._metered(self.caller.identity, place.collection)
             self._admitted.add(place.collection)
+
+    def leave_when_sent(self) -> None:
+        """Lets the call count on as one at once until the running task, which sends its answer,
+        has ended."""
+        meter, self._meter = self._meter, None
+        task = asyncio.current_task()
+        if meter is not None and task is not None:
+            task.add_done_callback(lambda _: meter.leave())
 
     async def refusals(self, message: Any) -> dict[int, Exception]:
         """Checks the items of a message; returns the errors of the refused, by position."""

@@ -123,6 +123,16 @@ class Identity:
                 f"allowed: {limits.GRANTS_PER_IDENTITY_MAX}"
             )
 
+    @property
+    def end_us(self) -> int:
+        """When its last proof ends, in microseconds since 1970; 0: never.
+
+        A token that another one replaced ends earlier, and that is no news.
+        """
+        keys_us = [key.expires_us for key in self.keys]
+        last_us = max(keys_us) if keys_us and all(keys_us) else 0
+        return min((us for us in (self.expires_us, last_us) if us), default=0)
+
 
 def identity_to_json(identity: Identity) -> dict[str, Any]:
     """Convert an identity to its form in the file. It holds no token, only digests."""

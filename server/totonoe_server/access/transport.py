@@ -5,6 +5,7 @@ gRPC serves TLS 1.2 and 1.3 and nothing older.
 
 from __future__ import annotations
 
+import math
 import ssl
 import threading
 from pathlib import Path
@@ -36,6 +37,12 @@ class Certificates:
     client_ca : str
         File in PEM; empty: clients need no certificate.
 
+    Attributes
+    ----------
+    ends_s : tuple of float
+        When the first certificate of `cert` ends, and the first of `client_ca`, in seconds since
+        1970; infinity for no file.
+
     Raises
     ------
     CertificateError
@@ -48,7 +55,7 @@ class Certificates:
         self._lock = threading.Lock()
         self._failure = ""
         self._stamp = self._stamped()
-        self._first = self._read()
+        self._first, self.ends_s = self._read()
 
     def credentials(self) -> grpc.ServerCredentials:
         """Return credentials of a server that follow the files."""
@@ -67,11 +74,11 @@ class Certificates:
                     return None
                 # First, so that what is wrong is logged once and not for each connection.
                 self._stamp = stamp
-                found = self._read()
+                found, ends_s = self._read()
                 if self._stamped() != stamp:
                     # They are being replaced at this moment: the next connection looks again.
                     return None
-                self._failure = ""
+                self._failure, self.ends_s = "", ends_s
             except CertificateError as error:
                 if str(error) != self._failure:
                     self._failure = str(error)
@@ -87,7 +94,7 @@ class Certificates:
             raise CertificateError(f"{error.filename}: {error.strerror}") from error
         return tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in found)
 
-    def _read(self) -> grpc.ServerCertificateConfiguration:
+    def _read(self) -> tuple[grpc.ServerCertificateConfiguration, tuple[float, float]]:
         cert, key, *authorities = (_pem(path) for path in self._files)
         try:
             # gRPC would take a key that is another certificate's, and fail at each handshake.
@@ -102,9 +109,23 @@ class Certificates:
                 context.load_verify_locations(cadata=authority.decode("ascii"))
             except (ssl.SSLError, ValueError) as error:
                 raise CertificateError(f"{path}: no certificate in PEM") from error
-        return grpc.ssl_server_certificate_configuration(
+        found = grpc.ssl_server_certificate_configuration(
             [(key, cert)], root_certificates=authorities[0] if authorities else None
         )
+        return found, (first_end_s(cert), first_end_s(b"".join(authorities)))
+
+
+def first_end_s(pem: bytes) -> float:
+    """Return when the first of some certificates ends, in seconds since 1970."""
+    # Not at the top: a daemon without TLS does without the package.
+    from cryptography import x509
+
+    try:
+        certificates = x509.load_pem_x509_certificates(pem) if pem else []
+    except ValueError:
+        # OpenSSL, which serves it, takes more forms than this reader.
+        return math.inf
+    return min((one.not_valid_after_utc.timestamp() for one in certificates), default=math.inf)
 
 
 def _no_password() -> str:

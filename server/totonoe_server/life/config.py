@@ -256,7 +256,7 @@ class Loaded:
     file: Path | None
 
 
-def load(file: Path | None, given: Mapping[str, object]) -> Loaded:
+def load(file: Path | None, given: Mapping[str, object], *, listens: bool = True) -> Loaded:
     """Join options, the environment and a file; an option wins, then a variable, then the file.
 
     Parameters
@@ -265,6 +265,9 @@ def load(file: Path | None, given: Mapping[str, object]) -> Loaded:
         See `config_file.chosen_file`.
     given : mapping of str to object
         Options by the name of the setting; `None` counts as not given.
+    listens : bool
+        False for a command that serves nothing. Then `address` is left at its default: the same
+        variable holds the address of clients, which may be that of another machine.
 
     Raises
     ------
@@ -273,6 +276,8 @@ def load(file: Path | None, given: Mapping[str, object]) -> Loaded:
     """
     options = {name: value for name, value in given.items() if value is not None}
     variables = EnvSettingsSource(Settings)()
+    if not listens:
+        variables.pop("address", None)
     try:
         written = {} if file is None else read_file(file, Settings.model_fields.keys())
     except ConfigFileError as error:
@@ -299,8 +304,8 @@ def load_settings(**given: object) -> Settings:
 
 
 def served_settings(**given: object) -> Settings:
-    """Return the settings that `serve` would have here: with the file that it would read."""
-    return load(chosen_file(None), given).settings
+    """Return the settings that `serve` would have here, for a command that does not listen."""
+    return load(chosen_file(None), given, listens=False).settings
 
 
 def _faults(error: ValidationError, origins: Mapping[str, str]) -> list[str]:

@@ -30,6 +30,7 @@ from totonoe.v1 import admin_service_pb2_grpc, memory_service_pb2_grpc
 from totonoe_core.base import clock, limits
 from totonoe_core.base.errors import NotFound, TotonoeError
 from totonoe_server.access.errors import FileError
+from totonoe_server.access.expiry import Expiries
 from totonoe_server.access.gate import Gate
 from totonoe_server.access.metering import Figures
 from totonoe_server.access.transport import CertificateError, Certificates
@@ -107,7 +108,9 @@ class Daemon:
         self._tracing: Tracing | None = None
         self._model_watch: asyncio.Task[None] | None = None
         self._gate_watch: asyncio.Task[None] | None = None
+        self._expiry_watch: asyncio.Task[None] | None = None
         self._credentials: grpc.ServerCredentials | None = None
+        self._expiries = Expiries(self.gate, None)
         self._stopping = threading.Event()
 
     def join_reload(self, reloader: Reloader) -> None:
@@ -128,7 +131,9 @@ class Daemon:
             with _as_startup_error(self.settings):
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
                 self.gate.load()
-                self._credentials = _credentials(self.settings, self.addresses, self.gate)
+                certificates = _certificates(self.settings, self.addresses, self.gate)
+                self._credentials = certificates.credentials() if certificates else None
+                self._expiries = Expiries(self.gate, certificates)
                 engine = self._given_engine
                 if engine is None:
                     engine = await _to_the_end(self._open)
@@ -158,6 +163,7 @@ class Daemon:
         )
         loading.start()
         self._gate_watch = asyncio.create_task(self.gate.watch())
+        self._expiry_watch = asyncio.create_task(self._expiries.watch())
         if self._embedding is not None:
             self._model_watch = asyncio.create_task(self._report_model(self._embedding))
 
@@ -288,6 +294,7 @@ class Daemon:
         collector = DaemonCollector(
             self.guard.figures,
             engine.figures,
+            self._expiries.earliest_s,
             self.settings.data_dir,
             process.version,
             process.started_us,
@@ -340,10 +347,11 @@ class Daemon:
         if judging is not None:
             await asyncio.to_thread(judging.close)
             logger.info("judge stopped", **dataclasses.asdict(judging.stats()))
-        gate_watch, self._gate_watch = self._gate_watch, None
-        if gate_watch is not None:
-            gate_watch.cancel()
-            await asyncio.wait((gate_watch,))
+        endless = [task for task in (self._gate_watch, self._expiry_watch) if task is not None]
+        self._gate_watch = self._expiry_watch = None
+        for task in endless:
+            task.cancel()
+            await asyncio.wait((task,))
         watch, self._model_watch = self._model_watch, None
         if watch is not None:
             await watch
@@ -395,10 +403,10 @@ async def _size(engine: Engine, collection: str, agent_id: str) -> Figures:
     return Figures(found.total_count, found.file_bytes)
 
 
-def _credentials(
+def _certificates(
     settings: Settings, addresses: Iterable[Address], gate: Gate
-) -> grpc.ServerCredentials | None:
-    """Credentials of the certificate, if there is one.
+) -> Certificates | None:
+    """The certificate, if there is one.
 
     Raises
     ------
@@ -419,7 +427,7 @@ def _credentials(
         )
     if not settings.tls_cert:
         return None
-    return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca).credentials()
+    return Certificates(settings.tls_cert, settings.tls_key, settings.tls_client_ca)
 
 
 def _bind(server: aio.Server, place: Address, credentials: grpc.ServerCredentials | None) -> None:

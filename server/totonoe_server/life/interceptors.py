@@ -35,6 +35,7 @@ from totonoe_server.access.table import RULES, Rule
 from totonoe_server.life.admission import Admission, Place
 from totonoe_server.life.call_log import CallLog, request_id_of
 from totonoe_server.life.figures import CallFigures
+from totonoe_server.life.unread import Unread
 from totonoe_server.logger import logger
 from totonoe_server.services.pending import shutting_down
 from totonoe_server.wire.methods import PATHS, WATCH
@@ -93,6 +94,7 @@ class Guard(aio.ServerInterceptor):
         # Health must answer under load, so it does not wait behind what loads the daemon.
         self._others = Admission(calls_max)
         self._other_streams = Admission(OTHER_STREAMS_MAX)
+        self._unread = Unread()
         # Wrapped once per method: each call asks for its handler.
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
         self._draining = False
@@ -157,6 +159,7 @@ class Guard(aio.ServerInterceptor):
             self.gate,
             # Health and reflection are for everybody: they show the contract, and no memory.
             RULES[method] if own else None,
+            self._unread,
         )
         make = grpc.stream_stream_rpc_method_handler
         if not handler.response_streaming:
@@ -189,6 +192,7 @@ class _Call:
     tracing: Tracing | None
     gate: Gate
     rule: Rule | None
+    unread: Unread
 
     async def answer_one(self, _: Any, context: Any) -> Any:
         """One answer."""
@@ -197,19 +201,22 @@ class _Call:
                 with self._passed(counted, context) as call:
                     # It takes no place of calls at work while its request is on the way.
                     request = await _only(context, Place(""))
-                    with self.admission.place(context.peer()):
+                    peer = context.peer()
+                    with self.admission.place(peer):
+                        self.unread.check(counted.identity or peer)
                         if call is not None:
                             await call.admit(request)
                         _in_time(context)
-                        agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
-                        TURN.set((context.peer(), agent_id))
+                        TURN.set((peer, getattr(request, "agent_id", "")))
                         if counted.traced is not None:
                             counted.traced.mark()
                         counted.request = request
                         answer = await self.behaviour(request, context)
                         if call is not None:
                             call.trim(answer)
-                        _answer_fits(answer)
+                        self.unread.hold(counted.identity or peer, _fitting_bytes(answer))
+                        if call is not None:
+                            call.leave_when_sent()
                         counted.answer = answer
                         return answer
             except aio.AbortError:
@@ -251,7 +258,7 @@ class _Call:
         answers = self.behaviour(request, context)
         try:
             async for answer in answers:
-                _answer_fits(answer)
+                _fitting_bytes(answer)
                 counted.answer = answer
                 if self.rule is not None and self.rule.per_item:
                     self.figures.items_refused(one.error.reason for one in answer.results)
@@ -375,7 +382,9 @@ class _Counted:
         except TimeoutError:
             # It takes nothing any more, its end included: what waits for it goes with the call.
             logger.debug("end not taken", method=self._call.method, code=self._code)
-            raise aio.AbortError from None
+            # gRPC keeps the error that it wants to see now, and raises it from any use of the call.
+            await self.context.read()
+            raise
 
 
 def _behaviour(handler: Any) -> Handler:
@@ -465,8 +474,8 @@ def _in_time(context: Any) -> None:
         raise TotonoeError("DEADLINE_PASSED", "the deadline passed before the call was started")
 
 
-def _answer_fits(answer: Message) -> None:
-    """Refuses an answer that gRPC would not send, by a name that tells what to do."""
+def _fitting_bytes(answer: Message) -> int:
+    """Return the size of an answer; refuse one that gRPC would not send, and say what to do."""
     size = answer.ByteSize()
     if size > limits.MESSAGE_BYTES_MAX:
         raise InvalidArgument(
@@ -475,3 +484,4 @@ def _answer_fits(answer: Message) -> None:
             got=f"{size} bytes",
             allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: ask for fewer at once",
         )
+    return size

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
@@ -29,6 +29,7 @@ from prometheus_client.registry import Collector
 from totonoe_core.base import clock
 from totonoe_core.base.histogram import Distribution
 from totonoe_core.domain.figures import CollectionFigures, EngineFigures
+from totonoe_server.access.expiry import Expiring
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.logger import logger, trace_of
 
@@ -51,6 +52,8 @@ class DaemonCollector(Collector):
     calls : CallFigures
     engine : callable
         Returns the engine's figures at once.
+    ends_s : callable
+        Returns the earliest end of what expires, by its kind, in seconds since 1970.
     data_dir : Path
         The room on its disk is a metric.
     version : str
@@ -62,12 +65,14 @@ class DaemonCollector(Collector):
         self,
         calls: CallFigures,
         engine: Callable[[], EngineFigures],
+        ends_s: Callable[[], Mapping[Expiring, float]],
         data_dir: Path,
         version: str,
         started_us: int,
     ) -> None:
         self._calls = calls
         self._engine = engine
+        self._ends_s = ends_s
         self._data_dir = data_dir
         self._version = version
         self._started_us = started_us
@@ -100,6 +105,14 @@ class DaemonCollector(Collector):
             "Memory that open collections may hold; 0: without a limit.",
             engine.open.memory_budget_bytes,
         )
+        expiry = GaugeMetricFamily(
+            "totonoe_expiry_time_seconds",
+            "When the first certificate or identity expires, in seconds since 1970.",
+            labels=("what",),
+        )
+        for kind, end_s in self._ends_s().items():
+            expiry.add_metric((kind.value,), end_s)
+        yield expiry
         if self._data_dir.exists():
             yield _gauge(
                 "totonoe_disk_free_bytes",

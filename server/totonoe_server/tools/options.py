@@ -43,9 +43,9 @@ EmbedderDimension = Annotated[
 
 def data_dir_of(given: Path | None) -> Path:
     """The data directory: the one given, else that of `serve`. Raises `ValueError`."""
-    from totonoe_server.life.config import load_settings
+    from totonoe_server.life.config import served_settings
 
-    return load_settings(data_dir=given).data_dir
+    return served_settings(data_dir=given).data_dir
 
 
 @contextmanager

@@ -125,9 +125,9 @@ def _embedder(given: dict[str, Any]) -> EmbedderSettings:
     from dataclasses import fields
 
     from totonoe_core.embedding import EmbedderSettings
-    from totonoe_server.life.config import SettingsError, load_settings
+    from totonoe_server.life.config import SettingsError, load
 
-    settings = load_settings(**given)
+    settings = load(None, given, listens=False).settings
     if settings.embedder == "none":
         raise SettingsError("embedder: none makes no vectors, and there is no client to bring them")
     rest = {field.name for field in fields(EmbedderSettings)} - {"kind"}

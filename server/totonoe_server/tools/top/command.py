@@ -57,7 +57,7 @@ def top(
 
     try:
         given = {"metrics_address": metrics_address}
-        settings = config.load(chosen_file(config_file), given).settings
+        settings = config.load(chosen_file(config_file), given, listens=False).settings
         place = config.parse_metrics_address(settings.metrics_address)
         if place is None:
             raise NoMetricsError(
@@ -152,6 +152,10 @@ def figures(between: Between) -> dict[str, Any]:
         "cpu_share": round(between.more("process_cpu_seconds_total") / seconds, 4),
         "rss_bytes": int(now.one("process_resident_memory_bytes")),
         "disk_free_bytes": int(now.one("totonoe_disk_free_bytes")),
+        "expires_in_s": {
+            labels["what"]: round(end_s - now.time_s)
+            for labels, end_s in now.all("totonoe_expiry_time_seconds")
+        },
         "embed_queue": int(now.one("totonoe_embed_queue")),
         "embed_p99_ms": _ms(between, "totonoe_embed_seconds", 0.99),
         "commit_p99_ms": _ms(between, "totonoe_commit_seconds", 0.99),
@@ -224,6 +228,7 @@ def view(between: Between, seen: dict[str, float]) -> RenderableType:
         f"disk {_mb(shown['disk_free_bytes'])} free\n"
         f"commit p99 {shown['commit_p99_ms']:g} ms, {shown['commit_operations_mean']:g} operations "
         f"each; embed p99 {shown['embed_p99_ms']:g} ms, {shown['embed_queue']} texts wait\n"
+        + "".join(_expiry(what, left_s) for what, left_s in sorted(shown["expires_in_s"].items()))
     )
     methods = _table(
         ("method", "calls/s", "failed/s", "p50 ms", "p99 ms", "now"),
@@ -251,6 +256,11 @@ def view(between: Between, seen: dict[str, float]) -> RenderableType:
         ],
     )
     return Group(Text(head), methods, Text(), refused, Text(), collections)
+
+
+def _expiry(what: str, left_s: float) -> str:
+    name, days = what.replace("_", " "), abs(left_s) / 86_400
+    return f"{name}: " + (f"expires in {days:.1f} days\n" if left_s > 0 else "has expired\n")
 
 
 def _table(columns: tuple[str, ...], rows: list[list[str]]) -> RenderableType:
