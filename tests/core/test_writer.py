@@ -8,6 +8,7 @@ from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 
@@ -30,6 +31,8 @@ from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.queries import ListQuery, RecallQuery
 from totonoe_core.domain.records import Method
+from totonoe_core.engine.commands import expire
+from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.store.collection_file import CollectionFile
 
@@ -424,6 +427,32 @@ def test_writer_that_meets_a_bug_fails_all_who_wait(
         store.reopen()
         assert [memory.content for memory in store.list()] == ["before"]
         assert store.do(remember("later")).saved
+
+
+@pytest.mark.parametrize("chore", ["due", "suspects"])
+def test_chore_that_fails_is_skipped_and_logged_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    chore: str,
+) -> None:
+    """A file that is locked for a moment, say, ends no writer."""
+
+    def fails(*_: Any) -> Any:
+        raise apsw.BusyError("database is locked")
+
+    with opened(tmp_path) as store:
+        store.save("before")
+        if chore == "due":
+            monkeypatch.setattr(expire, "due", fails)
+        else:
+            monkeypatch.setattr(CollectionState, "look_at_suspects", fails)
+        for number in range(3):
+            store.save(f"note {number} of quite another day", vector=vector_of(f"v{number}"))
+        said = [one for one in caplog.records if one.message.startswith("upkeep of")]
+        assert len(said) == 1
+        monkeypatch.undo()
+        assert store.save("after", vector=vector_of("after"))
 
 
 def test_readers_beside_updates_see_each_memory_once_and_always(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class Upkeep:
         self._next_flush_s = 0.0
         self._next_us = 0
         self._damage_told = False
+        self._skipped_for: set[type[Exception]] = set()
 
     def touch(self, rows: Iterable[int], event: RecallEvent | None = None) -> None:
         """Note a Recall and its rows, at most PENDING_TOUCHES_MAX and those of one answer.
@@ -65,18 +66,33 @@ class Upkeep:
                 self._events.append(event)
 
     def run(self) -> None:
-        """Do all due chores. A chore that a damaged page prevents is skipped, and logged once."""
+        """Do all due chores. One that an error prevents is skipped, logged, and tried again."""
+        retained: Purge | None = None
         try:
-            self._run()
-        except Corruption as error:
+            retained = self._run()
+        except Exception as error:
+            self.skipped(error)
+        if retained is not None:
+            self._purge(retained)
+
+    def skipped(self, error: Exception) -> None:
+        """Log the error that prevented a chore, each kind once.
+
+        No chore leaves memory other than the file, so none may end the writer.
+        """
+        if isinstance(error, Corruption):
             self._damaged(error)
+        elif type(error) not in self._skipped_for:
+            self._skipped_for.add(type(error))
+            _log.error("upkeep of %s", self._state.file.path.parent.name, exc_info=error)
 
     def _damaged(self, error: Corruption) -> None:
         if not self._damage_told:
             self._damage_told = True
             _log.error("upkeep of %s: %s", self._state.file.path.parent.name, error.message)
 
-    def _run(self) -> None:
+    def _run(self) -> Purge | None:
+        """Do all due chores but a purge by retention, which is returned."""
         with self._state.file.reading():
             self._state.look_at_suspects()
         # Not with every batch: a flush is a commit of its own, and finding due maintenance
@@ -93,7 +109,7 @@ class Upkeep:
             self._maintain(self._state)
         now_us = self._clock()
         if now_us < self._next_us:
-            return
+            return None
         self._next_us = now_us + _EVERY_US
         before_us = now_us - limits.REPLAY_KEPT_S * 1_000_000
         try:
@@ -101,7 +117,7 @@ class Upkeep:
                 self._state.file.drop_replies(before_us, _REPLIES_DROPPED_AT_ONCE)
         except ReadOnly:
             self._refused()
-        self._retain(now_us)
+        return self._retained(now_us)
 
     def clean(self) -> None:
         """Do one step of cleaning the file, and the files beside it, after a purge.
@@ -113,19 +129,18 @@ class Upkeep:
         except (ReadOnly, Corruption):
             self._refused()
 
-    def _retain(self, now_us: int) -> None:
-        """Purge memories that were forgotten longer ago than the collection keeps them."""
+    def _retained(self, now_us: int) -> Purge | None:
+        """Return the purge of memories forgotten longer ago than the collection keeps them."""
         state = self._state
         days = state.info.retention.purge_forgotten_days
         if not days:
-            return
+            return None
         before_us = now_us - int(days * _DAY_US)
         with state.file.reading():
             ids = state.file.rows.forgotten_before(before_us, limits.PURGED_BY_RETENTION_MAX)
         # A memory with a bad row is left to its owner.
         ids = [one for one in ids if one in state.index.slot_by_id]
-        if ids:
-            self._purge(Purge("", tuple(ids), "retention", by_retention=True))
+        return Purge("", tuple(ids), "retention", by_retention=True) if ids else None
 
     def flush_touches(self) -> None:
         """Write access figures and Recalls; keep them if the disk refuses."""

@@ -450,15 +450,17 @@ class Writer:
             self._batch([Job("", (command,), [None])])
 
     def _due(self) -> Sequence[Expire]:
-        """Return the commands that forget what has expired; none if a bad row is in the way.
+        """Return the commands that forget what has expired; none if an error prevents it.
 
-        That row is set aside soon, and the others follow.
+        A bad row in the way is set aside soon, and the others follow.
         """
         now_us = max(self._state.last_time_us + 1, self._clock())
         try:
             with self._state.file.reading():
                 return list(expire.due(self._state, now_us))
-        except Corruption:
+        except Exception as error:
+            if not isinstance(error, Corruption):
+                self._upkeep.skipped(error)
             return ()
 
     def _purge(self, command: Purge) -> None:
