@@ -27,8 +27,8 @@ class Place:
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
-        self._idle_from_s = 0.0
-        self._timeout: asyncio.Timeout | None = None
+        self._idle_from_s: float | None = None
+        self._end: Callable[[], None] | None = None
 
     async def waiting(self, caller: Awaitable[T], limit_s: float) -> T:
         """Wait until the caller of a stream sends a message or takes an answer.
@@ -38,29 +38,35 @@ class Place:
         Unavailable
             STREAM_IDLE: it did not within `limit_s`, or another stream took the place.
         """
-        self._idle_from_s = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(limit_s) as self._timeout:
+            async with asyncio.timeout(limit_s) as timeout:
+                self.idle(lambda: timeout.reschedule(loop.time()))
                 return await caller
         except TimeoutError:
-            raise Unavailable(
-                "STREAM_IDLE",
-                "the stream waited too long for its caller; open it again",
-                retry_delay_ms=limits.RETRY_DELAY_MS,
-            ) from None
+            raise too_idle() from None
         finally:
-            self._timeout = None
+            self.busy()
+
+    def idle(self, end: Callable[[], None]) -> None:
+        """From now on it waits for its caller; `end` ends the stream."""
+        self._idle_from_s = asyncio.get_running_loop().time()
+        self._end = end
+
+    def busy(self) -> None:
+        """It no longer waits for its caller."""
+        self._idle_from_s = self._end = None
 
     def idle_s(self) -> float:
         """Seconds that it has been waiting for its caller; 0 if it is not."""
-        if self._timeout is None:
+        if self._idle_from_s is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._idle_from_s
 
     def give_way(self) -> None:
         """Ends a stream that waits for its caller."""
-        if self._timeout is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time())
+        if self._end is not None:
+            self._end()
 
 
 class Admission:
@@ -133,6 +139,15 @@ class Admission:
             self._by_peer[place.peer] -= 1
             if not self._by_peer[place.peer]:
                 del self._by_peer[place.peer]
+
+
+def too_idle() -> Unavailable:
+    """The error of a stream that waited too long for its caller."""
+    return Unavailable(
+        "STREAM_IDLE",
+        "the stream waited too long for its caller; open it again",
+        retry_delay_ms=limits.RETRY_DELAY_MS,
+    )
 
 
 def _overloaded(at_once_max: int, where: str = "") -> TotonoeError:

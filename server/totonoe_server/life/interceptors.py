@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -35,9 +35,10 @@ from totonoe_server.access.table import RULES, Rule
 from totonoe_server.life.admission import Admission, Place
 from totonoe_server.life.call_log import CallLog, request_id_of
 from totonoe_server.life.figures import CallFigures
+from totonoe_server.life.multiplex import Answer, ItemContext, Items
 from totonoe_server.logger import logger
 from totonoe_server.services.pending import shutting_down
-from totonoe_server.wire.methods import PATHS, WATCH
+from totonoe_server.wire.methods import MULTIPLEX, PATHS, WATCH
 
 if TYPE_CHECKING:
     from totonoe_server.life.tracing import Tracing
@@ -95,14 +96,27 @@ class Guard(aio.ServerInterceptor):
         self._other_streams = Admission(OTHER_STREAMS_MAX)
         # Wrapped once per method: each call asks for its handler.
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+        # What serves each call: items of streams find it here.
+        self._behaviours: dict[str, Handler] = {}
+        self._answers: dict[str, Answer] = {}
+        self._multiplexed = Admission(limits.MULTIPLEX_STREAMS_MAX, peer_max=peer_streams_max)
+        self._item_streams: set[Items] = set()
         self._draining = False
         self._running: set[_Counted] = set()
+
+    def serve_items(self, service: object) -> None:
+        """Let a service, whose methods have the names of the contract, serve items of streams."""
+        for path in RULES[MULTIPLEX].calls.values():
+            self._behaviours[path] = getattr(service, path.rpartition("/")[2])
 
     def drain(self) -> None:
         """Refuses new calls, but for health and reflection. Running ones go on."""
         self._draining = True
-        for admission in (self._calls, self._watches, *self._streams.values()):
+        streams = (self._watches, self._multiplexed, *self._streams.values())
+        for admission in (self._calls, *streams):
             admission.drain()
+        for items in self._item_streams:
+            items.end(shutting_down())
 
     def cut_off(self) -> None:
         """End running calls of the contract with SHUTTING_DOWN, which gRPC would only cancel.
@@ -129,48 +143,77 @@ class Guard(aio.ServerInterceptor):
         return handler
 
     def _wrap(self, method: str, handler: Any) -> grpc.RpcMethodHandler[Any, Any]:
-        own = method in PATHS
+        behaviour = self._serve_items if method == MULTIPLEX else _behaviour(handler)
         streams = handler.request_streaming or handler.response_streaming
-        if method == WATCH:
-            admission = self._watches
-        elif streams and own:
-            admission = Admission(self._streams_max, peer_max=self._peer_streams_max)
-            self._streams[method] = admission
-            if self._draining:
-                admission.drain()
-        elif streams:
-            admission = self._other_streams
+        admission = self._admission(method, streams)
+        call = self._call(method, behaviour, admission, handler.request_streaming)
+        make = grpc.stream_stream_rpc_method_handler
+        if method == MULTIPLEX:
+            wrapped: Handler = call.hold
+        elif not handler.response_streaming:
+            wrapped = call.answer_one
+            make = grpc.stream_unary_rpc_method_handler
+        elif not inspect.isasyncgenfunction(behaviour):
+            wrapped = call.write_many
         else:
-            admission = self._calls if own else self._others
-        behaviour = _behaviour(handler)
-        figures = self.figures if own else self._other_figures
-        call = _Call(
+            wrapped = call.answer_many
+        return make(
+            wrapped,
+            request_deserializer=_readable(handler.request_deserializer),
+            # These answers are bytes when they leave their call.
+            response_serializer=(
+                None if wrapped in (call.hold, call.answer_one) else handler.response_serializer
+            ),
+        )
+
+    def _admission(self, method: str, streams: bool) -> Admission:
+        own = method in PATHS
+        if method == MULTIPLEX:
+            return self._multiplexed
+        if method == WATCH:
+            return self._watches
+        if not streams:
+            return self._calls if own else self._others
+        if not own:
+            return self._other_streams
+        admission = self._streams[method] = Admission(
+            self._streams_max, peer_max=self._peer_streams_max
+        )
+        if self._draining:
+            admission.drain()
+        return admission
+
+    def _call(
+        self, method: str, behaviour: Handler, admission: Admission, request_streaming: bool = False
+    ) -> _Call:
+        own = method in PATHS
+        return _Call(
             method,
             PATHS[method].name if own else method,
             behaviour,
             admission,
-            figures,
+            self.figures if own else self._other_figures,
             self._running if own else set(),
-            handler.request_streaming,
+            request_streaming,
             self.call_log if own else None,
             self.tracing if own else None,
             self.gate,
             # Health and reflection are for everybody: they show the contract, and no memory.
             RULES[method] if own else None,
         )
-        make = grpc.stream_stream_rpc_method_handler
-        if not handler.response_streaming:
-            wrapped: Handler = call.answer_one
-            make = grpc.stream_unary_rpc_method_handler
-        elif inspect.isasyncgenfunction(behaviour):
-            wrapped = call.answer_many
-        else:
-            wrapped = call.write_many
-        return make(
-            wrapped,
-            request_deserializer=_readable(handler.request_deserializer),
-            response_serializer=handler.response_serializer,
-        )
+
+    async def _serve_items(self, context: Any, place: Place, call: Call) -> None:
+        """What a Multiplex stream does."""
+        if not self._answers:
+            for field, path in RULES[MULTIPLEX].calls.items():
+                single = self._call(path, self._behaviours[path], self._calls)
+                self._answers[field] = single.answer_item
+        items = Items(self._answers, context, place)
+        self._item_streams.add(items)
+        try:
+            await items.serve(call)
+        finally:
+            self._item_streams.discard(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +233,23 @@ class _Call:
     gate: Gate
     rule: Rule | None
 
-    async def answer_one(self, _: Any, context: Any) -> Any:
+    async def answer_one(self, _: Any, context: Any) -> bytes:
         """One answer."""
+        return await self._answer(context, None)
+
+    async def answer_item(self, request: Any, context: ItemContext) -> bytes:
+        """The answer to an item of a stream; all that holds for a call by itself holds for it."""
+        return await self._answer(context, request)
+
+    async def _answer(self, context: Any, request: Any) -> bytes:
         with _Counted(self, context) as counted:
             try:
                 with self._passed(counted, context) as call:
                     # It takes no place of calls at work while its request is on the way.
-                    request = await _only(context, Place(""))
+                    if request is None:
+                        request = await _only(context, Place(""))
+                    else:
+                        request = _well_formed(request)
                     with self.admission.place(context.peer()):
                         if call is not None:
                             await call.admit(request)
@@ -209,9 +262,23 @@ class _Call:
                         answer = await self.behaviour(request, context)
                         if call is not None:
                             call.trim(answer)
-                        _answer_fits(answer)
+                        encoded = _encoded(answer)
                         counted.answer = answer
-                        return answer
+                        return encoded
+            except aio.AbortError:
+                raise
+            except (Exception, asyncio.CancelledError) as error:
+                await counted.abort(error)
+
+    async def hold(self, _: Any, context: Any) -> None:
+        """A stream of items, which answers each of them by itself."""
+        with _Counted(self, context) as counted:
+            try:
+                with (
+                    self.admission.place(context.peer()) as place,
+                    self._passed(counted, context) as call,
+                ):
+                    await self.behaviour(context, place, call)
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
@@ -251,7 +318,7 @@ class _Call:
         answers = self.behaviour(request, context)
         try:
             async for answer in answers:
-                _answer_fits(answer)
+                _fits(answer.ByteSize())
                 counted.answer = answer
                 if self.rule is not None and self.rule.per_item:
                     self.figures.items_refused(one.error.reason for one in answer.results)
@@ -357,7 +424,7 @@ class _Counted:
             self._is_cut_off = True
             self._task.cancel()
 
-    async def abort(self, error: Exception | asyncio.CancelledError) -> None:
+    async def abort(self, error: Exception | asyncio.CancelledError) -> NoReturn:
         """End the call with the status of `error`; always raises `AbortError`.
 
         A cancellation that is not ours goes on as it is.
@@ -375,7 +442,7 @@ class _Counted:
         except TimeoutError:
             # It takes nothing any more, its end included: what waits for it goes with the call.
             logger.debug("end not taken", method=self._call.method, code=self._code)
-            raise aio.AbortError from None
+        raise aio.AbortError
 
 
 def _behaviour(handler: Any) -> Handler:
@@ -465,9 +532,15 @@ def _in_time(context: Any) -> None:
         raise TotonoeError("DEADLINE_PASSED", "the deadline passed before the call was started")
 
 
-def _answer_fits(answer: Message) -> None:
+def _encoded(answer: Message) -> bytes:
+    """The bytes of an answer. To ask for its size would encode it once more."""
+    data = answer.SerializeToString()
+    _fits(len(data))
+    return data
+
+
+def _fits(size: int) -> None:
     """Refuses an answer that gRPC would not send, by a name that tells what to do."""
-    size = answer.ByteSize()
     if size > limits.MESSAGE_BYTES_MAX:
         raise InvalidArgument(
             "LIMIT_EXCEEDED",
