@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 import grpc
 from google.protobuf.message import Message
@@ -40,6 +41,10 @@ ITEM_BYTES_MAX = 256 * 1024
 """A longer request goes by itself: the others would wait behind it."""
 REOPEN_S_MIN, REOPEN_S_MAX = 1.0, 60.0
 _TRACEPARENT = "traceparent"
+
+_FORK_S_MAX = 1.0
+_SPINNING = "(channel_spin)"
+"""End of the name of the thread by which gRPC serves streams."""
 
 W = TypeVar("W")
 
@@ -226,7 +231,10 @@ class _Stream:
         self._outgoing: queue.SimpleQueue[pb.MultiplexRequest | None] = queue.SimpleQueue()
         requests: Iterator[pb.MultiplexRequest | None] = iter(self._outgoing.get, None)
         self._call = _method(connection)(requests)
-        threading.Thread(target=self._read, name="totonoe stream", daemon=True).start()
+        self._is_dropped = False
+        self._reading = threading.Thread(target=self._read, name="totonoe stream", daemon=True)
+        self._reading.start()
+        _OPEN.add(self)
 
     @property
     def is_over(self) -> bool:
@@ -276,7 +284,7 @@ class _Stream:
             with self._lock:
                 left = self._items.left()
             self._outgoing.put(None)
-            is_failure = self._items.is_failure(error)
+            is_failure = not self._is_dropped and self._items.is_failure(error)
             for waiting in left:
                 waiting.error = error if is_failure else None
                 waiting.settle()
@@ -286,11 +294,38 @@ class _Stream:
         self._items.is_over = True
         self._call.cancel()
 
+    def drop(self) -> None:
+        """Ends it, and waits for that a little; what waits is called by itself."""
+        self._is_dropped = True
+        self.close()
+        self._reading.join(_FORK_S_MAX)
+
+
+_OPEN: WeakSet[_Stream] = WeakSet()
+
+
+def _drop_streams() -> None:
+    """End all streams before a fork: with a thread in it, gRPC would not be usable in the child."""
+    streams = [stream for stream in _OPEN if not stream.is_over]
+    for stream in streams:
+        stream.drop()
+    until_s = time.monotonic() + _FORK_S_MAX
+    while streams and _spins() and time.monotonic() < until_s:
+        time.sleep(0.001)
+
+
+def _spins() -> bool:
+    return any(thread.name.endswith(_SPINNING) for thread in threading.enumerate())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_drop_streams)
+
 
 class Multiplexed:
     """The calls of a blocking client that may go over a stream. Any thread.
 
-    A process that was forked opens a stream of its own.
+    A fork ends the stream; parent and child open one each when they call again.
     """
 
     def __init__(self, connection: Connection, address: str) -> None:

@@ -71,6 +71,8 @@ class Guard(aio.ServerInterceptor):
     ----------
     tracing : Tracing or None
         Makes spans of the calls of the contract. It is set before the first call comes.
+    draining : bool
+        Whether new calls are refused.
     """
 
     def __init__(
@@ -101,7 +103,7 @@ class Guard(aio.ServerInterceptor):
         self._answers: dict[str, Answer] = {}
         self._multiplexed = Admission(limits.MULTIPLEX_STREAMS_MAX, peer_max=peer_streams_max)
         self._item_streams: set[Items] = set()
-        self._draining = False
+        self.draining = False
         self._running: set[_Counted] = set()
 
     def serve_items(self, service: object) -> None:
@@ -111,7 +113,7 @@ class Guard(aio.ServerInterceptor):
 
     def drain(self) -> None:
         """Refuses new calls, but for health and reflection. Running ones go on."""
-        self._draining = True
+        self.draining = True
         streams = (self._watches, self._multiplexed, *self._streams.values())
         for admission in (self._calls, *streams):
             admission.drain()
@@ -179,7 +181,7 @@ class Guard(aio.ServerInterceptor):
         admission = self._streams[method] = Admission(
             self._streams_max, peer_max=self._peer_streams_max
         )
-        if self._draining:
+        if self.draining:
             admission.drain()
         return admission
 
