@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeVar
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import TotonoeError, Unavailable
@@ -23,12 +22,22 @@ _NOT_TOLD_APART = "unix:"
 
 
 class Place:
-    """The place of one call of a peer, "" for one that is not told apart. Event loop only."""
+    """The place of one call of a peer, "" for one that is not told apart. Event loop only.
 
-    def __init__(self, peer: str) -> None:
+    A context manager around the call.
+    """
+
+    def __init__(self, peer: str, admission: Admission) -> None:
         self.peer = peer
+        self._admission = admission
         self._idle_from_s: float | None = None
         self._end: Callable[[], None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._admission.leave(self)
 
     async def waiting(self, caller: Awaitable[T], limit_s: float) -> T:
         """Wait until the caller of a stream sends a message or takes an answer.
@@ -99,9 +108,8 @@ class Admission:
         """From now on lets nothing in."""
         self._draining = True
 
-    @contextmanager
-    def place(self, peer: str) -> Iterator[Place]:
-        """A place while a call of this peer lasts.
+    def place(self, peer: str) -> Place:
+        """A place of a call of this peer, until its `with` block ends.
 
         Raises
         ------
@@ -116,13 +124,10 @@ class Admission:
             raise _overloaded(self._peer_max, " on this connection")
         if len(self._places) >= self._at_once_max and not self._longest_idle_gives_way():
             raise self._full(self._at_once_max)
-        place = Place(peer)
+        place = Place(peer, self)
         self._places[place] = None
         self._by_peer[peer] += 1
-        try:
-            yield place
-        finally:
-            self._leave(place)
+        return place
 
     def _longest_idle_gives_way(self) -> bool:
         """Frees a place, if a stream has been idle long enough."""
@@ -130,10 +135,11 @@ class Admission:
         if idle is None or idle.idle_s() < limits.STREAM_GIVES_WAY_S:
             return False
         idle.give_way()
-        self._leave(idle)
+        self.leave(idle)
         return True
 
-    def _leave(self, place: Place) -> None:
+    def leave(self, place: Place) -> None:
+        """Frees a place. Safe to call twice."""
         if place in self._places:
             del self._places[place]
             self._by_peer[place.peer] -= 1

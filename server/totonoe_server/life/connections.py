@@ -73,22 +73,39 @@ class _Listener(cygrpc.AioServer):  # type: ignore[misc]  # Cython declares no t
     that are no UTF-8 end that task, and with it the port: one frame of anybody would stop the
     daemon. Here such calls are answered without their path, by UNIMPLEMENTED as ever. All methods
     of the contract, of health and of reflection are registered.
+
+    Each method has a task of its own that takes up its calls. gRPC's one task waits for all of
+    them, and adds and removes a callback of each method for each call.
     """
 
-    def _make_request_call_future(self, method_bytes: bytes | None) -> Any:
-        if method_bytes is not None:
-            return super()._make_request_call_future(method_bytes)
-        return asyncio.get_running_loop().create_task(self._answer_unknown())
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._registered: dict[str, Any] = {}
+        self._interceptors = args[3]
 
-    async def _answer_unknown(self) -> None:
+    def add_registered_method_handlers(self, handlers: dict[str, Any]) -> None:
+        """See `grpc.aio.Server`; `handlers` are by path."""
+        self._registered.update(handlers)
+        super().add_registered_method_handlers(handlers)
+
+    def _make_request_call_future(self, method_bytes: bytes | None) -> Any:
+        return asyncio.get_running_loop().create_task(self._answer(method_bytes))
+
+    async def _answer(self, method: bytes | None) -> None:
         """Answers calls until the server stops: then gRPC raises what its own loop expects."""
         loop = asyncio.get_running_loop()
-        nothing = cygrpc._MethodResolver([], {})
+        path = "" if method is None else method.decode()
+        own = {path: self._registered[path]} if path else {}
+        resolver = cygrpc._MethodResolver([], own)
+        interceptors = self._interceptors if path else ()
         answering: set[asyncio.Task[None]] = set()
         while True:
-            call = await self._request_call()
-            answer = cygrpc._handle_rpc("", nothing, (), call, loop, False)
-            task = loop.create_task(cygrpc._schedule_rpc_coro(answer, call, loop, ""))
+            if method is None:
+                call = await self._request_call()
+            else:
+                call = await self._request_registered_call(method)
+            answer = cygrpc._handle_rpc(path, resolver, interceptors, call, loop, False)
+            task = loop.create_task(cygrpc._schedule_rpc_coro(answer, call, loop, path))
             answering.add(task)
             task.add_done_callback(answering.discard)
 

@@ -17,8 +17,8 @@ import asyncio
 import inspect
 import itertools
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,7 +32,7 @@ from totonoe_core.base.turn import TURN
 from totonoe_server import status
 from totonoe_server.access.gate import Call, Gate
 from totonoe_server.access.table import RULES, Rule
-from totonoe_server.life.admission import Admission, Place
+from totonoe_server.life.admission import Admission, Place, too_idle
 from totonoe_server.life.call_log import CallLog, request_id_of
 from totonoe_server.life.figures import CallFigures
 from totonoe_server.life.multiplex import Answer, ItemContext, Items
@@ -246,18 +246,19 @@ class _Call:
     async def _answer(self, context: Any, request: Any) -> bytes:
         with _Counted(self, context) as counted:
             try:
-                with self._passed(counted, context) as call:
+                with self._passed(context) as call:
+                    counted.call = call
                     # It takes no place of calls at work while its request is on the way.
                     if request is None:
-                        request = await _only(context, Place(""))
-                    else:
-                        request = _well_formed(request)
-                    with self.admission.place(context.peer()):
+                        request = await counted.request_of(context)
+                    request = _well_formed(request)
+                    peer = context.peer()
+                    with self.admission.place(peer):
                         if call is not None:
                             await call.admit(request)
                         _in_time(context)
                         agent_id = getattr(request, "agent_id", "")[: limits.NAME_BYTES_MAX]
-                        TURN.set((context.peer(), agent_id))
+                        TURN.set((peer, agent_id))
                         if counted.traced is not None:
                             counted.traced.mark()
                         counted.request = request
@@ -278,8 +279,9 @@ class _Call:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(counted, context) as call,
+                    self._passed(context) as call,
                 ):
+                    counted.call = call
                     await self.behaviour(context, place, call)
             except aio.AbortError:
                 raise
@@ -292,8 +294,9 @@ class _Call:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(counted, context) as call,
+                    self._passed(context) as call,
                 ):
+                    counted.call = call
                     if call is None:
                         await self._generate(requests, counted, place, None)
                     else:
@@ -335,8 +338,9 @@ class _Call:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(counted, context) as call,
+                    self._passed(context) as call,
                 ):
+                    counted.call = call
                     request = counted.request = await _only(context, place)
                     if call is None:
                         await self.behaviour(request, context)
@@ -350,17 +354,12 @@ class _Call:
             except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
-    @contextmanager
-    def _passed(self, counted: _Counted, context: Any) -> Iterator[Call | None]:
+    def _passed(self, context: Any) -> AbstractContextManager[Call | None]:
         """Let the call through the gate; `None` for what is not of the contract."""
         if self.rule is None:
-            yield None
-            return
+            return nullcontext()
         _metadata_fits(context)
-        with self.gate.call(self.rule, context) as call:
-            if call.caller is not None and call.caller.identity is not None:
-                counted.identity = call.caller.name
-            yield call
+        return self.gate.call(self.rule, context)
 
 
 class _Counted:
@@ -370,8 +369,8 @@ class _Counted:
     ----------
     request, answer : message or None
         The first and the last message so far.
-    identity : str
-        Name of the caller that the daemon found out; empty for none.
+    call : Call or None
+        The call as it passed the gate.
     traced : Traced or None
         The span of the call.
     """
@@ -382,10 +381,10 @@ class _Counted:
         self._begun_s = time.monotonic()
         self._code, self._reason = "OK", ""
         self._task = asyncio.current_task()
-        self._is_cut_off = False
+        self._why: TotonoeError | None = None
         self.request: Any = None
         self.answer: Any = None
-        self.identity = ""
+        self.call: Call | None = None
         self.traced = None if call.tracing is None else call.tracing.begin(call.path, context)
 
     def __enter__(self) -> _Counted:
@@ -415,15 +414,33 @@ class _Counted:
                 code,
                 self._reason,
                 seconds,
-                self.identity,
+                self._identity(),
                 self.request,
                 self.answer,
             )
 
+    def _identity(self) -> str:
+        """Name of the caller that the daemon found out; empty for none."""
+        caller = self.call.caller if self.call is not None else None
+        return caller.name if caller is not None and caller.identity is not None else ""
+
+    async def request_of(self, context: Any) -> Any:
+        """The one message of the call, or `None`; ends the call if it does not arrive in time."""
+        timer = asyncio.get_running_loop().call_later(limits.STREAM_IDLE_S_MAX, self._end, too_idle)
+        try:
+            request = await context.read()
+        finally:
+            timer.cancel()
+        return None if request is aio.EOF else request
+
     def cut_off(self) -> None:
-        """End the call with SHUTTING_DOWN, once."""
-        if self._task is not None and not self._is_cut_off:
-            self._is_cut_off = True
+        """End the call with SHUTTING_DOWN."""
+        self._end(shutting_down)
+
+    def _end(self, why: Callable[[], TotonoeError]) -> None:
+        """Ends the call with an error, once."""
+        if self._task is not None and self._why is None:
+            self._why = why()
             self._task.cancel()
 
     async def abort(self, error: Exception | asyncio.CancelledError) -> NoReturn:
@@ -432,10 +449,10 @@ class _Counted:
         A cancellation that is not ours goes on as it is.
         """
         if isinstance(error, asyncio.CancelledError):
-            if not self._is_cut_off or self._task is None:
+            if self._why is None or self._task is None:
                 raise error
             self._task.uncancel()
-            error = shutting_down()
+            error = self._why
         end = status.grpc_status_of(error)
         self._code, self._reason = end.code.name, status.reason_of(error)
         try:
