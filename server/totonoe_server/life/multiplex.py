@@ -42,7 +42,7 @@ Context = Any  # grpc.aio.ServicerContext, whose stubs lack what it can do
 
 
 class ItemContext:
-    """What gRPC's context is to a call by itself.
+    """Stands for an item where a call by itself has gRPC's context.
 
     Attributes
     ----------
