@@ -64,7 +64,7 @@ class Work:
                     "address": address,
                     "collection": collection,
                     # "text" is unary without vectors.
-                    "mode": "stream" if self.mode == "stream" else "unary",
+                    "mode": "unary" if self.mode == "text" else self.mode,
                     "tasks": tasks,
                     "items_per_message": self.items_per_message,
                     "limit_s": self.limit_s,
@@ -152,9 +152,13 @@ def measure_daemon(daemon: Daemon, work: Work, collection: str, turn: int) -> di
 
 
 def measure_echo(work: Work, limit_s: float) -> dict[str, Any]:
-    """The same payloads to the echo: CPU for each item."""
+    """The same payloads to the echo: CPU for each item.
+
+    Items of Multiplex are compared with the single calls that they take the place of.
+    """
     with echo_server() as address:
-        short = Work(work.seed, work.clients, work.mode, limit_s, work.texts)
+        mode = "unary" if work.mode == "multiplex" else work.mode
+        short = Work(work.seed, work.clients, mode, limit_s, work.texts)
         # A first call wakes the server up.
         before_s = echo.cpu_s(address)
         row = push(short.orders("echo", address, "", 0))
@@ -254,7 +258,9 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--stored", type=common.numbers, default=[1_000, 10_000])
     parser.add_argument("--clients", type=common.numbers, default=[1, 8, 64])
-    parser.add_argument("--modes", type=lambda text: text.split(","), default="unary,stream,text")
+    parser.add_argument(
+        "--modes", type=lambda text: text.split(","), default="unary,multiplex,stream,text"
+    )
     parser.add_argument(
         "--near-duplicates",
         action=argparse.BooleanOptionalAction,

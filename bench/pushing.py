@@ -1,5 +1,7 @@
 """A worker of `bench.guard`: some tasks that push requests at a server, each one after the other.
 
+In mode `multiplex` each task has a Multiplex stream of its own, as a client has.
+
 It sends ready-made bytes through bare grpc.aio, so that little of the machine goes to clients:
 they share its cores with the server that is measured.
 """
@@ -23,6 +25,7 @@ from totonoe.v1 import memory_service_pb2 as pb
 
 REMEMBER_PATH = method_of(pb.RememberRequest).path
 REMEMBER_MANY_PATH = method_of(pb.RememberManyRequest).path
+MULTIPLEX_PATH = method_of(pb.MultiplexRequest).path
 TICKETS_PER_WORKER = 10_000_000
 CALL_LIMIT_S = 60.0
 
@@ -60,6 +63,14 @@ def requests(order: Order) -> list[pb.RememberRequest]:
     return made
 
 
+def items(made: list[pb.RememberRequest]) -> list[bytes]:
+    """The same requests as items of Multiplex streams."""
+    return [
+        pb.MultiplexRequest(id=number, remember=request, timeout_s=CALL_LIMIT_S).SerializeToString()
+        for number, request in enumerate(made, 1)
+    ]
+
+
 def messages(made: list[pb.RememberRequest], per_message: int) -> list[bytes]:
     """The same requests as messages of RememberMany."""
     return [
@@ -75,9 +86,11 @@ class Pushing:
         self._order = order
         self._is_echo = order["server"] == "echo"
         made = requests(order)
-        self._stream = order["mode"] == "stream"
-        if self._stream:
+        self._mode = order["mode"]
+        if self._mode == "stream":
             payloads = messages(made, order["items_per_message"])
+        elif self._mode == "multiplex":
+            payloads = items(made)
         else:
             payloads = [request.SerializeToString() for request in made]
         self._payloads = iter(payloads)
@@ -89,7 +102,9 @@ class Pushing:
         """Pushes for the time ordered."""
         begin_s = time.time()
         self._end_s = begin_s + self._order["limit_s"]
-        push = self._push_stream if self._stream else self._push_unary
+        push = {"stream": self._push_stream, "multiplex": self._push_items}.get(
+            self._mode, self._push_unary
+        )
         await asyncio.gather(*(push(channel) for _ in range(self._order["tasks"])))
         return {
             "begin_s": begin_s,
@@ -139,6 +154,30 @@ class Pushing:
                 self._latencies_s.append(time.perf_counter() - await sent_s.get())
                 answered.release()
                 self._count_stream(answer)
+        except grpc.aio.AioRpcError as error:
+            self._outcomes[error.code().name] += 1
+        finally:
+            call.cancel()
+
+    async def _push_items(self, channel: grpc.aio.Channel) -> None:
+        method: Any = channel.stream_stream(echo.STREAM if self._is_echo else MULTIPLEX_PATH)
+        call = method(timeout=self._order["limit_s"] + CALL_LIMIT_S)
+        try:
+            if not self._is_echo:
+                await call.read()  # the daemon says that the stream is open
+            for payload in self._timely():
+                begin_s = time.perf_counter()
+                await call.write(payload)
+                answer = await call.read()
+                self._latencies_s.append(time.perf_counter() - begin_s)
+                if self._is_echo:
+                    self._outcomes["echoed"] += 1
+                    continue
+                response = pb.MultiplexResponse.FromString(answer)
+                if response.HasField("remember"):
+                    self._count(response.remember)
+                else:
+                    self._outcomes[str(response.error.code)] += 1
         except grpc.aio.AioRpcError as error:
             self._outcomes[error.code().name] += 1
         finally:

@@ -13,10 +13,12 @@ import sys
 import tempfile
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
+from google.rpc import status_pb2
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent
@@ -30,6 +32,8 @@ def generate(out: Path) -> list[Path]:
         "protoc",
         f"--proto_path={ROOT}",
         f"--proto_path={files('grpc_tools') / '_proto'}",
+        # Of google.rpc.Status; the package of its stubs has the contract beside them.
+        f"--proto_path={Path(status_pb2.__file__).parents[2]}",
         f"--python_out={out}",
         f"--pyi_out={out}",
         f"--grpc_python_out={out}",
@@ -51,7 +55,10 @@ def generate(out: Path) -> list[Path]:
 
 
 def methods_without_verb(contract: bytes) -> list[str]:
-    """Names the methods of a descriptor set that do not say which verb their caller needs."""
+    """Names the methods of a descriptor set that do not say which verb their caller needs.
+
+    A stream of calls needs the verb of each.
+    """
     files = descriptor_pb2.FileDescriptorSet.FromString(contract)
     pool = DescriptorPool()
     for file in files.file:
@@ -64,8 +71,12 @@ def methods_without_verb(contract: bytes) -> list[str]:
         for file in files.file
         for service in file.service
         for method in service.method
-        if not kind.FromString(method.options.SerializeToString()).Extensions[access].verb
+        if not _says_verb(kind.FromString(method.options.SerializeToString()).Extensions[access])
     ]
+
+
+def _says_verb(access: Any) -> bool:
+    return bool(access.verb or access.calls)
 
 
 def main() -> None:

@@ -17,9 +17,10 @@ from totonoe.audit._aio import AsyncAuditCalls
 from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_address
 from totonoe.call.credentials import resolve_credentials
-from totonoe.call.prepared import Caller, prepared, serialize
+from totonoe.call.multiplex import AsyncMultiplexed
+from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import AsyncHealthCalls
-from totonoe.call.retry import RetryPolicy, checked_timeout_s
+from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.cleanup._aio import AsyncCleanupCalls
 from totonoe.collections._aio import AsyncCollectionCalls
 from totonoe.consolidate._aio import AsyncConsolidateCalls
@@ -59,7 +60,7 @@ class AsyncClient(
 
     Parameters
     ----------
-    address, agent_id, collection, timeout_s, retry, token, ca, cert, key
+    address, agent_id, collection, timeout_s, retry, token, ca, cert, key, multiplex
         As for `totonoe.Client`.
     """
 
@@ -75,13 +76,16 @@ class AsyncClient(
         ca: str | os.PathLike[str] | None = None,
         cert: str | os.PathLike[str] | None = None,
         key: str | os.PathLike[str] | None = None,
+        multiplex: bool = True,
     ) -> None:
         self.address = resolve_address(address)
         self._credentials = resolve_credentials(self.address, token, ca, cert, key)
         self._timeout_s = checked_timeout_s(timeout_s)
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
+        self._multiplex = multiplex
         self._opened: Connection | None = None
+        self._stream: AsyncMultiplexed | None = None
 
     @property
     def _channel(self) -> Connection:
@@ -89,6 +93,8 @@ class AsyncClient(
         if self._opened is None:
             channel = self._credentials.open(grpc.aio)
             self._opened = Connection(channel, self._credentials.metadata)
+            if self._multiplex:
+                self._stream = AsyncMultiplexed(self._opened, self.address)
         return self._opened
 
     def as_agent(self, agent_id: str) -> Self:
@@ -97,13 +103,16 @@ class AsyncClient(
         Call it where the event loop runs: it makes the connection if there is none yet.
         """
         twin = copy.copy(self)
-        twin._opened = self._channel
+        twin._opened, twin._stream = self._channel, self._stream
         twin._caller = Caller(agent_id, self._caller.where(None))
         return twin
 
     async def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""
-        await self._channel.close()
+        channel = self._channel
+        if self._stream is not None:
+            self._stream.close()
+        await channel.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -118,19 +127,12 @@ class AsyncClient(
 
     async def _run(self, request: Message, result: Callable[..., R], timeout_s: float | None) -> R:
         """Makes a call, again while the daemon is unavailable and time is left."""
-        made = prepared(request, result)
+        call = prepared(request, result)
         attempts = self._attempts(timeout_s)
-        method: Any = self._channel.unary_unary(
-            made.method.path,
-            request_serializer=serialize,
-            response_deserializer=made.method.answer.FromString,
-        )
         with tracing.begin(request, self.address) as span:
             while True:
-                timeout_s = attempts.remaining_s()
-                call = method(made.request, timeout=timeout_s, metadata=span.metadata)
                 try:
-                    answer = await call
+                    answer = await self._answer(call, attempts, span.metadata)
                 except grpc.RpcError as error:
                     failure = status.from_call(error, self.address)
                     wait_s = attempts.wait_s(failure)
@@ -138,9 +140,26 @@ class AsyncClient(
                         raise failure from error
                 else:
                     span.answered(answer)
-                    return made.decode(answer)
-                finally:
-                    # A call that is left behind, as by a cancelled task, is kept for good.
-                    call.cancel()
+                    return call.decode(answer)
                 span.retried()
                 await asyncio.sleep(wait_s)
+
+    async def _answer(
+        self, made: Prepared[Any], attempts: Attempts, metadata: tracing.Metadata
+    ) -> Any:
+        """The answer to one try, over the stream or by itself. Raises `grpc.RpcError`."""
+        if self._stream is not None:
+            answer = await self._stream.answer(made.request, attempts.remaining_s(), metadata)
+            if answer is not None:
+                return answer
+        method: Any = self._channel.unary_unary(
+            made.method.path,
+            request_serializer=serialize,
+            response_deserializer=made.method.answer.FromString,
+        )
+        call = method(made.request, timeout=attempts.remaining_s(), metadata=metadata)
+        try:
+            return await call
+        finally:
+            # A call that is left behind, as by a cancelled task, is kept for good.
+            call.cancel()

@@ -16,9 +16,10 @@ from totonoe.audit.calls import AuditCalls
 from totonoe.call import status, tracing
 from totonoe.call.channel import Connection, resolve_address
 from totonoe.call.credentials import resolve_credentials
-from totonoe.call.prepared import Caller, prepared, serialize
+from totonoe.call.multiplex import Multiplexed
+from totonoe.call.prepared import Caller, Prepared, prepared, serialize
 from totonoe.call.readiness import HealthCalls
-from totonoe.call.retry import RetryPolicy, checked_timeout_s
+from totonoe.call.retry import Attempts, RetryPolicy, checked_timeout_s
 from totonoe.cleanup.calls import CleanupCalls
 from totonoe.collections.calls import CollectionCalls
 from totonoe.consolidate.calls import ConsolidateCalls
@@ -77,6 +78,10 @@ class Client(
     ca, cert, key : path or None
         For an address with TLS, files in PEM: the authority of the daemon's certificate, the
         client's own certificate and its key. `None`: `TOTONOE_CA`, `TOTONOE_CERT`, `TOTONOE_KEY`.
+    multiplex : bool
+        From the second call on, `remember`, `check`, `recall`, `update` and `forget` go over one
+        stream, which costs the daemon less than single calls. Answers and errors are the same.
+        `False`: they do not.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class Client(
         ca: str | os.PathLike[str] | None = None,
         cert: str | os.PathLike[str] | None = None,
         key: str | os.PathLike[str] | None = None,
+        multiplex: bool = True,
     ) -> None:
         self.address = resolve_address(address)
         self._credentials = resolve_credentials(self.address, token, ca, cert, key)
@@ -98,6 +104,7 @@ class Client(
         self._retry = retry or RetryPolicy()
         self._caller = Caller(agent_id, collection)
         self._opened = Connection(self._credentials.open(grpc), self._credentials.metadata)
+        self._stream = Multiplexed(self._opened, self.address) if multiplex else None
 
     @property
     def _channel(self) -> Connection:
@@ -111,6 +118,8 @@ class Client(
 
     def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""
+        if self._stream is not None:
+            self._stream.close()
         self._opened.close()
 
     def __enter__(self) -> Self:
@@ -128,16 +137,10 @@ class Client(
         """Makes a call, again while the daemon is unavailable and time is left."""
         call = prepared(request, result)
         attempts = self._attempts(timeout_s)
-        method: Any = self._channel.unary_unary(
-            call.method.path,
-            request_serializer=serialize,
-            response_deserializer=call.method.answer.FromString,
-        )
         with tracing.begin(request, self.address) as span:
             while True:
-                timeout_s = attempts.remaining_s()
                 try:
-                    answer = method(call.request, timeout=timeout_s, metadata=span.metadata)
+                    answer = self._answer(call, attempts, span.metadata)
                 except grpc.RpcError as error:
                     failure = status.from_call(error, self.address)
                     wait_s = attempts.wait_s(failure)
@@ -148,3 +151,16 @@ class Client(
                     return call.decode(answer)
                 span.retried()
                 time.sleep(wait_s)
+
+    def _answer(self, call: Prepared[Any], attempts: Attempts, metadata: tracing.Metadata) -> Any:
+        """The answer to one try, over the stream or by itself. Raises `grpc.RpcError`."""
+        if self._stream is not None:
+            answer = self._stream.answer(call.request, attempts.remaining_s(), metadata)
+            if answer is not None:
+                return answer
+        method: Any = self._channel.unary_unary(
+            call.method.path,
+            request_serializer=serialize,
+            response_deserializer=call.method.answer.FromString,
+        )
+        return method(call.request, timeout=attempts.remaining_s(), metadata=metadata)

@@ -15,6 +15,7 @@ from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
+from grpc_status.rpc_status import GRPC_DETAILS_METADATA_KEY
 
 from totonoe.v1 import memory_service_pb2
 from totonoe_core.base.errors import TotonoeError, typed
@@ -85,6 +86,12 @@ def grpc_status_of(error: Exception) -> grpc.Status:
     """Return the status that `context.abort_with_status` takes."""
     status: grpc.Status = rpc_status.to_status(status_of(error))
     return status
+
+
+def message_of(status: grpc.Status) -> status_pb2.Status:
+    """The google.rpc.Status that `grpc_status_of` made this of."""
+    (data,) = (value for key, value in status.trailing_metadata if key == GRPC_DETAILS_METADATA_KEY)
+    return status_pb2.Status.FromString(data)
 
 
 def item_error_of(error: Exception) -> memory_service_pb2.ItemError:

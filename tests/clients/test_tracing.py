@@ -366,7 +366,8 @@ def test_client_loads_no_package_for_spans() -> None:
 
 
 def test_every_method_has_an_operation_in_the_docs() -> None:
-    names = {operation_of(method.name) for method in methods()}
+    # The calls on a Multiplex stream have spans; it has none.
+    names = {operation_of(method.name) for method in methods() if method.name != "Multiplex"}
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)+", name) for name in names)
     page = PAGE.read_text("utf-8")
     assert {name for name in names if f"`{name}`" not in page} == set()

@@ -15,7 +15,15 @@ from google.protobuf.descriptor_pool import Default
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.access import VERBS, add_identity, allowed_slowly, first_answer, request_of
+from support.access import (
+    VERBS,
+    add_identity,
+    allowed_slowly,
+    first_answer,
+    request_of,
+    with_token,
+)
+from support.items import Stream
 from totonoe.v1 import access_pb2
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe_server.access import grants
@@ -24,10 +32,13 @@ from totonoe_server.access.gate import Caller
 from totonoe_server.access.identities import Identity, Key
 from totonoe_server.access.table import RULES, VERB_OF_CALL, Place, rule_of
 from totonoe_server.tools.testing import running_server
-from totonoe_server.wire.methods import PATHS
+from totonoe_server.wire.methods import MULTIPLEX, PATHS
 
 ROOT = Path(__file__).parents[2]
-CASES = [pytest.param(rule, id=path.rpartition("/")[2]) for path, rule in RULES.items()]
+CASES = [
+    pytest.param(rule, id=path.rpartition("/")[2]) for path, rule in RULES.items() if rule.verb
+]
+ITEMS = frozenset(RULES[MULTIPLEX].calls.values())
 PATTERNS = st.text(alphabet="ab-*", min_size=1, max_size=5)
 GRANTS = st.lists(
     st.tuples(PATTERNS, st.lists(st.sampled_from(VERBS), min_size=1, max_size=3)),
@@ -56,6 +67,20 @@ def outcome(
 ) -> str:
     """The reason of a refusal; empty for an answer, and for any other failure its reason."""
     request = request_of(rule, collection, agent_id)
+    reason = of_call(closed, read_failure, rule, who, request)
+    if rule.path in ITEMS:
+        # As an item of a stream it ends as by itself.
+        metadata = with_token(closed.tokens[who])
+        with Stream(closed.channel, metadata) as stream:
+            try:
+                stream.ask(request_of(rule, collection, agent_id))
+                assert reason == ""
+            except grpc.RpcError as error:
+                assert read_failure(error).reason == reason
+    return reason
+
+
+def of_call(closed: Any, read_failure: Any, rule: Any, who: str, request: Any) -> str:
     try:
         answer = first_answer(closed.channel, rule, request, closed.tokens[who])
     except grpc.RpcError as error:
@@ -67,7 +92,8 @@ def outcome(
 
 def test_table_has_a_verb_for_each_method_of_the_contract() -> None:
     assert set(RULES) == set(PATHS)
-    assert {rule.verb for rule in RULES.values()} == set(VERBS) == set(grants.VERBS)
+    assert {case.values[0].verb for case in CASES} == set(VERBS) == set(grants.VERBS)
+    assert [path for path, rule in RULES.items() if not rule.verb] == [MULTIPLEX]
     # What is private is read under the agent's own name, so each request that names it has a place.
     for path, rule in RULES.items():
         request = PATHS[path].input_type
@@ -88,6 +114,7 @@ def test_table_refuses_a_method_without_verb_or_with_a_wrong_field() -> None:
         "NoField": {"verb": 1, "collection": "name"},
         "NoMessage": {"verb": 1, "collection": "a.b"},
         "NoAnswers": {"verb": 1, "answers": "collections.name"},
+        "NoCalls": {"calls": "call"},
     }
     for name, values in wrong.items():
         method = service.method.add(name=name, input_type=".x.M", output_type=".x.M")
@@ -163,7 +190,7 @@ def test_call_under_the_name_of_another_agent_is_refused(
 @settings(max_examples=400, deadline=None)
 @given(
     given_grants=GRANTS,
-    rule=st.sampled_from(list(RULES.values())),
+    rule=st.sampled_from([case.values[0] for case in CASES]),
     collection=st.text(alphabet="ab-", max_size=4),
 )
 def test_grants_decide_as_the_contract_says(given_grants: Any, rule: Any, collection: str) -> None:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.access import VERBS, add_identity, with_token
+from support.items import check_item
 from support.mutating import Requests, methods
 from support.requests_of import KNOWN, calls
 from support.waits import wait_s
@@ -25,6 +26,8 @@ SEEDS, SOAK_SEEDS = 200, 20_000
 """At 50 calls each: 10,000 requests, and a million."""
 EXAMPLES = 30
 ENDLESS_S = 0.05
+FIRST_MESSAGES = 2
+"""Of a stream: the first one of a Multiplex is about no item."""
 FILES_MORE_MAX = 64
 THREADS_MORE_MAX = 32
 
@@ -58,7 +61,8 @@ def outcome(call: Any, method: Any, read_failure: Any) -> str:
         if hasattr(call, "result") and not method.server_streaming:
             call.result()
         else:
-            next(call, None)
+            for _, message in zip(range(FIRST_MESSAGES), call, strict=False):
+                check_item(method, message)
             call.cancel()
     except grpc.RpcError as error:
         failure = read_failure(error)

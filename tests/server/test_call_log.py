@@ -13,6 +13,7 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 
 from support.collector import Collector, collecting
+from support.items import check_item
 from support.mutating import Requests, methods
 from support.waits import wait_s, wait_until
 from totonoe.v1 import memory_service_pb2 as pb
@@ -115,8 +116,8 @@ def ask(wire: Any, method: MethodDescriptor, data: bytes) -> str:
         else:
             wire.channel.unary_unary(path)(data, **more)
             return ""
-        for _ in zip(range(5), stream, strict=False):
-            pass
+        for _, message in zip(range(5), stream, strict=False):
+            check_item(method, message)
         stream.cancel()
     except grpc.RpcError as error:
         return f"{error.details()} {error.trailing_metadata()}"

@@ -60,6 +60,10 @@ def test_bytes_that_do_not_decode_are_malformed_message(fake, fails, method, dat
             data = b"\x0a\x04" + INVALID_UTF8
         call = fake.channel.stream_stream(method)
         failure = fails(call, iter([data]))
+    elif method.endswith("Multiplex"):
+        if data is INVALID_UTF8:
+            data = b"\x4a\x04" + INVALID_UTF8
+        failure = fails(fake.channel.stream_stream(method), iter([data]))
     elif method.endswith("Watch"):
         failure = fails(fake.channel.unary_stream(method), data)
     else:

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 
+from support.items import check_item
 from support.mutating import Requests, methods
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
@@ -69,8 +70,8 @@ def ask(wire: Any, method: MethodDescriptor, data: bytes) -> grpc.StatusCode:
     else:
         stream = iter([wire.channel.unary_unary(path)(data, timeout=CALL_LIMIT_S)])
     first = 1 if method.name in ENDLESS else FIRST_MESSAGES
-    for _, _message in zip(range(first), stream, strict=False):
-        pass
+    for _, message in zip(range(first), stream, strict=False):
+        check_item(method, message)
     if hasattr(stream, "cancel"):
         stream.cancel()
     return grpc.StatusCode.OK

@@ -15,6 +15,7 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 
+from support.items import Stream
 from support.transfers import file_of, header
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import (
@@ -58,6 +59,12 @@ class Scene:
             for item in request.items:
                 item.collection, item.agent_id = self.collection, "ben"
             return list(stub(iter([request]), timeout=20))
+        if name == "Multiplex":
+            inner = getattr(request, request.WhichOneof("call"))
+            inner.collection, inner.agent_id = self.collection, "ben"
+            with Stream(self.wire.channel) as stream:
+                stream.put(request)
+                return [stream.response(request.id)]
         if name == "Import":
             # Of ann's public texts, as anybody could write them down.
             began = transfer_pb2.ImportStart(collection=self.collection, agent_id="ben")
@@ -215,6 +222,11 @@ CALLS: list[tuple[str, Build]] = [
         lambda _: pb.RememberManyRequest(
             items=[{"memory": {"content": f"The valve of {SECRET} is cold."}}]
         ),
+    ),
+    ("Multiplex", lambda _: pb.MultiplexRequest(recall={"text": "pump valve port", "k": 50})),
+    (
+        "Multiplex",
+        lambda _: pb.MultiplexRequest(check={"memory": {"content": "The valve is cold."}}),
     ),
     (
         "CreateEpisode",

@@ -34,8 +34,8 @@ with atheris.instrument_imports(include=["totonoe_server"]):
 SEEDS = 40
 ANSWERS_READ = 4
 CALL_S_MAX = 60.0
-# It writes its answers to a context of gRPC and ends with its caller.
-LEFT_OUT = frozenset({"Watch"})
+# They write their answers to a context of gRPC and end with their caller.
+LEFT_OUT = frozenset({"Multiplex", "Watch"})
 METHODS = [method for method in methods() if method.name not in LEFT_OUT]
 REQUESTS = [GetMessageClass(method.input_type) for method in METHODS]
 KNOWN = {

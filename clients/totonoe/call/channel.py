@@ -19,6 +19,7 @@ SOCKET_NAME = "totonoe.sock"
 TLS_SCHEME = "https://"
 _PROBE_S = 1.0
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+FRAME_BYTES_MAX = 64
 
 _HOST_PORT = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(?P<port>[0-9]{1,5})\Z")
 
@@ -79,7 +80,8 @@ def channel_options() -> list[tuple[str, int]]:
     """gRPC channel options, the same for both clients."""
     return [
         ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
-        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+        # The longest answer, and what is around one that comes over a stream.
+        ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX + FRAME_BYTES_MAX),
         # The daemon accepts pings every 10 s; gRPC's default of a server is 300 s.
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 10_000),

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17totonoe/v1/access.proto\x12\ntotonoe.v1\x1a google/protobuf/descriptor.proto\"o\n\x06\x41\x63\x63\x65ss\x12\x1e\n\x04verb\x18\x01 \x01(\x0e\x32\x10.totonoe.v1.Verb\x12\x12\n\ncollection\x18\x02 \x01(\t\x12 \n\x05scope\x18\x03 \x01(\x0e\x32\x11.totonoe.v1.Scope\x12\x0f\n\x07\x61nswers\x18\x04 \x01(\t*~\n\x04Verb\x12\x14\n\x10VERB_UNSPECIFIED\x10\x00\x12\r\n\tVERB_READ\x10\x01\x12\x11\n\rVERB_REMEMBER\x10\x02\x12\x0f\n\x0bVERB_FORGET\x10\x03\x12\x0e\n\nVERB_MERGE\x10\x04\x12\r\n\tVERB_TIDY\x10\x05\x12\x0e\n\nVERB_ADMIN\x10\x06*>\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\r\n\tSCOPE_ANY\x10\x01\x12\x0f\n\x0bSCOPE_EVERY\x10\x02:D\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\x9d\x8c\x03 \x01(\x0b\x32\x12.totonoe.v1.AccessB\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17totonoe/v1/access.proto\x12\ntotonoe.v1\x1a google/protobuf/descriptor.proto\"~\n\x06\x41\x63\x63\x65ss\x12\x1e\n\x04verb\x18\x01 \x01(\x0e\x32\x10.totonoe.v1.Verb\x12\x12\n\ncollection\x18\x02 \x01(\t\x12 \n\x05scope\x18\x03 \x01(\x0e\x32\x11.totonoe.v1.Scope\x12\x0f\n\x07\x61nswers\x18\x04 \x01(\t\x12\r\n\x05\x63\x61lls\x18\x05 \x01(\t*~\n\x04Verb\x12\x14\n\x10VERB_UNSPECIFIED\x10\x00\x12\r\n\tVERB_READ\x10\x01\x12\x11\n\rVERB_REMEMBER\x10\x02\x12\x0f\n\x0bVERB_FORGET\x10\x03\x12\x0e\n\nVERB_MERGE\x10\x04\x12\r\n\tVERB_TIDY\x10\x05\x12\x0e\n\nVERB_ADMIN\x10\x06*>\n\x05Scope\x12\x15\n\x11SCOPE_UNSPECIFIED\x10\x00\x12\r\n\tSCOPE_ANY\x10\x01\x12\x0f\n\x0bSCOPE_EVERY\x10\x02:D\n\x06\x61\x63\x63\x65ss\x12\x1e.google.protobuf.MethodOptions\x18\x9d\x8c\x03 \x01(\x0b\x32\x12.totonoe.v1.AccessB\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,10 +33,10 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.access_pb2', _gl
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.totonoe.v1P\001Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\252\002\nTotonoe.V1'
-  _globals['_VERB']._serialized_start=186
-  _globals['_VERB']._serialized_end=312
-  _globals['_SCOPE']._serialized_start=314
-  _globals['_SCOPE']._serialized_end=376
+  _globals['_VERB']._serialized_start=201
+  _globals['_VERB']._serialized_end=327
+  _globals['_SCOPE']._serialized_start=329
+  _globals['_SCOPE']._serialized_end=391
   _globals['_ACCESS']._serialized_start=73
-  _globals['_ACCESS']._serialized_end=184
+  _globals['_ACCESS']._serialized_end=199
 # @@protoc_insertion_point(module_scope)

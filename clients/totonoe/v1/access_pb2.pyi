@@ -35,13 +35,15 @@ ACCESS_FIELD_NUMBER: _ClassVar[int]
 access: _descriptor.FieldDescriptor
 
 class Access(_message.Message):
-    __slots__ = ("verb", "collection", "scope", "answers")
+    __slots__ = ("verb", "collection", "scope", "answers", "calls")
     VERB_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
+    CALLS_FIELD_NUMBER: _ClassVar[int]
     verb: Verb
     collection: str
     scope: Scope
     answers: str
-    def __init__(self, verb: _Optional[_Union[Verb, str]] = ..., collection: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., answers: _Optional[str] = ...) -> None: ...
+    calls: str
+    def __init__(self, verb: _Optional[_Union[Verb, str]] = ..., collection: _Optional[str] = ..., scope: _Optional[_Union[Scope, str]] = ..., answers: _Optional[str] = ..., calls: _Optional[str] = ...) -> None: ...

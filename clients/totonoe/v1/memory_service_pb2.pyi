@@ -1,4 +1,5 @@
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
+from google.rpc import status_pb2 as _status_pb2
 from totonoe.v1 import access_pb2 as _access_pb2
 from totonoe.v1 import audit_pb2 as _audit_pb2
 from totonoe.v1 import cleanup_pb2 as _cleanup_pb2
@@ -300,6 +301,56 @@ class ItemError(_message.Message):
     message: str
     details: _containers.ScalarMap[str, str]
     def __init__(self, code: _Optional[int] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., details: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class MultiplexRequest(_message.Message):
+    __slots__ = ("id", "remember", "check", "recall", "update", "forget", "cancel", "timeout_s", "traceparent", "request_id")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REMEMBER_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    RECALL_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    FORGET_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    remember: RememberRequest
+    check: CheckRequest
+    recall: RecallRequest
+    update: UpdateRequest
+    forget: ForgetRequest
+    cancel: bool
+    timeout_s: float
+    traceparent: str
+    request_id: str
+    def __init__(self, id: _Optional[int] = ..., remember: _Optional[_Union[RememberRequest, _Mapping]] = ..., check: _Optional[_Union[CheckRequest, _Mapping]] = ..., recall: _Optional[_Union[RecallRequest, _Mapping]] = ..., update: _Optional[_Union[UpdateRequest, _Mapping]] = ..., forget: _Optional[_Union[ForgetRequest, _Mapping]] = ..., cancel: _Optional[bool] = ..., timeout_s: _Optional[float] = ..., traceparent: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class MultiplexResponse(_message.Message):
+    __slots__ = ("id", "remember", "check", "recall", "update", "forget", "error", "opened")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    REMEMBER_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    RECALL_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    FORGET_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    OPENED_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    remember: RememberResponse
+    check: CheckResponse
+    recall: RecallResponse
+    update: UpdateResponse
+    forget: ForgetResponse
+    error: _status_pb2.Status
+    opened: MultiplexOpened
+    def __init__(self, id: _Optional[int] = ..., remember: _Optional[_Union[RememberResponse, _Mapping]] = ..., check: _Optional[_Union[CheckResponse, _Mapping]] = ..., recall: _Optional[_Union[RecallResponse, _Mapping]] = ..., update: _Optional[_Union[UpdateResponse, _Mapping]] = ..., forget: _Optional[_Union[ForgetResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., opened: _Optional[_Union[MultiplexOpened, _Mapping]] = ...) -> None: ...
+
+class MultiplexOpened(_message.Message):
+    __slots__ = ("unanswered_max",)
+    UNANSWERED_MAX_FIELD_NUMBER: _ClassVar[int]
+    unanswered_max: int
+    def __init__(self, unanswered_max: _Optional[int] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "text", "vector", "k", "filter", "mode", "diversity", "include_vectors", "no_touch", "as_of", "min_relevance", "fold")

@@ -63,6 +63,11 @@ class MemoryServiceStub:
                 request_serializer=totonoe_dot_v1_dot_memory__service__pb2.RememberManyRequest.SerializeToString,
                 response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.RememberManyResponse.FromString,
                 _registered_method=True)
+        self.Multiplex = channel.stream_stream(
+                '/totonoe.v1.MemoryService/Multiplex',
+                request_serializer=totonoe_dot_v1_dot_memory__service__pb2.MultiplexRequest.SerializeToString,
+                response_deserializer=totonoe_dot_v1_dot_memory__service__pb2.MultiplexResponse.FromString,
+                _registered_method=True)
         self.Recall = channel.unary_unary(
                 '/totonoe.v1.MemoryService/Recall',
                 request_serializer=totonoe_dot_v1_dot_memory__service__pb2.RecallRequest.SerializeToString,
@@ -243,6 +248,16 @@ class MemoryServiceServicer:
     def RememberMany(self, request_iterator, context):
         """Many Remembers on one stream; answers come in the order of the items. An item that
         fails has its error in its own answer, and the stream goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Multiplex(self, request_iterator, context):
+        """Calls of one client on one stream, each answered as soon as it is done, in any order. An item is
+        a call of its own: what holds for the method that takes its request holds for it too, whatever
+        it is, from verb and limits to errors. What ends the stream is about the stream: then nothing
+        is known of unanswered items, and they may be sent again as calls or on another stream.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -492,6 +507,11 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.RememberManyRequest.FromString,
                     response_serializer=totonoe_dot_v1_dot_memory__service__pb2.RememberManyResponse.SerializeToString,
             ),
+            'Multiplex': grpc.stream_stream_rpc_method_handler(
+                    servicer.Multiplex,
+                    request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.MultiplexRequest.FromString,
+                    response_serializer=totonoe_dot_v1_dot_memory__service__pb2.MultiplexResponse.SerializeToString,
+            ),
             'Recall': grpc.unary_unary_rpc_method_handler(
                     servicer.Recall,
                     request_deserializer=totonoe_dot_v1_dot_memory__service__pb2.RecallRequest.FromString,
@@ -731,6 +751,33 @@ class MemoryService:
             '/totonoe.v1.MemoryService/RememberMany',
             totonoe_dot_v1_dot_memory__service__pb2.RememberManyRequest.SerializeToString,
             totonoe_dot_v1_dot_memory__service__pb2.RememberManyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Multiplex(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/totonoe.v1.MemoryService/Multiplex',
+            totonoe_dot_v1_dot_memory__service__pb2.MultiplexRequest.SerializeToString,
+            totonoe_dot_v1_dot_memory__service__pb2.MultiplexResponse.FromString,
             options,
             channel_credentials,
             insecure,

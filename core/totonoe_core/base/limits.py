@@ -108,6 +108,9 @@ CHANGES_KEPT_BYTES_MAX = 8 * 1024 * 1024  # recently watched operations, for eac
 WATCHERS_MAX = 1000  # watch streams of one daemon
 STREAMS_MAX = 64  # for each of RememberMany, Import, Export, Consolidate, Tidy, Reembed
 PEER_STREAMS_MAX = 16  # streams of one kind on one connection
+MULTIPLEX_STREAMS_MAX = 1024  # Multiplex streams of one daemon, whatever other streams there are
+MULTIPLEX_UNANSWERED_MAX = 256  # unanswered items of one of them
+MULTIPLEX_IDLE_S_MAX = 600  # longest time that one has no unanswered item
 STREAM_IDLE_S_MAX = 60  # longest time that a stream waits for its caller to send
 STREAM_UNREAD_S_MAX = 600  # longest time that a stream waits for its caller to take an answer
 UNREAD_ANSWER_BYTES_MAX = 128 * 1024 * 1024  # answers of one caller that wait to be taken
@@ -157,6 +160,7 @@ FILTER_VALUES_MAX = 100
 COMPARISONS_MAX = 32  # on attributes, in one filter
 
 MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+FRAME_BYTES_MAX = 64  # around an answer that is an item of a Multiplex stream
 WRITER_QUEUE_MAX = 4096
 STAGES_PER_CALL_MAX = 64  # marked for a trace; of further ones only the number is kept
 TRACE_QUEUE_SPANS_MAX = 4096  # of further spans the oldest are dropped

@@ -58,7 +58,7 @@ class Caller:
 
     def check_verb(self, rule: Rule) -> None:
         """Raises `PermissionDenied` (NOT_GRANTED) unless some grant has the verb of a rule."""
-        if self.identity is None:
+        if self.identity is None or not rule.verb:
             return
         has = grants.everywhere if rule.scope == access_pb2.SCOPE_EVERY else grants.anywhere
         if not has(self.identity.grants, rule.verb):

@@ -5,7 +5,7 @@ One table serves every way in: unary calls, streams, items of streams, answers t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ class Rule:
     path : str
         As gRPC names the method.
     verb : str
-        Of `grants.VERBS`.
+        Of `grants.VERBS`; empty for a stream whose items are calls.
     scope : int
         `access_pb2.Scope`.
     steps : tuple of str
@@ -52,6 +52,8 @@ class Rule:
         Whether requests and answers are streams.
     answers : tuple of str
         Path of the collection's name within the answer; empty: it is not filtered.
+    calls : dict of str to str
+        Of a stream whose items are calls: paths of their methods, by the field of the request.
     """
 
     path: str
@@ -64,6 +66,7 @@ class Rule:
     streams_in: bool
     streams_out: bool
     answers: tuple[str, ...]
+    calls: Mapping[str, str]
 
     @property
     def writes(self) -> bool:
@@ -111,13 +114,14 @@ def rule_of(path: str, method: MethodDescriptor) -> Rule:
     """
     options: Any = method.GetOptions()
     option = options.Extensions[access_pb2.access]
-    if not option.verb:
-        raise ValueError(f"{path} declares no verb in option (totonoe.v1.access)")
+    calls = _calls_of(path, method, option.calls) if option.calls else {}
+    if bool(option.verb) == bool(calls):
+        raise ValueError(f"{path} declares no verb in option (totonoe.v1.access), or two sorts")
     *steps, last = (option.collection or _DEFAULT_FIELD).split(".")
     holder, repeated = _walked(path, method.input_type, steps)
     name = holder.fields_by_name.get(last)
     # A call on everything names what it names itself; a call on anything names nothing.
-    needs_name = option.scope == access_pb2.SCOPE_UNSPECIFIED
+    needs_name = option.scope == access_pb2.SCOPE_UNSPECIFIED and not calls
     if needs_name and (name is None or name.type != FieldDescriptor.TYPE_STRING):
         raise ValueError(f"{path}: {option.collection or last!r} is no text field of the request")
     if len(steps) > 1:
@@ -129,7 +133,7 @@ def rule_of(path: str, method: MethodDescriptor) -> Rule:
             raise ValueError(f"{path}: {option.answers!r} is no field of a list of the answer")
     return Rule(
         path=path,
-        verb=access_pb2.Verb.Name(option.verb).removeprefix("VERB_").lower(),
+        verb="" if calls else access_pb2.Verb.Name(option.verb).removeprefix("VERB_").lower(),
         scope=option.scope,
         steps=tuple(steps),
         name_field=last if needs_name else "",
@@ -138,7 +142,27 @@ def rule_of(path: str, method: MethodDescriptor) -> Rule:
         streams_in=bool(getattr(method, "client_streaming", False)),
         streams_out=bool(getattr(method, "server_streaming", False)),
         answers=answers,
+        calls=calls,
     )
+
+
+def _calls_of(path: str, method: MethodDescriptor, oneof: str) -> dict[str, str]:
+    """The paths of the methods whose requests a oneof of a request holds, by its fields."""
+    service: Any = method.containing_service
+    if oneof not in method.input_type.oneofs_by_name:
+        raise ValueError(f"{path}: {oneof!r} is no oneof of the request")
+    found = {}
+    for field in method.input_type.oneofs_by_name[oneof].fields:
+        names = [
+            one.name
+            for one in service.methods
+            if one.input_type is field.message_type
+            and not (one.client_streaming or one.server_streaming)
+        ]
+        if len(names) != 1:
+            raise ValueError(f"{path}: {field.name!r} is not the request of one unary method")
+        found[field.name] = f"/{service.full_name}/{names[0]}"
+    return found
 
 
 def _walked(path: str, start: Descriptor, steps: list[str] | tuple[str, ...]) -> Any:
@@ -154,5 +178,5 @@ def _walked(path: str, start: Descriptor, steps: list[str] | tuple[str, ...]) ->
 
 RULES = {path: rule_of(path, method) for path, method in PATHS.items()}
 """The rule of each method of the contract, by its path."""
-VERB_OF_CALL = {path.rpartition("/")[2]: rule.verb for path, rule in RULES.items()}
+VERB_OF_CALL = {path.rpartition("/")[2]: rule.verb for path, rule in RULES.items() if rule.verb}
 """The verb of a call by its name, as operations are called."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeVar
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import TotonoeError, Unavailable
@@ -23,12 +22,22 @@ _NOT_TOLD_APART = "unix:"
 
 
 class Place:
-    """The place of one call of a peer, "" for one that is not told apart. Event loop only."""
+    """The place of one call of a peer, "" for one that is not told apart. Event loop only.
 
-    def __init__(self, peer: str) -> None:
+    A context manager around the call.
+    """
+
+    def __init__(self, peer: str, admission: Admission) -> None:
         self.peer = peer
-        self._idle_from_s = 0.0
-        self._timeout: asyncio.Timeout | None = None
+        self._admission = admission
+        self._idle_from_s: float | None = None
+        self._end: Callable[[], None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._admission.leave(self)
 
     async def waiting(self, caller: Awaitable[T], limit_s: float) -> T:
         """Wait until the caller of a stream sends a message or takes an answer.
@@ -38,29 +47,35 @@ class Place:
         Unavailable
             STREAM_IDLE: it did not within `limit_s`, or another stream took the place.
         """
-        self._idle_from_s = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(limit_s) as self._timeout:
+            async with asyncio.timeout(limit_s) as timeout:
+                self.idle(lambda: timeout.reschedule(loop.time()))
                 return await caller
         except TimeoutError:
-            raise Unavailable(
-                "STREAM_IDLE",
-                "the stream waited too long for its caller; open it again",
-                retry_delay_ms=limits.RETRY_DELAY_MS,
-            ) from None
+            raise too_idle() from None
         finally:
-            self._timeout = None
+            self.busy()
+
+    def idle(self, end: Callable[[], None]) -> None:
+        """From now on it waits for its caller; `end` ends the stream."""
+        self._idle_from_s = asyncio.get_running_loop().time()
+        self._end = end
+
+    def busy(self) -> None:
+        """It no longer waits for its caller."""
+        self._idle_from_s = self._end = None
 
     def idle_s(self) -> float:
         """Seconds that it has been waiting for its caller; 0 if it is not."""
-        if self._timeout is None:
+        if self._idle_from_s is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._idle_from_s
 
     def give_way(self) -> None:
         """Ends a stream that waits for its caller."""
-        if self._timeout is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time())
+        if self._end is not None:
+            self._end()
 
 
 class Admission:
@@ -93,9 +108,8 @@ class Admission:
         """From now on lets nothing in."""
         self._draining = True
 
-    @contextmanager
-    def place(self, peer: str) -> Iterator[Place]:
-        """A place while a call of this peer lasts.
+    def place(self, peer: str) -> Place:
+        """A place of a call of this peer, until its `with` block ends.
 
         Raises
         ------
@@ -110,13 +124,10 @@ class Admission:
             raise _overloaded(self._peer_max, " on this connection")
         if len(self._places) >= self._at_once_max and not self._longest_idle_gives_way():
             raise self._full(self._at_once_max)
-        place = Place(peer)
+        place = Place(peer, self)
         self._places[place] = None
         self._by_peer[peer] += 1
-        try:
-            yield place
-        finally:
-            self._leave(place)
+        return place
 
     def _longest_idle_gives_way(self) -> bool:
         """Frees a place, if a stream has been idle long enough."""
@@ -124,15 +135,25 @@ class Admission:
         if idle is None or idle.idle_s() < limits.STREAM_GIVES_WAY_S:
             return False
         idle.give_way()
-        self._leave(idle)
+        self.leave(idle)
         return True
 
-    def _leave(self, place: Place) -> None:
+    def leave(self, place: Place) -> None:
+        """Frees a place. Safe to call twice."""
         if place in self._places:
             del self._places[place]
             self._by_peer[place.peer] -= 1
             if not self._by_peer[place.peer]:
                 del self._by_peer[place.peer]
+
+
+def too_idle() -> Unavailable:
+    """The error of a stream that waited too long for its caller."""
+    return Unavailable(
+        "STREAM_IDLE",
+        "the stream waited too long for its caller; open it again",
+        retry_delay_ms=limits.RETRY_DELAY_MS,
+    )
 
 
 def _overloaded(at_once_max: int, where: str = "") -> TotonoeError:

@@ -14,6 +14,8 @@ from totonoe_server.wire.scalars import collection_name
 
 REQUEST_ID_KEY = "x-request-id"
 """A caller may name its call by this key of the metadata, so that it finds the line."""
+TRACEPARENT = "traceparent"
+"""By this one it names its span."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _START = secrets.token_hex(4)
 _NUMBERS = itertools.count(1)

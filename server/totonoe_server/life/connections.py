@@ -51,7 +51,8 @@ _SIZES = (
     # Two servers on one port would share its calls (the default of gRPC on Linux).
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", limits.MESSAGE_BYTES_MAX),
-    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX),
+    # An answer has its size checked before it is sent; as an item's it has a frame of its own.
+    ("grpc.max_send_message_length", limits.MESSAGE_BYTES_MAX + limits.FRAME_BYTES_MAX),
     # None but `identity`: gRPC unpacks a message before it looks at its size, and 16 MiB of gzip
     # hold 16 GiB.
     ("grpc.compression_enabled_algorithms_bitset", 1),

@@ -270,6 +270,7 @@ class Daemon:
         self._server = server
         self.gate.meters.read = functools.partial(_size, engine)
         self.memory_service = MemoryService(engine)
+        self.guard.serve_items(self.memory_service)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(self.memory_service, server)
         self.admin_service = AdminService(engine, process)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(self.admin_service, server)

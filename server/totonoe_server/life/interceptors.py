@@ -17,10 +17,10 @@ import asyncio
 import inspect
 import itertools
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
 from google.protobuf.message import DecodeError, Message
@@ -32,13 +32,14 @@ from totonoe_core.base.turn import TURN
 from totonoe_server import status
 from totonoe_server.access.gate import Call, Gate
 from totonoe_server.access.table import RULES, Rule
-from totonoe_server.life.admission import Admission, Place
+from totonoe_server.life.admission import Admission, Place, too_idle
 from totonoe_server.life.call_log import CallLog, request_id_of
 from totonoe_server.life.figures import CallFigures
+from totonoe_server.life.multiplex import Answer, ItemContext, Items
 from totonoe_server.life.unread import Unread
 from totonoe_server.logger import logger
 from totonoe_server.services.pending import shutting_down
-from totonoe_server.wire.methods import PATHS, WATCH
+from totonoe_server.wire.methods import MULTIPLEX, PATHS, WATCH
 
 if TYPE_CHECKING:
     from totonoe_server.life.tracing import Tracing
@@ -71,6 +72,8 @@ class Guard(aio.ServerInterceptor):
     ----------
     tracing : Tracing or None
         Makes spans of the calls of the contract. It is set before the first call comes.
+    draining : bool
+        Whether new calls are refused.
     """
 
     def __init__(
@@ -97,14 +100,27 @@ class Guard(aio.ServerInterceptor):
         self._unread = Unread()
         # Wrapped once per method: each call asks for its handler.
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
-        self._draining = False
+        # What serves each call: items of streams find it here.
+        self._behaviours: dict[str, Handler] = {}
+        self._answers: dict[str, Answer] = {}
+        self._multiplexed = Admission(limits.MULTIPLEX_STREAMS_MAX, peer_max=peer_streams_max)
+        self._item_streams: set[Items] = set()
+        self.draining = False
         self._running: set[_Counted] = set()
+
+    def serve_items(self, service: object) -> None:
+        """Let a service, whose methods have the names of the contract, serve items of streams."""
+        for path in RULES[MULTIPLEX].calls.values():
+            self._behaviours[path] = getattr(service, path.rpartition("/")[2])
 
     def drain(self) -> None:
         """Refuses new calls, but for health and reflection. Running ones go on."""
-        self._draining = True
-        for admission in (self._calls, self._watches, *self._streams.values()):
+        self.draining = True
+        streams = (self._watches, self._multiplexed, *self._streams.values())
+        for admission in (self._calls, *streams):
             admission.drain()
+        for items in self._item_streams:
+            items.end(shutting_down())
 
     def cut_off(self) -> None:
         """End running calls of the contract with SHUTTING_DOWN, which gRPC would only cancel.
@@ -131,29 +147,58 @@ class Guard(aio.ServerInterceptor):
         return handler
 
     def _wrap(self, method: str, handler: Any) -> grpc.RpcMethodHandler[Any, Any]:
-        own = method in PATHS
+        behaviour = self._serve_items if method == MULTIPLEX else _behaviour(handler)
         streams = handler.request_streaming or handler.response_streaming
-        if method == WATCH:
-            admission = self._watches
-        elif streams and own:
-            admission = Admission(self._streams_max, peer_max=self._peer_streams_max)
-            self._streams[method] = admission
-            if self._draining:
-                admission.drain()
-        elif streams:
-            admission = self._other_streams
+        admission = self._admission(method, streams)
+        call = self._call(method, behaviour, admission, handler.request_streaming)
+        make = grpc.stream_stream_rpc_method_handler
+        if method == MULTIPLEX:
+            wrapped: Handler = call.hold
+        elif not handler.response_streaming:
+            wrapped = call.answer_one
+            make = grpc.stream_unary_rpc_method_handler
+        elif not inspect.isasyncgenfunction(behaviour):
+            wrapped = call.write_many
         else:
-            admission = self._calls if own else self._others
-        behaviour = _behaviour(handler)
-        figures = self.figures if own else self._other_figures
-        call = _Call(
+            wrapped = call.answer_many
+        return make(
+            wrapped,
+            request_deserializer=_readable(handler.request_deserializer),
+            # These answers are bytes when they leave their call.
+            response_serializer=(
+                None if wrapped in (call.hold, call.answer_one) else handler.response_serializer
+            ),
+        )
+
+    def _admission(self, method: str, streams: bool) -> Admission:
+        own = method in PATHS
+        if method == MULTIPLEX:
+            return self._multiplexed
+        if method == WATCH:
+            return self._watches
+        if not streams:
+            return self._calls if own else self._others
+        if not own:
+            return self._other_streams
+        admission = self._streams[method] = Admission(
+            self._streams_max, peer_max=self._peer_streams_max
+        )
+        if self.draining:
+            admission.drain()
+        return admission
+
+    def _call(
+        self, method: str, behaviour: Handler, admission: Admission, request_streaming: bool = False
+    ) -> _Call:
+        own = method in PATHS
+        return _Call(
             method,
             PATHS[method].name if own else method,
             behaviour,
             admission,
-            figures,
+            self.figures if own else self._other_figures,
             self._running if own else set(),
-            handler.request_streaming,
+            request_streaming,
             self.call_log if own else None,
             self.tracing if own else None,
             self.gate,
@@ -161,19 +206,19 @@ class Guard(aio.ServerInterceptor):
             RULES[method] if own else None,
             self._unread,
         )
-        make = grpc.stream_stream_rpc_method_handler
-        if not handler.response_streaming:
-            wrapped: Handler = call.answer_one
-            make = grpc.stream_unary_rpc_method_handler
-        elif inspect.isasyncgenfunction(behaviour):
-            wrapped = call.answer_many
-        else:
-            wrapped = call.write_many
-        return make(
-            wrapped,
-            request_deserializer=_readable(handler.request_deserializer),
-            response_serializer=handler.response_serializer,
-        )
+
+    async def _serve_items(self, context: Any, place: Place, call: Call) -> None:
+        """What a Multiplex stream does."""
+        if not self._answers:
+            for field, path in RULES[MULTIPLEX].calls.items():
+                single = self._call(path, self._behaviours[path], self._calls)
+                self._answers[field] = single.answer_item
+        items = Items(self._answers, context, place)
+        self._item_streams.add(items)
+        try:
+            await items.serve(call)
+        finally:
+            self._item_streams.discard(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +239,23 @@ class _Call:
     rule: Rule | None
     unread: Unread
 
-    async def answer_one(self, _: Any, context: Any) -> Any:
+    async def answer_one(self, _: Any, context: Any) -> bytes:
         """One answer."""
+        return await self._answer(context, None)
+
+    async def answer_item(self, request: Any, context: ItemContext) -> bytes:
+        """The answer to an item of a stream; all that holds for a call by itself holds for it."""
+        return await self._answer(context, request)
+
+    async def _answer(self, context: Any, request: Any) -> bytes:
         with _Counted(self, context) as counted:
             try:
-                with self._passed(counted, context) as call:
+                with self._passed(context) as call:
+                    counted.call = call
                     # It takes no place of calls at work while its request is on the way.
-                    request = await _only(context, Place(""))
+                    if request is None:
+                        request = await counted.request_of(context)
+                    request = _well_formed(request)
                     peer = context.peer()
                     with self.admission.place(peer):
                         self.unread.check(counted.identity or peer)
@@ -214,11 +269,27 @@ class _Call:
                         answer = await self.behaviour(request, context)
                         if call is not None:
                             call.trim(answer)
-                        self.unread.hold(counted.identity or peer, _fitting_bytes(answer))
+                        encoded = _encoded(answer)
+                        self.unread.hold(counted.identity or peer, len(encoded))
                         if call is not None:
                             call.leave_when_sent()
                         counted.answer = answer
-                        return answer
+                        return encoded
+            except aio.AbortError:
+                raise
+            except (Exception, asyncio.CancelledError) as error:
+                await counted.abort(error)
+
+    async def hold(self, _: Any, context: Any) -> None:
+        """A stream of items, which answers each of them by itself."""
+        with _Counted(self, context) as counted:
+            try:
+                with (
+                    self.admission.place(context.peer()) as place,
+                    self._passed(context) as call,
+                ):
+                    counted.call = call
+                    await self.behaviour(context, place, call)
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
@@ -230,8 +301,9 @@ class _Call:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(counted, context) as call,
+                    self._passed(context) as call,
                 ):
+                    counted.call = call
                     if call is None:
                         await self._generate(requests, counted, place, None)
                     else:
@@ -258,7 +330,7 @@ class _Call:
         answers = self.behaviour(request, context)
         try:
             async for answer in answers:
-                _fitting_bytes(answer)
+                _fits(answer.ByteSize())
                 counted.answer = answer
                 if self.rule is not None and self.rule.per_item:
                     self.figures.items_refused(one.error.reason for one in answer.results)
@@ -273,8 +345,9 @@ class _Call:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(counted, context) as call,
+                    self._passed(context) as call,
                 ):
+                    counted.call = call
                     request = counted.request = await _only(context, place)
                     if call is None:
                         await self.behaviour(request, context)
@@ -288,17 +361,12 @@ class _Call:
             except (Exception, asyncio.CancelledError) as error:
                 await counted.abort(error)
 
-    @contextmanager
-    def _passed(self, counted: _Counted, context: Any) -> Iterator[Call | None]:
+    def _passed(self, context: Any) -> AbstractContextManager[Call | None]:
         """Let the call through the gate; `None` for what is not of the contract."""
         if self.rule is None:
-            yield None
-            return
+            return nullcontext()
         _metadata_fits(context)
-        with self.gate.call(self.rule, context) as call:
-            if call.caller is not None and call.caller.identity is not None:
-                counted.identity = call.caller.name
-            yield call
+        return self.gate.call(self.rule, context)
 
 
 class _Counted:
@@ -308,8 +376,8 @@ class _Counted:
     ----------
     request, answer : message or None
         The first and the last message so far.
-    identity : str
-        Name of the caller that the daemon found out; empty for none.
+    call : Call or None
+        The call as it passed the gate.
     traced : Traced or None
         The span of the call.
     """
@@ -320,10 +388,10 @@ class _Counted:
         self._begun_s = time.monotonic()
         self._code, self._reason = "OK", ""
         self._task = asyncio.current_task()
-        self._is_cut_off = False
+        self._why: TotonoeError | None = None
         self.request: Any = None
         self.answer: Any = None
-        self.identity = ""
+        self.call: Call | None = None
         self.traced = None if call.tracing is None else call.tracing.begin(call.path, context)
 
     def __enter__(self) -> _Counted:
@@ -358,22 +426,41 @@ class _Counted:
                 self.answer,
             )
 
+    @property
+    def identity(self) -> str:
+        """Name of the caller that the daemon found out; empty for none."""
+        caller = self.call.caller if self.call is not None else None
+        return caller.name if caller is not None and caller.identity is not None else ""
+
+    async def request_of(self, context: Any) -> Any:
+        """The one message of the call, or `None`; ends the call if it does not arrive in time."""
+        timer = asyncio.get_running_loop().call_later(limits.STREAM_IDLE_S_MAX, self._end, too_idle)
+        try:
+            request = await context.read()
+        finally:
+            timer.cancel()
+        return None if request is aio.EOF else request
+
     def cut_off(self) -> None:
-        """End the call with SHUTTING_DOWN, once."""
-        if self._task is not None and not self._is_cut_off:
-            self._is_cut_off = True
+        """End the call with SHUTTING_DOWN."""
+        self._end(shutting_down)
+
+    def _end(self, why: Callable[[], TotonoeError]) -> None:
+        """Ends the call with an error, once."""
+        if self._task is not None and self._why is None:
+            self._why = why()
             self._task.cancel()
 
-    async def abort(self, error: Exception | asyncio.CancelledError) -> None:
+    async def abort(self, error: Exception | asyncio.CancelledError) -> NoReturn:
         """End the call with the status of `error`; always raises `AbortError`.
 
         A cancellation that is not ours goes on as it is.
         """
         if isinstance(error, asyncio.CancelledError):
-            if not self._is_cut_off or self._task is None:
+            if self._why is None or self._task is None:
                 raise error
             self._task.uncancel()
-            error = shutting_down()
+            error = self._why
         end = status.grpc_status_of(error)
         self._code, self._reason = end.code.name, status.reason_of(error)
         try:
@@ -384,7 +471,7 @@ class _Counted:
             logger.debug("end not taken", method=self._call.method, code=self._code)
             # gRPC keeps the error that it wants to see now, and raises it from any use of the call.
             await self.context.read()
-            raise
+        raise aio.AbortError
 
 
 def _behaviour(handler: Any) -> Handler:
@@ -474,9 +561,15 @@ def _in_time(context: Any) -> None:
         raise TotonoeError("DEADLINE_PASSED", "the deadline passed before the call was started")
 
 
-def _fitting_bytes(answer: Message) -> int:
-    """Return the size of an answer; refuse one that gRPC would not send, and say what to do."""
-    size = answer.ByteSize()
+def _encoded(answer: Message) -> bytes:
+    """The bytes of an answer. To ask for its size would encode it once more."""
+    data = answer.SerializeToString()
+    _fits(len(data))
+    return data
+
+
+def _fits(size: int) -> None:
+    """Refuses an answer that gRPC would not send, by a name that tells what to do."""
     if size > limits.MESSAGE_BYTES_MAX:
         raise InvalidArgument(
             "LIMIT_EXCEEDED",
@@ -484,4 +577,3 @@ def _fitting_bytes(answer: Message) -> int:
             got=f"{size} bytes",
             allowed=f"at most {limits.MESSAGE_BYTES_MAX} bytes: ask for fewer at once",
         )
-    return size

@@ -33,10 +33,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from totonoe_core.base import limits
 from totonoe_core.base.stages import STAGES, Stages
-from totonoe_server.life.call_log import collection_of
+from totonoe_server.life.call_log import TRACEPARENT, collection_of
 from totonoe_server.logger import logger
 
-TRACEPARENT = "traceparent"
 ENDED_S_MAX = 0.5
 """For the threads that send, once they have to stop."""
 FAULTS = frozenset(

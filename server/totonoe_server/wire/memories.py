@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -55,81 +55,118 @@ _MASK = {
 """Path of an update mask -> name that `Update.mask` uses."""
 
 
+_Reader = Callable[[types_pb2.MemoryDraft, Any, str], Any]
+"""`read(draft, value, field)` returns what `Fields` holds of a field that is set."""
+
+
+def _as_is(_: types_pb2.MemoryDraft, value: Any, __: str) -> Any:
+    return value
+
+
+def _each(_: types_pb2.MemoryDraft, value: Any, __: str) -> tuple[str, ...]:
+    return tuple(value)
+
+
+def _once(_: types_pb2.MemoryDraft, value: Any, __: str) -> tuple[str, ...]:
+    # Repeats are folded and the first place counts, so that order survives.
+    return tuple(dict.fromkeys(value))
+
+
+def _json(name: str, bytes_max: int) -> _Reader:
+    return lambda draft, _, field: struct_from_wire(draft, name, field, bytes_max)
+
+
+def _moment(name: str) -> _Reader:
+    return lambda draft, _, field: time_from_wire(draft, name, field)
+
+
+_MOMENTS = frozenset(
+    name
+    for name in types_pb2.MemoryDraft.DESCRIPTOR.fields_by_name
+    if name.endswith("_time") and name != "about_time"
+)
+_BY_NAME: dict[str, _Reader] = {
+    **dict.fromkeys(("external_id", "category", "emotion", "perception_type"), _as_is),
+    **dict.fromkeys(("life_stage", "session_id", "thread_id", "private"), _as_is),
+    **dict.fromkeys(("importance", "confidence", "salience", "expires_after_s"), _as_is),
+    **dict.fromkeys(("tags", "entities"), _once),
+    **dict.fromkeys(("evidence_ids", "namespace"), _each),
+    "attributes": _json("attributes", limits.ATTRIBUTES_BYTES_MAX),
+    "payload": _json("payload", limits.PAYLOAD_BYTES_MAX),
+    "about_time": lambda draft, _, field: range_from_wire(draft, "about_time", field),
+    "key": lambda _, value, __: TypedKey(value.subject, value.attribute),
+    **{name: _moment(name) for name in _MOMENTS},
+}
+_READERS = {
+    name: (f"{name.removesuffix('_time')}_us" if name in _MOMENTS else name, read)
+    for name, read in _BY_NAME.items()
+}
+"""Names in `Fields`, and readers, of the fields of a draft, but for the kinds."""
+_ELSEWHERE = frozenset({"content", "vector", "kind", "state_kind"})
+if _READERS.keys() ^ types_pb2.MemoryDraft.DESCRIPTOR.fields_by_name.keys() ^ _ELSEWHERE:
+    raise AssertionError("a field of MemoryDraft has no reader")
+
+
 def fields_from_wire(draft: types_pb2.MemoryDraft, field: str = "memory") -> Fields:
     """Return the fields of a draft besides text and vector; absent fields have their defaults."""
     kind = KINDS.from_wire(draft.kind, f"{field}.kind", unset=Kind.STATE)
-    return Fields(
-        external_id=draft.external_id,
-        kind=kind,
-        state_kind=STATE_KINDS.from_wire(
-            draft.state_kind,
-            f"{field}.state_kind",
-            unset=StateKind.FACT if kind is Kind.STATE else StateKind.NONE,
-        ),
-        category=draft.category,
-        # Repeats are folded and the first place counts, so that order survives.
-        tags=tuple(dict.fromkeys(draft.tags)),
-        attributes=struct_from_wire(draft, "attributes", f"{field}.attributes"),
-        payload=struct_from_wire(draft, "payload", f"{field}.payload", limits.PAYLOAD_BYTES_MAX),
-        importance=draft.importance if draft.HasField("importance") else _DEFAULTS.importance,
-        confidence=draft.confidence if draft.HasField("confidence") else _DEFAULTS.confidence,
-        salience=draft.salience if draft.HasField("salience") else _DEFAULTS.salience,
-        emotion=draft.emotion,
-        perception_type=draft.perception_type,
-        life_stage=draft.life_stage,
-        session_id=draft.session_id,
-        thread_id=draft.thread_id,
-        entities=tuple(dict.fromkeys(draft.entities)),
-        evidence_ids=tuple(draft.evidence_ids),
-        about_time=range_from_wire(draft, "about_time", f"{field}.about_time"),
-        created_us=time_from_wire(draft, "created_time", f"{field}.created_time"),
-        last_confirmed_us=time_from_wire(
-            draft, "last_confirmed_time", f"{field}.last_confirmed_time"
-        ),
-        done_us=time_from_wire(draft, "done_time", f"{field}.done_time"),
-        valid_from_us=time_from_wire(draft, "valid_from_time", f"{field}.valid_from_time"),
-        valid_to_us=time_from_wire(draft, "valid_to_time", f"{field}.valid_to_time"),
-        private=draft.private,
-        key=TypedKey(draft.key.subject, draft.key.attribute) if draft.HasField("key") else None,
-        namespace=tuple(draft.namespace),
-        expires_us=time_from_wire(draft, "expires_time", f"{field}.expires_time"),
-        expires_after_s=draft.expires_after_s if draft.HasField("expires_after_s") else None,
+    state_kind = STATE_KINDS.from_wire(
+        draft.state_kind,
+        f"{field}.state_kind",
+        unset=StateKind.FACT if kind is Kind.STATE else StateKind.NONE,
     )
+    given: dict[str, Any] = {}
+    # Most drafts have few of the fields: only those are looked at.
+    for descriptor, value in draft.ListFields():
+        known = _READERS.get(descriptor.name)
+        if known is not None:
+            name, read = known
+            given[name] = read(draft, value, f"{field}.{descriptor.name}")
+    return Fields(kind=kind, state_kind=state_kind, **given)
 
 
 def remember_from_wire(
     request: memory_service_pb2.RememberRequest | memory_service_pb2.CheckRequest,
 ) -> Remember:
     """Return the command of a Remember or of a Check."""
-    required(request.HasField("memory"), "memory")
     given = {descriptor.name: value for descriptor, value in request.ListFields()}
+    required("memory" in given, "memory")
+    draft: types_pb2.MemoryDraft = given["memory"]
     return Remember(
-        agent_id=request.agent_id,
-        content=request.memory.content,
-        fields=fields_from_wire(request.memory),
-        vector=request.memory.vector,
-        force=isinstance(request, memory_service_pb2.RememberRequest) and request.force,
-        actions=actions_from_wire(request),
-        supersede_ids=tuple(request.supersede_ids),
-        distinct_from=tuple(request.distinct_from),
+        agent_id=given.get("agent_id", ""),
+        content=draft.content,
+        fields=fields_from_wire(draft),
+        vector=draft.vector,
+        force=given.get("force", False),
+        actions=actions_from_wire(given),
+        supersede_ids=tuple(given.get("supersede_ids", ())),
+        distinct_from=tuple(given.get("distinct_from", ())),
         cosine_distance_below=given.get("cosine_distance_below"),
         link_distance_below=given.get("link_distance_below"),
         links_max=given.get("links_max"),
     )
 
 
-def actions_from_wire(
-    request: memory_service_pb2.RememberRequest | memory_service_pb2.CheckRequest,
-) -> tuple[tuple[Verdict, Action], ...]:
-    """Return the actions that stand in place of the collection's policy for one call."""
-    named = (
-        (Verdict.UPDATE, request.on_update, "on_update"),
-        (Verdict.CONTRADICTION, request.on_contradiction, "on_contradiction"),
-        (Verdict.REFINEMENT, request.on_refinement, "on_refinement"),
-        (Verdict.CONTAINED, request.on_contained, "on_contained"),
-    )
+_ACTIONS = {
+    "on_update": Verdict.UPDATE,
+    "on_contradiction": Verdict.CONTRADICTION,
+    "on_refinement": Verdict.REFINEMENT,
+    "on_contained": Verdict.CONTAINED,
+}
+
+
+def actions_from_wire(given: Mapping[str, Any]) -> tuple[tuple[Verdict, Action], ...]:
+    """Return the actions that stand in place of the collection's policy for one call.
+
+    Parameters
+    ----------
+    given : mapping of str to value
+        The fields of the request that are set.
+    """
     return tuple(
-        (verdict, ACTIONS.from_wire(number, field)) for verdict, number, field in named if number
+        (verdict, ACTIONS.from_wire(given[name], name))
+        for name, verdict in _ACTIONS.items()
+        if name in given
     )
 
 

@@ -16,6 +16,12 @@ PATHS = {
     for method in service.methods
 }
 """Each method by its path, as gRPC names it."""
-(WATCH,) = (
-    path for path, method in PATHS.items() if method.name == MemoryServiceServicer.Watch.__name__
-)
+
+
+def _path(name: str) -> str:
+    (path,) = (path for path, method in PATHS.items() if method.name == name)
+    return path
+
+
+WATCH = _path(MemoryServiceServicer.Watch.__name__)
+MULTIPLEX = _path(MemoryServiceServicer.Multiplex.__name__)
