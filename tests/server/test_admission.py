@@ -128,7 +128,7 @@ def test_stream_that_is_left_open_is_ended_with_a_reason(
 
 
 def test_stream_whose_items_are_being_decided_is_not_idle(monkeypatch, open_fake, guard, idle):
-    monkeypatch.setattr(limits, "STREAM_IDLE_S_MAX", 0.05)
+    monkeypatch.setattr(limits, "STREAM_IDLE_S_MAX", 0.5)
     waiting: Future[Applied] = Future()
     with open_fake() as wire:
         wire.engine.behave = lambda *_, **__: waiting
