@@ -81,7 +81,7 @@ class Client(
     multiplex : bool
         From the second call on, `remember`, `check`, `recall`, `update` and `forget` go over one
         stream, which costs the daemon less than single calls. Answers and errors are the same.
-        `False`: they do not.
+        Not for a process that forks: its child must not use the client.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Client(
         ca: str | os.PathLike[str] | None = None,
         cert: str | os.PathLike[str] | None = None,
         key: str | os.PathLike[str] | None = None,
-        multiplex: bool = True,
+        multiplex: bool = False,
     ) -> None:
         self.address = resolve_address(address)
         self._credentials = resolve_credentials(self.address, token, ca, cert, key)
