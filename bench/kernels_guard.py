@@ -67,6 +67,7 @@ def rows(
                 words_nominees=(),
                 confirm_text=bool,
                 judge=lambda *_: UNLIKE,
+                fetch=lambda _: None,
             )
             found = candidates.search(
                 view, probe, policy, comparable, visible, refuse=True, token_index=lexicon

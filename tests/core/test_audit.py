@@ -358,7 +358,7 @@ def test_index_recall_is_measured_where_there_is_a_graph(
     assert found.recall_sampled_count == limits.AUDIT_RECALLS
     assert 0.9 <= found.recall_at_k <= 1.0
     # A graph that finds nothing has a recall of nothing.
-    monkeypatch.setattr(index.graph, "_nearest", lambda *_: np.zeros(0, np.int64))
+    monkeypatch.setattr(index.graph, "_nominated", lambda *_: np.zeros(0, np.int64))
     assert report(store).recall_at_k == 0.0
 
 

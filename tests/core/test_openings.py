@@ -124,7 +124,7 @@ def test_figures_of_all_keep_nothing_open(store: Store, ticks: Ticks) -> None:
     stats = store.engine.stats("", "").result(wait_s())
     assert {one.name for one in stats.collections} == {"default", "shop"}
     assert stats.open.count == 2
-    assert 0 < stats.open.memory_bytes < sum(one.array_bytes for one in stats.collections) // 100
+    assert 0 < stats.open.memory_bytes < sum(one.array_bytes for one in stats.collections) // 50
     sweep(store, ticks, 1)
     assert open_names(store) == ["default"], "it was asked for itself"
     assert store.engine.stats("", "").result(wait_s()).open.idle_closed_count == 1

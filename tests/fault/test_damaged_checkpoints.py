@@ -15,7 +15,7 @@ from support import damaging
 from support.processes import child
 
 DAMAGES = 60
-RESEALED = 200
+RESEALED = 300
 SOAK = 20
 """Of one opening, which takes 0.03 s, and of the child's start."""
 
@@ -32,7 +32,7 @@ def opened(sound: Path, tmp_path: Path, kind: str, count: int) -> list[list[str]
     """[what, outcome] of each damage; the first is of the checkpoint as it was."""
     directory = tmp_path / "data"
     shutil.copytree(sound, directory)
-    with child("checkpoints", directory, kind, count, 7) as process:
+    with child("checkpoints", directory, kind, count, 8) as process:
         while True:
             before = len(process.said)
             process.listen(before + 1)

@@ -85,6 +85,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--dimension", "8", "--ops", "2"],
         {"phase", "n", "dimension"},
     ),
+    "transport": (
+        ["--clients", "1", "--limit-s", "0.2", "--rounds", "1"],
+        {"clients", "mode", "server_cpu_ms_per_op", "echo_cpu_ms_per_op", "echo_ratio"},
+    ),
     "hard": (
         ["--sizes", "200", "--families", "1", "--limit-s", "0.2"],
         {"part", "family", "bytes", "ratio"},
