@@ -105,6 +105,7 @@ def run(options: argparse.Namespace) -> None:
                     report.add(
                         clients=clients,
                         mode=mode,
+                        texts="synthetic",
                         server_cpu_ms_per_op=cpu_ms,
                         echo_cpu_ms_per_op=echo_ms,
                         echo_ratio=cpu_ms / echo_ms,

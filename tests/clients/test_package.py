@@ -72,6 +72,9 @@ def test_clients_public_methods_have_equal_signatures() -> None:
         }
 
     blocking, awaited = methods(Client), methods(AsyncClient)
+    # The process of a blocking client may fork: it has a stream only if it asks for one.
+    streams = [one["__init__"].pop() for one in (blocking, awaited)]
+    assert streams == ["multiplex: 'bool' = False", "multiplex: 'bool' = True"]
     # The asyncio client takes asynchronous iterables as well.
     assert blocking.pop("remember_many")[0] == awaited.pop("remember_many")[0]
     one, other = blocking.pop("import_file"), awaited.pop("import_file")

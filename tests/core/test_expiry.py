@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from support.engines import (
@@ -238,8 +237,7 @@ def test_read_of_the_past_counts_no_access(store: Store) -> None:
 def test_bad_row_that_expired_is_in_nobodys_way(store: Store, clock: FakeClock) -> None:
     bad = store.save(TEA, **until(NOON + HOUR_US))
     good = store.save("The coffee is in the red tin", **until(NOON + HOUR_US))
-    with apsw.Connection(str(store.file())) as beside:
-        beside.execute("UPDATE memory SET content = 'x' WHERE id = ?", (bad,))
+    store.alter("UPDATE memory SET content = 'x' WHERE id = ?", (bad,))
     clock.now_us = NOON + HOUR_US
     other = store.save("The sugar is in the green tin")
     assert listed(store) == [other]

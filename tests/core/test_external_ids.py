@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from support.engines import Store, forget, opened, remember, undo, update, vector_of
@@ -253,9 +252,7 @@ def test_bad_row_of_a_private_memory_is_known_to_its_agent_alone(store: Store) -
     secret = private(store, "of anna", "anna")
     assert store.one(secret).status is Status.ACTIVE
     row = store.one(secret).row
-    connection = apsw.Connection(str(store.file()))
-    connection.execute("UPDATE memory SET crc = crc + 1 WHERE row = ?", (row,))
-    connection.close()
+    store.alter("UPDATE memory SET crc = crc + 1 WHERE row = ?", (row,))
     store.reopen()
     assert store.save("for all", agent="ben", external_id="x")
     with pytest.raises(errors.Corruption):

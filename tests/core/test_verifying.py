@@ -78,10 +78,8 @@ def compared(store: Store) -> None:
 
 
 def change(store: Store, *statements: str) -> None:
-    other = apsw.Connection(str(store.file()))
     for sql in statements:
-        other.execute(sql)
-    other.close()
+        store.alter(sql)
 
 
 def test_pass_over_a_sound_collection_finds_nothing(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from support.waits import wait_s
 
 ROOT = Path(__file__).parents[2]
 LIMIT_S = 120.0
+END_LIMIT_S = 20.0
 # What the docs promise of every row, and of the rows of each bench.
 EVERY = {"bench", "commit", "machine", "versions", "seed", "load_1min", "texts"}
 BENCHES: dict[str, tuple[list[str], set[str]]] = {
@@ -115,9 +117,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, subp
         for name, (options, _) in BENCHES.items()
     }
     yield started
+    # A bench that a test has not waited for ends its own processes first.
     for process in started.values():
-        process.kill()
-        process.communicate()
+        process.send_signal(signal.SIGINT)
+    for process in started.values():
+        try:
+            process.wait(wait_s(END_LIMIT_S))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        for stream in (process.stdout, process.stderr):
+            assert stream is not None
+            stream.close()
 
 
 @pytest.mark.parametrize("name", BENCHES)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import apsw
 import numpy as np
 
 from support.waits import wait_s, wait_until
@@ -175,6 +176,15 @@ class Store:
         """Closes the engine and opens its directory again."""
         self.engine.close(wait_s())
         self.engine = self._opened()
+
+    def alter(self, sql: str, bindings: tuple[Any, ...] = ()) -> None:
+        """Changes the file behind the engine's back, when its writer lets the file go."""
+        connection = apsw.Connection(str(self.file()))
+        try:
+            connection.set_busy_timeout(int(wait_s() * 1e3))
+            connection.execute(sql, bindings)
+        finally:
+            connection.close()
 
     def apply(self, *commands: Command, operation_id: str = "") -> Applied:
         """One operation."""
