@@ -140,7 +140,7 @@ class _Items(Generic[W]):
         return number
 
     def settled(self, response: Any) -> W | None:
-        """What waits for a response, if anything does."""
+        """The waiting call of a response, if there is one."""
         if response.WhichOneof("outcome") == "opened":
             self._window = response.opened.unanswered_max
             self._opening.succeeded()
@@ -148,7 +148,7 @@ class _Items(Generic[W]):
         return self._waiting.pop(response.id, None)
 
     def left(self) -> list[W]:
-        """What waits when the stream is over."""
+        """All calls that still wait when the stream is over."""
         self.is_over = True
         if not self._window:
             self._opening.failed()

@@ -18,7 +18,12 @@ import inspect
 import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -208,7 +213,7 @@ class Guard(aio.ServerInterceptor):
         )
 
     async def _serve_items(self, context: Any, place: Place, call: Call) -> None:
-        """What a Multiplex stream does."""
+        """Answer the items of a Multiplex stream until it ends."""
         if not self._answers:
             for field, path in RULES[MULTIPLEX].calls.items():
                 single = self._call(path, self._behaviours[path], self._calls)
@@ -282,37 +287,13 @@ class _Call:
 
     async def hold(self, _: Any, context: Any) -> None:
         """A stream of items, which answers each of them by itself."""
-        with _Counted(self, context) as counted:
-            try:
-                with (
-                    self.admission.place(context.peer()) as place,
-                    self._passed(context) as call,
-                ):
-                    counted.call = call
-                    await self.behaviour(context, place, call)
-            except aio.AbortError:
-                raise
-            except (Exception, asyncio.CancelledError) as error:
-                await counted.abort(error)
+        async with self._stream(context) as (counted, place):
+            await self.behaviour(context, place, counted.call)
 
     async def answer_many(self, requests: AsyncIterator[Any], context: Any) -> None:
         """A stream of answers that the behaviour generates."""
-        with _Counted(self, context) as counted:
-            try:
-                with (
-                    self.admission.place(context.peer()) as place,
-                    self._passed(context) as call,
-                ):
-                    counted.call = call
-                    if call is None:
-                        await self._generate(requests, counted, place, None)
-                    else:
-                        async with call.while_allowed():
-                            await self._generate(requests, counted, place, call)
-            except aio.AbortError:
-                raise
-            except (Exception, asyncio.CancelledError) as error:
-                await counted.abort(error)
+        async with self._stream(context) as (counted, place), _while_allowed(counted.call):
+            await self._generate(requests, counted, place, counted.call)
 
     async def _generate(
         self, requests: AsyncIterator[Any], counted: _Counted, place: Place, call: Call | None
@@ -341,21 +322,24 @@ class _Call:
 
     async def write_many(self, _: Any, context: Any) -> None:
         """A stream of answers that the behaviour writes itself (Watch, the health service)."""
+        async with self._stream(context) as (counted, place):
+            request = counted.request = await _only(context, place)
+            async with _while_allowed(counted.call):
+                if counted.call is not None:
+                    await counted.call.admit(request)
+                _in_time(context)
+                await self.behaviour(request, context)
+
+    @asynccontextmanager
+    async def _stream(self, context: Any) -> AsyncIterator[tuple[_Counted, Place]]:
+        """A stream's place and its way through the gate; an error inside becomes its status."""
         with _Counted(self, context) as counted:
             try:
                 with (
                     self.admission.place(context.peer()) as place,
-                    self._passed(context) as call,
+                    self._passed(context) as counted.call,
                 ):
-                    counted.call = call
-                    request = counted.request = await _only(context, place)
-                    if call is None:
-                        await self.behaviour(request, context)
-                    else:
-                        async with call.while_allowed():
-                            await call.admit(request)
-                            _in_time(context)
-                            await self.behaviour(request, context)
+                    yield counted, place
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
@@ -367,6 +351,11 @@ class _Call:
             return nullcontext()
         _metadata_fits(context)
         return self.gate.call(self.rule, context)
+
+
+def _while_allowed(call: Call | None) -> AbstractAsyncContextManager[Any]:
+    """End the stream when its caller loses what it needs; health and reflection need nothing."""
+    return nullcontext() if call is None else call.while_allowed()
 
 
 class _Counted:
@@ -475,7 +464,7 @@ class _Counted:
 
 
 def _behaviour(handler: Any) -> Handler:
-    """What a handler does, of whatever kind it is."""
+    """The function of a handler, whatever its kind."""
     if handler.request_streaming:
         found = handler.stream_stream if handler.response_streaming else handler.stream_unary
     else:

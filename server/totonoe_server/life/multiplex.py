@@ -301,7 +301,7 @@ class Items:
 
 
 def _fault(kind: str, timeout_s: float) -> TotonoeError | None:
-    """What is wrong with an item that is about no call of its own."""
+    """The error of an item that is about no call of its own."""
     if not kind:
         return InvalidArgument(
             "MISSING_FIELD", field="call", got="none", allowed="a request, or cancel"
