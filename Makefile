@@ -26,6 +26,9 @@ QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/t
 PYTHON ?= $(shell for one in python3 python3.13 python3.12 python3.11; do \
 	$$one -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$one && break; done)
 
+# The tests start some hundred processes, and each would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test quick lint format proto soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels

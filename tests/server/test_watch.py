@@ -216,6 +216,22 @@ def test_heartbeats_come_in_silence_and_say_where_it_stands(wire, monkeypatch):
     call.cancel()
 
 
+def test_heartbeat_ends_what_there_was_without_a_silence(wire):
+    name = wire.collection()
+    for text in ("The kiln is hot.", "Ducks swim on the pond."):
+        wire.remember(text, name)
+    call = watch(wire, name, after_revision=0, heartbeat_s=300)
+    messages = [next(call) for _ in range(3)]
+    assert [(one.WhichOneof("event"), one.revision) for one in messages] == [
+        ("change", 1),
+        ("change", 2),
+        ("heartbeat", 2),
+    ]
+    wire.remember("Rain fell in April.", name)
+    assert next(call).HasField("change")
+    call.cancel()
+
+
 # -- What it refuses
 
 

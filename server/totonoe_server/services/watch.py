@@ -112,7 +112,7 @@ class _Stream:
         self._from = request.after_revision if request.HasField("after_revision") else None
         self._after = 0
         self._silent_from_s = asyncio.get_running_loop().time()
-        self._begun = False
+        self._caught_up = False
         self._lags = True
         self._writing: asyncio.Task[None] | None = None
 
@@ -148,18 +148,18 @@ class _Stream:
     async def _wait(self) -> None:
         """Until there is more; meanwhile says that the stream lives.
 
-        At once where there is nothing more at the beginning: so the watcher knows from where on it
-        is told. In the middle of what there is only after a silence.
+        At once where all that there was is sent for the first time: so the watcher knows that what
+        follows is new. Later only after a silence.
         """
         waiting = self._engine.await_change(self._collection, self._after)
-        begins = not (self._begun or waiting.done())
+        begins = not (self._caught_up or waiting.done())
         changed = wrapped(waiting)
         loop = asyncio.get_running_loop()
         try:
             while True:
                 left_s = self._silent_from_s + self._heartbeat_s - loop.time()
                 if begins or left_s <= 0:
-                    begins = False
+                    begins, self._caught_up = False, True
                     heartbeat = operations_pb2.Heartbeat()
                     await self._send(
                         operations_pb2.WatchResponse(revision=self._after, heartbeat=heartbeat)
@@ -193,7 +193,6 @@ class _Stream:
             )
         self._writing.result()
         self._silent_from_s = asyncio.get_running_loop().time()
-        self._begun = True
 
 
 def _heartbeat_s(asked_s: float) -> float:
