@@ -63,6 +63,8 @@ VALUES: dict[str, Any] = {
     "truncated JSON": '{"$":"Fields","tags":["a',
 }
 STEPS_MAX = 200
+EACH = 3
+"""Values that a column gets outside the soak, in turn: all of them in four columns."""
 
 
 @pytest.fixture(scope="module")
@@ -203,13 +205,48 @@ def places(path: Path, table: str) -> list[int]:
     return list(range(count)) if table == "setting" else sorted({0, count // 2, count - 1})
 
 
+def some_for(columns: list[tuple[str, str]]) -> list[tuple[str, str, list[int]]]:
+    """(table, column, ordinal numbers of its values)."""
+    turns = [[(EACH * at + one) % len(VALUES) for one in range(EACH)] for at in range(len(columns))]
+    return [(table, column, turn) for (table, column), turn in zip(columns, turns, strict=True)]
+
+
+def value_of(number: int) -> tuple[str, Any]:
+    return list(VALUES.items())[number]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "numbers"), some_for(columns_of(COLLECTION.tables)), ids=str
+)
+def test_value_in_a_column_is_set_aside_or_has_a_typed_error(
+    made: tuple[Path, int, dict[str, str]],
+    tmp_path: Path,
+    table: str,
+    column: str,
+    numbers: list[int],
+) -> None:
+    check_column(made, tmp_path, table, column, numbers)
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(("table", "column"), columns_of(COLLECTION.tables))
 def test_any_value_in_a_column_is_set_aside_or_has_a_typed_error(
     made: tuple[Path, int, dict[str, str]], tmp_path: Path, table: str, column: str
 ) -> None:
+    check_column(made, tmp_path, table, column, list(range(len(VALUES))))
+
+
+def check_column(
+    made: tuple[Path, int, dict[str, str]],
+    tmp_path: Path,
+    table: str,
+    column: str,
+    numbers: list[int],
+) -> None:
     path, now_us, ids = made
     wrong = {}
-    for number, (kind, value) in enumerate(VALUES.items()):
+    for number in numbers:
+        kind, value = value_of(number)
         among = places(file_of(path), table)
         at = among[number % len(among)]
         directory = tmp_path / str(number)
@@ -293,12 +330,29 @@ def catalogue_ways(store: Store) -> dict[str, Callable[[], Any]]:
     }
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "numbers"), some_for(columns_of(CATALOG.tables)), ids=str
+)
+def test_value_in_the_catalogue_has_a_typed_error(
+    cataloged: Path, tmp_path: Path, table: str, column: str, numbers: list[int]
+) -> None:
+    check_catalogue(cataloged, tmp_path, table, column, numbers)
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize(("table", "column"), columns_of(CATALOG.tables))
 def test_any_value_in_the_catalogue_has_a_typed_error(
     cataloged: Path, tmp_path: Path, table: str, column: str
 ) -> None:
+    check_catalogue(cataloged, tmp_path, table, column, list(range(len(VALUES))))
+
+
+def check_catalogue(
+    cataloged: Path, tmp_path: Path, table: str, column: str, numbers: list[int]
+) -> None:
     wrong = {}
-    for number, (kind, value) in enumerate(VALUES.items()):
+    for number in numbers:
+        kind, value = value_of(number)
         directory = tmp_path / str(number)
         shutil.copytree(cataloged, directory)
         at = places(directory / "catalog.db", table)

@@ -28,7 +28,7 @@ from totonoe_core.domain.records import ANY_TIME, Memory
 from totonoe_core.engine.jobs.verify import Pace
 from totonoe_core.store.inspection import inspect
 
-PLACES = 120
+PLACES = 48
 BLOCKS = 6
 SOAK_PLACES = 2400
 STEPS_MAX = 2000  # a damaged page is passed row by row
@@ -167,10 +167,10 @@ def _difference(answer: Any, right: Any) -> str:
     return f" {names}"
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_flipped_bits_are_harmless_or_said(sound: Any, tmp_path: Path, block: int) -> None:
-    outcomes = damaged(sound, tmp_path, block, flip)
-    assert outcomes["said"] > PLACES // BLOCKS // 10, "a test that damages nothing shows nothing"
+def test_flipped_bits_are_harmless_or_said(sound: Any, tmp_path: Path) -> None:
+    outcomes = [damaged(sound, tmp_path, block, flip) for block in range(BLOCKS)]
+    said = sum(one["said"] for one in outcomes)
+    assert said > PLACES // 10, "a test that damages nothing shows nothing"
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

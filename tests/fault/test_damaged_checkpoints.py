@@ -14,7 +14,7 @@ import pytest
 from support import damaging
 from support.processes import child
 
-DAMAGES = 60
+DAMAGES = 25
 RESEALED = 300
 SOAK = 20
 """Of one opening, which takes 0.03 s, and of the child's start."""

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.skipif(
 
 PURGED_FROM = 14
 """Steps from which on nothing may hold the purged text."""
-FAILURES_OF_A_KIND = 8
-KILLS_OF_A_KIND = 12
+FAILURES_OF_A_KIND = 5
+KILLS_OF_A_KIND = 6
 KINDS = ("w", "s", "t", "r")
 """Writes, syncs, truncations, renames."""
 

@@ -10,7 +10,7 @@ import pytest
 from support.engines import Store, opened, remember
 from support.processes import THREADS, child, load_operation, load_text
 
-SEEDS = range(5)
+SEEDS = range(2)
 KILLS_PER_SEED = 5
 SOAK_KILLS = 1000
 

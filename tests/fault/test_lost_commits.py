@@ -23,7 +23,7 @@ from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.store.acknowledged import Note, path_of
 from totonoe_core.store.inspection import inspect
 
-DAMAGES = 40
+DAMAGES = 20
 SOAK_DAMAGES = 1500
 COMMITS = 24
 OTHER = "other"

@@ -34,7 +34,7 @@ def run(examples: int, steps: int) -> None:
 
 
 def test_engine_in_any_order_of_calls_agrees_with_the_model() -> None:
-    run(examples=40, steps=60)
+    run(examples=20, steps=60)
 
 
 @pytest.mark.soak

@@ -304,7 +304,7 @@ def run(seed: int, count: int) -> None:
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     database=None,

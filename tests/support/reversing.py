@@ -25,6 +25,7 @@ from support.machine_parts import (
     said_beside,
     several,
     thrown,
+    unlikely,
 )
 from support.past_machine import PastMachine
 from support.waits import wait_s
@@ -174,10 +175,12 @@ class ReversingMachine(PastMachine):
         )
         wanted: dict[tuple[str, str], float] = {}
         for one in together:
-            for target, type_, value, _ in one.links:
+            for target, type_, value, _ in unlikely(one.links):
                 if target not in ids:
                     wanted[target, type_] = max(value, wanted.get((target, type_), 0.0))
-        links = {(target, type_): value for target, type_, value, _ in self.now[mine].links}
+        links = {
+            (target, type_): value for target, type_, value, _ in unlikely(self.now[mine].links)
+        }
         assert links == wanted
         moved = set(ids)
         for removed in ids[1:]:
