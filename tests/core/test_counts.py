@@ -92,7 +92,7 @@ def test_counts_of_a_remember_beside_many_that_are_alike(filled: Store) -> None:
     with counting() as counts:
         assert filled.do(command, operation_id="near").saved
     assert_counts(
-        counts, statements=28, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
+        counts, statements=29, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
         scans=1, slots_scored=85,
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def test_counts_of_a_check(filled: Store) -> None:
     with counting() as counts:
         assert filled.check(command).would_save
     assert_counts(
-        counts, statements=2, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
+        counts, statements=3, rows=5, row_bytes=550, texts_read=10, texts_compared=5,
         scans=1, slots_scored=85,
     )  # fmt: skip
 

@@ -63,11 +63,22 @@ def test_same_words_with_another_value_at_a_low_cosine_are_saved(store: Store) -
 
 
 def test_memory_found_by_words_among_many_nearer_ones_is_refused(store: Store) -> None:
-    for number in range(2 * limits.VERDICT_CANDIDATES_MAX):
+    for number in range(limits.VERDICT_LOOKED_AT_MAX + 1):
         store.save(f"Lamp number{number} hangs{number}", vector=vector_at(BASE, 0.9, number))
     known = store.save("Timeout: 30s", vector=vector_of("elsewhere"))
     answer = store.do(remember("The timeout is 30 seconds.", vector=BASE))
     assert (answer.saved, answer.memory_id) == (False, known)
+
+
+def test_memory_with_few_common_words_behind_nearer_ones_without_any_is_refused(
+    store: Store,
+) -> None:
+    for number in range(limits.VERDICT_LOOKED_AT_MAX // 2):
+        store.save(f"Lamp number{number} hangs{number}", vector=vector_at(BASE, 0.9, number))
+    known = store.save("The team deletes old logs every week.", vector=vector_at(BASE, 0.8))
+    answer = store.do(remember("Old logs are deleted weekly by the team.", vector=BASE))
+    assert (answer.saved, answer.memory_id) == (False, known)
+    assert answer.guard.method is Method.COSINE
 
 
 def test_memory_that_a_caller_may_not_read_is_not_found_by_words(store: Store) -> None:

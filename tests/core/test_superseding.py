@@ -313,7 +313,7 @@ class TestSameOldValue:
         (known,) = self.held(store, self.TEXTS[1])
         far = [
             store.save(self.TEXTS[1], vector=vector_at(BASE, 0.1, seed), force=True)
-            for seed in range(2 * limits.VERDICT_CANDIDATES_MAX)
+            for seed in range(2 * limits.SAME_VALUE_MAX)
         ]
         other = {"payload": {"host": "db2"}, "vector": vector_at(BASE, 0.9), "force": True}
         store.save(self.TEXTS[1], **other)

@@ -192,7 +192,7 @@ def _layers(
     refusing = comparable.narrowed(equal("payload_hash", probe.payload))
     yield exact(probe, policy, refusing)
     yield _jaccard(view, probe, policy, comparable, refusing, cosines, by_words)
-    yield _cosine(probe, policy, comparable, refusing, cosines)
+    yield _cosine(view, probe, policy, comparable, refusing, cosines)
     yield _session(probe, policy, comparable, refusing, cosines)
 
 
@@ -249,7 +249,7 @@ def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Ou
 
     Some models move by half for a full stop or capitals.
     """
-    nominees = np.array(probe.words_nominees[: limits.VERDICT_CANDIDATES_MAX], np.int64)
+    nominees = np.array(probe.words_nominees[: _read_max(policy)], np.int64)
     slots = nominees[comparable.at(nominees)].tolist()
     slot, _, unread_count = _first_refused(probe, policy, [(slot, 1.0, 1.0) for slot in slots])
     best = 1.0 if slot >= 0 else None
@@ -292,9 +292,9 @@ def _judged_by_words(
     enough = values > WORDS_ABOVE
     slots, values = slots[enough], values[enough]
     if len(slots) and not probe.blind:
-        left = ~np.isin(slots, _nearest_read(policy, comparable, cosines)[0])
+        left = ~np.isin(slots, _nearest_read(view, probe, policy, comparable, cosines)[0])
         slots, values = slots[left], values[left]
-    chosen = np.sort(np.lexsort((slots, -values))[: limits.VERDICT_CANDIDATES_MAX])
+    chosen = np.sort(np.lexsort((slots, -values))[: _read_max(policy)])
     slots, values = slots[chosen], values[chosen]
     compared_by = values
     if not probe.blind:
@@ -310,6 +310,7 @@ def _judged_by_words(
 
 
 def _cosine(
+    view: View,
     probe: Probe,
     policy: GuardPolicy,
     comparable: Selection,
@@ -321,7 +322,7 @@ def _cosine(
         return _off(Method.COSINE, probe.blind)
     unread_count = 0
     if policy.judged_from is not None:
-        outcome = _judged(probe, policy, comparable, cosines)
+        outcome = _judged(view, probe, policy, comparable, cosines)
         if outcome[1] >= 0 or not by_threshold:
             return outcome
         unread_count = outcome[0].unread_count
@@ -338,9 +339,11 @@ def _cosine(
     return report, slot, similarity
 
 
-def _judged(probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines) -> _Outcome:
+def _judged(
+    view: View, probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines
+) -> _Outcome:
     """Read the nearest memories above a similarity; the first that the verdict refuses decides."""
-    slots, exactly = _nearest_read(policy, comparable, cosines)
+    slots, exactly = _nearest_read(view, probe, policy, comparable, cosines)
     best = _shown(float(exactly[0])) if len(exactly) else None
     nearest_first = zip(slots.tolist(), exactly.tolist(), exactly.tolist(), strict=True)
     slot, similarity, unread_count = _first_refused(probe, policy, list(nearest_first))
@@ -348,10 +351,30 @@ def _judged(probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: C
     return report, slot, similarity
 
 
-def _nearest_read(policy: GuardPolicy, comparable: Selection, cosines: Cosines) -> _Matches:
-    """Return the slots that the layer of the cosine reads, nearest first."""
+def _nearest_read(
+    view: View, probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines
+) -> _Matches:
+    """Return the slots that the layer of the cosine reads, nearest first.
+
+    They are the nearest ones and, of some more, those with the most words in common: a vector
+    hardly knows which of many notes of one form has the same number or name.
+    """
     assert policy.judged_from is not None
-    return cosines.reaching(comparable, policy.judged_from, limits.VERDICT_CANDIDATES_MAX)
+    limit = _read_max(policy)
+    slots, exactly = cosines.reaching(comparable, policy.judged_from, limits.VERDICT_LOOKED_AT_MAX)
+    if len(slots) <= limit:
+        return slots, exactly
+    ascending = np.argsort(slots)
+    words = np.empty(len(slots))
+    words[ascending] = jaccard_at(view, probe.tokens, slots[ascending])
+    # `slots` are nearest first, so that a stable sort leaves the nearer of equal ones in front.
+    chosen = np.union1d(np.arange(limit), np.argsort(-words, kind="stable")[:limit])
+    return slots[chosen], exactly[chosen]
+
+
+def _read_max(policy: GuardPolicy) -> int:
+    """Return the number of texts that a layer reads: more if all holders of a value may go."""
+    return limits.SAME_VALUE_MAX if policy.supersedes else limits.VERDICT_CANDIDATES_MAX
 
 
 def _shown(similarity: float | None) -> float | None:
