@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +53,11 @@ class Probe:
     lacking: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A slot with both float64 similarities, and whether it is comparable."""
+class Candidate(NamedTuple):
+    """A slot with both float64 similarities, and whether it is comparable.
+
+    A tuple, since a Remember makes sixteen, and a frozen dataclass takes four times as long.
+    """
 
     slot: int
     cosine: float
@@ -126,10 +129,12 @@ def search(
     new value. Ties in similarity go to the slot that was written first.
     """
     cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned, known, neighbours)
-    by_words = _by_words(view, probe, policy, comparable, token_index) if refuse else _NO_MATCHES
+    by_words = _by_words(view, probe, policy, comparable, token_index, neighbours)
 
     def look() -> tuple[Candidate, ...]:
-        return nearest(view, probe, comparable, visible, cosines, by_words) if neighbours else ()
+        if not neighbours:
+            return ()
+        return nearest(view, probe, policy, comparable, visible, cosines, by_words)
 
     reports: list[LayerReport] = []
     if refuse:
@@ -161,22 +166,26 @@ def _by_words(
     policy: GuardPolicy,
     comparable: Selection,
     token_index: TokenIndex,
+    neighbours: bool,
 ) -> _Matches:
-    """Return the comparable slots with enough common words for any layer, slots ascending."""
-    asked_above = policy.jaccard_above
+    """Return the comparable slots with enough common words for any layer, or to be shown.
+
+    Slots are ascending.
+    """
+    asked = [policy.similar_above]
+    if policy.jaccard_above is not None:
+        asked.append(policy.jaccard_above)
     if policy.judged_from is not None or probe.blind or probe.lacking:
-        asked_above = min(WORDS_ABOVE, 1.0 if asked_above is None else asked_above)
-    if asked_above is None:
-        return _NO_MATCHES
+        asked.append(WORDS_ABOVE)
     # Not below 0, even if `similar_above` is: the kernel's bounds need a share.
-    seen_above = max(0.0, min(asked_above, policy.similar_above))
+    seen_above = max(0.0, min(asked))
+    if not neighbours:
+        seen_above = max(seen_above, min(asked[1:], default=1.0))
     if seen_above >= 1.0:
         return _NO_MATCHES
     # The few that are found are checked: a mask of all slots costs more than the search.
     slots, values = token_index.above(view, probe.tokens, seen_above, np.ones(view.count, np.bool_))
     kept = comparable.at(slots)
-    if policy.judged_from is None and policy.jaccard_above is None and not probe.blind:
-        kept &= ~view.has_vector(slots)
     return slots[kept], values[kept]
 
 
@@ -432,6 +441,7 @@ def scanned_from(policy: GuardPolicy) -> float | None:
 def nearest(
     view: View,
     probe: Probe,
+    policy: GuardPolicy,
     comparable: Selection,
     visible: Selection,
     cosines: Cosines,
@@ -439,10 +449,11 @@ def nearest(
 ) -> tuple[Candidate, ...]:
     """Return the nearest visible slots by cosine, and those with most common words, both re-scored.
 
-    At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot.
+    At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot. By cosine only
+    those that the policy shows, links or reads, or the nearest one if there is none.
     """
     limit = limits.NEIGHBOURS_SCORED_MAX
-    slots = cosines.nearest(visible, limit)
+    slots = cosines.nearest(visible, limit, _near_from(policy))
     worded, shared = by_words
     if len(worded):
         slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
@@ -451,3 +462,10 @@ def nearest(
     order = np.lexsort((slots, -exactly))
     columns = (slots, exactly, words, comparable.at(slots))
     return tuple(map(Candidate, *(column[order].tolist() for column in columns)))
+
+
+def _near_from(policy: GuardPolicy) -> float:
+    """Return the lowest cosine similarity at which a policy does anything with a memory."""
+    linked = 1.0 - policy.link_distance_below if policy.link_distance_below else 1.0
+    judged = 1.0 if policy.judged_from is None else policy.judged_from
+    return min(policy.similar_above, linked, judged)

@@ -31,9 +31,6 @@ _OVERFETCH = (16, 112)
 Some of its slots are dead or not visible. The cost grows with the number.
 """
 
-_FOREMOST_FROM = 512
-"""Number of slots from which on it is cheaper to take the nearest of all, then the visible ones."""
-
 
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the float32 similarity of every slot: one matrix-vector product for each chunk."""
@@ -203,25 +200,32 @@ class Cosines:
         slots = slots[mask.at(slots)]
         return slots, scored[slots]
 
-    def nearest(self, visible: Selection, limit: int) -> NDArray[np.int64]:
-        """Return at most `limit` nearest slots of a mask, ascending.
+    def nearest(self, visible: Selection, limit: int, at_least: float) -> NDArray[np.int64]:
+        """Return at most `limit` nearest slots of a mask that reach a similarity, ascending.
 
-        Uses the graph if there is one and enough of its slots are visible; else all slots.
+        If none reaches it, the nearest one. Uses the graph if there is one and enough of its slots
+        are visible; else all slots.
         """
-        found = self._nominated(visible, limit) if self._sparse else self._foremost(visible, limit)
+        least = np.float32(at_least - SLACK)
+        found = self._nominated(visible, limit) if self._sparse else self._foremost(visible, least)
         slots, rough = self._plain(visible) if found is None else found
+        if not len(slots):
+            return slots
+        reaching = rough >= min(least, rough.max())
+        slots, rough = slots[reaching], rough[reaching]
         if len(slots) > limit:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
 
-    def _foremost(self, visible: Selection, limit: int) -> Reaching | None:
-        """Take the visible slots among slightly more than the nearest of all, if that is enough."""
-        scored, asked = self._scored(), limit + _OVERFETCH[0]
-        if len(scored) <= _FOREMOST_FROM:
-            return None
-        slots = np.sort(np.argpartition(scored, -asked)[-asked:])
+    def _foremost(self, visible: Selection, least: np.float32) -> Reaching | None:
+        """Return the visible slots that reach a similarity, else the nearest of all if visible."""
+        scored = self._scored()
+        slots = np.flatnonzero(scored >= least)
         slots = slots[visible.at(slots)]
-        return (slots, scored[slots]) if len(slots) >= limit else None
+        if not len(slots) and len(scored):
+            slots = np.array([np.argmax(scored)], np.int64)
+            slots = slots[visible.at(slots)]
+        return (slots, scored[slots]) if len(slots) else None
 
     def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
         """Return visible slots that the graph nominates, and all that it lacks yet; ascending."""

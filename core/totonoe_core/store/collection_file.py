@@ -119,6 +119,7 @@ class CollectionFile:
         self.copies = Copies(self._connection)
         self.beside = BesideRows(self._connection)
         self._scrub: Scrub | None = None
+        self._superseded: bool | None = None
         self.to_clean = False
 
     @staticmethod
@@ -248,7 +249,17 @@ class CollectionFile:
         if before is not None and before.content != memory.content:
             # A vector beside a row is always of the row's text.
             self._connection.execute("DELETE FROM embedding WHERE row = ?", (memory.row,))
+        if memory.superseded_by:
+            self._superseded = True
         self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(memory))
+
+    @property
+    def has_superseded(self) -> bool:
+        """False if surely no memory was superseded by another: most stores have none for long."""
+        if self._superseded is None:
+            found = "SELECT 1 FROM memory WHERE superseded_by <> '' LIMIT 1"
+            self._superseded = self._connection.execute(found).get is not None
+        return self._superseded
 
     def delete_setting(self, key: str) -> None:
         """Delete a setting of the bookkeeping, which has no image."""

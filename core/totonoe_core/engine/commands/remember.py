@@ -25,7 +25,7 @@ from totonoe_core.engine.commands.dismiss import put_dismissal
 from totonoe_core.engine.guarding import growing, likely, tombstones
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.guarding.linking import link_updated, put_links
-from totonoe_core.engine.state.ledger import Ledger, Operation
+from totonoe_core.engine.state.ledger import Ledger, NeedsVector, Operation
 from totonoe_core.index.collection_index import Features, payload_hash, vector_of
 from totonoe_core.text.normalize import refusing_hash
 
@@ -72,6 +72,19 @@ class Remembering:
         self._state = ledger.state
         self._guarding = guarding
 
+    def check_vector(self, command: Remember) -> None:
+        """Raise `NeedsVector` if a text without a vector surely needs one.
+
+        No memory has the hash of the text, and the command names no other memory: then nothing can
+        be said of it without its vector, and no savepoint has to be taken back.
+        """
+        if self._state.words_only or self._state.info.guard.refuse_forgotten:
+            return
+        if command.supersede_ids or command.distinct_from:
+            return
+        if not self._state.index.slots_with_text(refusing_hash(command.content)):
+            raise NeedsVector
+
     def remember(
         self, operation: Operation, command: Remember, vector: Vector | None
     ) -> Remembered:
@@ -79,7 +92,9 @@ class Remembering:
         if vector is not None:
             self._state.check_dimension(len(vector))
         found = wanted(self._ledger, command, operation.now_us)
-        text = replace(found.text, ahead=operation.ahead.get(command.content))
+        text = found.text
+        if operation.ahead:
+            text = replace(text, ahead=operation.ahead.get(command.content))
         if found.grown is None:
             self._check_room()
         features: Features | None = None
@@ -102,7 +117,8 @@ class Remembering:
         if features is None or neighbours is None or report.duplicate is not None:
             return self._refused(operation, found.grown, text, report, neighbours)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
-        report = replace(report, forgotten=forgotten)
+        if forgotten is not None:
+            report = replace(report, forgotten=forgotten)
         if found.grown is not None:
             return self._grow(operation, command, found.grown, text, features, report, neighbours)
         holders = self._guarding.holders(text)
@@ -118,7 +134,7 @@ class Remembering:
             content_hash=text.content_hash,
             vector=features.stored,
             agent_id=command.agent_id,
-            fields=replace(fields, created_us=None),
+            fields=fields if fields.created_us is None else replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
             status=Status.ACTIVE,

@@ -105,6 +105,8 @@ def _in_chains(
 ) -> list[Memory]:
     """Return memories that the compared live ones replaced, and that say the same as the text."""
     rows, texts = ledger.rows, neighbours.texts
+    if not ledger.file.has_superseded:
+        return []
     heads = [texts.of(judged.slot).id for judged in neighbours.judged]
     replaced: dict[int, str] = {}
     while heads and (room := limits.OUTDATED_WALKED_MAX - len(replaced)) > 0:

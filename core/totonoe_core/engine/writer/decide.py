@@ -70,6 +70,14 @@ class Decider:
         self.tidying = Tidying(self._ledger)
         self._tidy_plans = TidyPlans(self._ledger, self._remembering)
 
+    def check_vectors(
+        self, commands: Sequence[Command], vectors: Sequence[NDArray[np.float32] | None]
+    ) -> None:
+        """Raise `NeedsVector` if the first command surely needs one, before anything is read."""
+        first = commands[0]
+        if isinstance(first, Remember) and vectors[0] is None:
+            self._remembering.check_vector(first)
+
     def apply(
         self,
         operation: Operation,

@@ -83,6 +83,8 @@ class Job:
     """Vectors of such texts, and of all while another model is prepared, by the running model."""
     embedded_by: str = ""
     """Key of that model."""
+    digest: bytes = b""
+    """Of what its caller asked, once it was compared with the kept answers."""
     stale: bool = False
     """True if its results depend on vectors, and another model made them."""
     turn: Turn = field(default_factory=TURN.get)
@@ -488,10 +490,12 @@ class Writer:
 
     def _decide_alone(self, job: Job) -> Applied:
         state = self._state
-        digest = replies.digest_of(tuple(map(asked, job.commands)))
-        first = replies.first_answer(state.file, job.agent_id, job.operation_id, digest)
-        if first is not None:
-            return first
+        if job.operation_id:
+            # A job comes twice if its text is embedded; what its caller asked stays the same.
+            job.digest = job.digest or replies.digest_of(tuple(map(asked, job.commands)))
+            first = replies.first_answer(state.file, job.agent_id, job.operation_id, job.digest)
+            if first is not None:
+                return first
         if job.stale:
             raise StaleRevision(
                 name="the collection's model",
@@ -510,6 +514,8 @@ class Writer:
             operation.embedded = job.embedded
         elif state.pending is not None and job.embedded_by == state.pending.model.key:
             operation.ahead = job.embedded
+        if not job.embedded:
+            self._decider.check_vectors(job.commands, job.vectors)
         index, mark, info = state.index, state.index.mark(), state.info
         try:
             with state.file.savepoint():
@@ -528,7 +534,7 @@ class Writer:
                         operation.undoes,
                     )
                 if job.operation_id:
-                    replies.keep(state.file, job.agent_id, digest, answer, operation.now_us)
+                    replies.keep(state.file, job.agent_id, job.digest, answer, operation.now_us)
         except BaseException:
             state.index, state.info = index, info
             state.next_index = None
