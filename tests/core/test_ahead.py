@@ -30,15 +30,6 @@ ACTIVE, FORGOTTEN = STATUSES[Status.ACTIVE], STATUSES[Status.FORGOTTEN]
 NO_TOKENS = np.zeros(0, np.uint64)
 
 
-class AnyGraph:
-    """A graph that is there and names nobody."""
-
-    count = 1
-
-    def search(self, *_: object) -> None:
-        return None
-
-
 def units(rows: np.ndarray) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
@@ -107,8 +98,8 @@ def test_guard_with_a_scan_ahead_finds_what_it_finds_alone(
         for threshold in thresholds:
             for _ in range(abs(ulps)):
                 threshold = max(at_least, float(np.nextafter(threshold, np.inf * ulps)))
-            alone = Cosines(view, query, comparable, found, AnyGraph())
-            given_ahead = Cosines(view, query, comparable, found, AnyGraph(), scanned)
+            alone = Cosines(view, query, comparable, at_least, found, None)
+            given_ahead = Cosines(view, query, comparable, at_least, found, None, scanned)
             where = f"seed {seed}, step {step}, from {threshold}"
             for mask in (comparable, narrower):
                 assert given_ahead.best(mask, threshold) == alone.best(mask, threshold), where
@@ -148,7 +139,7 @@ def test_guard_with_all_scored_ahead_finds_what_a_plain_oracle_finds(seed, dim, 
         visible = Selection(view, equal("importance", 1), pending=arrays.pending_status)
         exactly = np.array(every).astype(np.float64) @ query.astype(np.float64)
         live = np.flatnonzero(visible.all())
-        cosines = Cosines(view, query, visible, None, None, known=known)
+        cosines = Cosines(view, query, visible, -1.0, None, None, known=known)
         order = live[np.lexsort((live, -exactly[live]))]
         for at_least in (-1.0, 0.5, 0.9):
             slots, similarity = cosines.reaching(visible, at_least, 16)
@@ -158,10 +149,6 @@ def test_guard_with_all_scored_ahead_finds_what_a_plain_oracle_finds(seed, dim, 
             assert similarity == pytest.approx(exactly[slots], abs=1e-12), where
             near = cosines.nearest(visible, 16, at_least)
             assert set(near.tolist()) <= set(live.tolist()), where
-            if not len(wanted) and len(live):
-                # The nearest, and others that are as near.
-                assert len(near)
-                wanted = np.repeat(order[:1], len(near))
             assert np.sort(exactly[near]) == pytest.approx(np.sort(exactly[wanted]), abs=2e-6)
         append(arrays, batch[step : step + 1], rng)
         every.append(batch[step])
@@ -255,7 +242,7 @@ def test_scan_for_many_gives_up_whom_too_many_answer(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("preset", "expected"),
-    [(Preset.STANDARD, 0.75), (Preset.EGO, 0.95), (Preset.ROBOTMEM, 0.85)],
+    [(Preset.STANDARD, 0.7), (Preset.EGO, 0.7), (Preset.ROBOTMEM, 0.85)],
 )
 def test_batch_is_scanned_for_the_lowest_threshold_of_its_policy(preset, expected) -> None:
     assert scanned_from(PRESETS[preset]) == pytest.approx(expected, abs=1e-9)

@@ -310,7 +310,7 @@ def test_source_presets_read_nothing(store: Store) -> None:
 def test_text_with_other_words_is_shown_without_being_read(store, new: str, read: bool) -> None:
     """Unless there are so few that a synonym or two would make the difference."""
     other = saved(store, "Nobody rests" if new == "Nobody sleeps" else PORT)
-    found = near(store, new, 0.7)
+    found = near(store, new, 0.72)
     (similar,) = found.guard.similar
     assert (similar.memory_id, similar.judgement is not None) == (other, read)
     assert found.guard.verdict in (Verdict.RELATED, Verdict.UPDATE, Verdict.CONTRADICTION)

@@ -135,7 +135,7 @@ def test_prefix_scan_on_any_store_answers_as_brute_force(
         # A column that says nothing here stands for whatever is asked.
         view.chunks[0].columns["importance"][: len(mask)] = mask
         asked = Selection(view, equal("importance", 1))
-        cosines = Cosines(view, query, asked, found, AnyGraph())
+        cosines = Cosines(view, query, asked, 0.75, found, None)
         expected = (best, masked[best]) if masked[best] >= threshold else (-1, None)
         if 0.75 <= threshold <= 1.0:
             assert cosines.best(asked, float(threshold)) == expected, (seed, threshold)
@@ -338,10 +338,12 @@ def test_guard_with_a_graph_that_lies_still_refuses_and_names_the_same(
 
 
 def test_guard_with_prefix_and_graph_links_the_nearest_and_tells_no_best_it_does_not_know(
-    store: Store,
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = isotropic(np.random.default_rng(SEED), 16)
     saved = fill(store, vectors)
+    # Links are exact: whatever the graph would say.
+    monkeypatch.setattr(Graph, "search", lambda *_: (np.arange(20, 60), 300))
     # One in the graph, one behind it.
     behind = vector_at(vectors[50], 0.8, 1)
     saved.append(store.save("behind", vector=behind))

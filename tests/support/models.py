@@ -24,7 +24,7 @@ class Thresholds:
     cosine_at_least: float | None = None
     session_cosine_at_least: float | None = None
     judged: bool = True
-    similar_above: float = 0.6
+    similar_above: float = 0.7
     link_distance_below: float = 0.3
     tokenizer: str = "script_aware"
 

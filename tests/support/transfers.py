@@ -14,7 +14,7 @@ POLICIES = {
     "guard": {
         "preset": "standard", "exact": True, "jaccard_above": None, "cosine_distance_below": None,
         "cosine_at_least": None, "session_cosine_at_least": None, "judged_from": 0.75,
-        "similar_above": 0.6, "link_distance_below": 0.3, "tokenizer": "script_aware",
+        "similar_above": 0.7, "link_distance_below": 0.3, "tokenizer": "script_aware",
         "on_duplicate": "refuse", "on_update": "link", "on_contradiction": "link",
         "on_refinement": "link", "on_contained": "link", "refuse_forgotten": False,
     },

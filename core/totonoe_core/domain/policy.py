@@ -238,7 +238,7 @@ _STANDARD = GuardPolicy(
     cosine_at_least=None,
     session_cosine_at_least=None,
     judged_from=0.75,
-    similar_above=0.6,
+    similar_above=0.7,
     link_distance_below=0.3,
     tokenizer=Tokenizer.SCRIPT_AWARE,
 )

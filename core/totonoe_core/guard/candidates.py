@@ -116,8 +116,9 @@ def search(
     token_index : TokenIndex
         Of the view's arrays; it may lag.
     prefix, graph : Prefix, Graph or None
-        Of the view's arrays; if both are built, nothing is scored in full. The decision is the
-        same, but a cosine layer that refuses nothing may leave out its best similarity.
+        Of the view's arrays; with a prefix, nothing is scored in full if the policy looks at near
+        memories only, or if there is a graph too. The decision is the same, but a cosine layer
+        that refuses nothing may leave out its best similarity.
     scanned, known : Scanned, float32[count] or None
         Result of a prefetched scan for the probe's vector; it changes no answer.
     neighbours : bool
@@ -128,7 +129,8 @@ def search(
     A slot refuses only if its payload is equal too: equal text with another payload is a
     new value. Ties in similarity go to the slot that was written first.
     """
-    cosines = Cosines(view, probe.vector, comparable, prefix, graph, scanned, known, neighbours)
+    near_from = lowest_near(policy) if neighbours else math.inf
+    cosines = Cosines(view, probe.vector, visible, near_from, prefix, graph, scanned, known)
     by_words = _by_words(view, probe, policy, comparable, token_index, neighbours)
 
     def look() -> tuple[Candidate, ...]:
@@ -431,9 +433,14 @@ def _lowest_refused(policy: GuardPolicy) -> float:
     return refused if below is None else min(refused, 1.0 - below - 1e-12)
 
 
-def scanned_from(policy: GuardPolicy) -> float | None:
+def scanned_from(policy: GuardPolicy, neighbours: bool = True) -> float | None:
     """Return the lowest similarity of a policy's prefix scan; `None` if it needs none."""
-    asked = (policy.judged_from, _lowest_refused(policy), policy.session_cosine_at_least)
+    asked = (
+        policy.judged_from,
+        _lowest_refused(policy),
+        policy.session_cosine_at_least,
+        lowest_near(policy) if neighbours else None,
+    )
     scanned = (one for one in asked if one is not None and PRUNES_FROM <= one <= 1.0)
     return min(scanned, default=None)
 
@@ -450,10 +457,10 @@ def nearest(
     """Return the nearest visible slots by cosine, and those with most common words, both re-scored.
 
     At most NEIGHBOURS_SCORED_MAX of each; nearest by cosine first, ties by slot. By cosine only
-    those that the policy shows, links or reads, or the nearest one if there is none.
+    those that the policy shows, links or reads.
     """
     limit = limits.NEIGHBOURS_SCORED_MAX
-    slots = cosines.nearest(visible, limit, _near_from(policy))
+    slots = cosines.nearest(visible, limit, lowest_near(policy))
     worded, shared = by_words
     if len(worded):
         slots = np.union1d(slots, worded[np.lexsort((worded, -shared))[:limit]])
@@ -464,7 +471,7 @@ def nearest(
     return tuple(map(Candidate, *(column[order].tolist() for column in columns)))
 
 
-def _near_from(policy: GuardPolicy) -> float:
+def lowest_near(policy: GuardPolicy) -> float:
     """Return the lowest cosine similarity at which a policy does anything with a memory."""
     linked = 1.0 - policy.link_distance_below if policy.link_distance_below else 1.0
     judged = 1.0 if policy.judged_from is None else policy.judged_from

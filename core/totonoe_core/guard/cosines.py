@@ -1,8 +1,8 @@
 """Similarities of memories to one vector, computed only as far as the guard needs them.
 
-Small collections are scored in full, once. With a prefix and a graph, refusing thresholds use the
-prefix scan, which finds all slots that reach them; the graph nominates neighbours, which are only
-shown and linked. In both cases `similarity64` decides.
+Small collections are scored in full, once. With a prefix, one prefix scan finds all slots that
+reach the lowest similarity at which the policy reads, shows, links or refuses. Where a policy shows
+what is too far for such a scan, the graph nominates these neighbours. `similarity64` decides.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ from totonoe_core.index.prefix import SLACK, Prefix, Reaching
 from totonoe_core.index.selection import Selection
 from totonoe_core.kernels.cosine import dot_rows, similarity64_rows
 
-PRUNES_FROM = 0.75
-"""Below this similarity the prefix scan rules out too few rows to be the faster one."""
+PRUNES_FROM = 0.65
+"""Below this similarity the prefix scan rules out too few rows.
+
+For one vector among 100,000 it then costs more than a search of the graph, and for each of 32 more
+than two thirds of a full product.
+"""
 _EF = 64
 """The graph's ef for neighbours, which are only shown and linked.
 
@@ -76,36 +80,37 @@ class Cosines:
 
     Parameters
     ----------
-    comparable : Selection
-        Every mask that is passed to `best` lies within this one.
+    visible : Selection
+        Every mask that is asked for lies within this one.
+    near_from : float
+        Lowest similarity that `nearest` is asked for; above 1 if it is not called.
     prefix, graph : Prefix, Graph or None
-        Of the view's arrays. All slots are scored unless both exist and are built.
+        Of the view's arrays. All slots are scored unless the prefix is built and reaches as far as
+        `near_from`, or the graph is built too.
     scanned : Scanned or None
         Result of a prefetched scan for this query.
     known : float32[count] or None
         Similarities of the first slots, if a prefetched scan scored all.
-    neighbours : bool
-        If false, `nearest` is not called, so that the prefix alone suffices.
     """
 
     def __init__(
         self,
         view: View,
         query: NDArray[np.float32],
-        comparable: Selection,
+        visible: Selection,
+        near_from: float,
         prefix: Prefix | None,
         graph: Graph | None,
         scanned: Scanned | None = None,
         known: Similarities | None = None,
-        neighbours: bool = True,
     ) -> None:
         self._view = view
         self._query = query
-        self._comparable = comparable
+        self._visible, self._near_from = visible, near_from
         self._prefix, self._graph, self._scanned = prefix, graph, scanned
         self._known = known
-        named = bool(graph and graph.count) or not neighbours
-        self._sparse = bool(prefix and prefix.built) and named
+        suffices = near_from >= PRUNES_FROM or bool(graph and graph.count)
+        self._sparse = bool(prefix and prefix.built) and suffices
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
         self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))
@@ -161,7 +166,9 @@ class Cosines:
                 self._reaching = self._scanned.at_least, self._since(self._scanned)
             else:
                 assert self._prefix is not None
-                asked_about = self._comparable.all()
+                if self._near_from >= PRUNES_FROM:
+                    at_least = min(at_least, self._near_from)
+                asked_about = self._visible.all()
                 found = self._prefix.reaching(self._view, self._query, asked_about, at_least)
                 self._reaching = at_least, found
         slots, rough = self._reaching[1]
@@ -203,29 +210,19 @@ class Cosines:
     def nearest(self, visible: Selection, limit: int, at_least: float) -> NDArray[np.int64]:
         """Return at most `limit` nearest slots of a mask that reach a similarity, ascending.
 
-        If none reaches it, the nearest one. Uses the graph if there is one and enough of its slots
-        are visible; else all slots.
+        Exact, up to slots within the slack below it, unless neither the prefix scan nor a full one
+        is affordable: then the graph nominates them, if enough of its slots are visible.
         """
         least = np.float32(at_least - SLACK)
-        found = self._nominated(visible, limit) if self._sparse else self._foremost(visible, least)
-        slots, rough = self._plain(visible) if found is None else found
-        if not len(slots):
-            return slots
-        reaching = rough >= min(least, rough.max())
-        slots, rough = slots[reaching], rough[reaching]
+        if self._sparse and at_least >= PRUNES_FROM:
+            slots, rough = self._pruned(visible, at_least)
+        else:
+            found = self._nominated(visible, limit) if self._sparse else None
+            slots, rough = found or self._plain_from(visible, least)
+        slots, rough = slots[rough >= least], rough[rough >= least]
         if len(slots) > limit:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
-
-    def _foremost(self, visible: Selection, least: np.float32) -> Reaching | None:
-        """Return the visible slots that reach a similarity, else the nearest of all if visible."""
-        scored = self._scored()
-        slots = np.flatnonzero(scored >= least)
-        slots = slots[visible.at(slots)]
-        if not len(slots) and len(scored):
-            slots = np.array([np.argmax(scored)], np.int64)
-            slots = slots[visible.at(slots)]
-        return (slots, scored[slots]) if len(slots) else None
 
     def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
         """Return visible slots that the graph nominates, and all that it lacks yet; ascending."""

@@ -9,7 +9,8 @@ from totonoe_core.domain.commands import Command
 from totonoe_core.domain.memories import Remember, Update
 from totonoe_core.domain.policy import GuardPolicy
 from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
-from totonoe_core.guard.candidates import scanned_from
+from totonoe_core.guard.candidates import lowest_near, scanned_from
+from totonoe_core.guard.cosines import PRUNES_FROM
 from totonoe_core.index.collection_index import CollectionIndex
 
 
@@ -19,6 +20,7 @@ class ScansAhead:
     def __init__(self) -> None:
         self._scans: Ahead | Plain | None = None
         self._at_least: float | None = None
+        self._neighbours = True
 
     def expect(
         self,
@@ -41,11 +43,13 @@ class ScansAhead:
             The nearest are asked for too, which a prefix alone cannot name.
         """
         before, self._scans = self._scans, None
-        self._at_least = scanned_from(policy)
+        self._neighbours = neighbours
+        self._at_least = scanned_from(policy, neighbours)
         if not vectors:
             return
         arrays = index.arrays
-        if not index.prefix.built or (neighbours and not index.graph.count):
+        suffices = not neighbours or lowest_near(policy) >= PRUNES_FROM or index.graph.count > 0
+        if not index.prefix.built or not suffices:
             plain = before.carried(arrays, vectors) if isinstance(before, Plain) else None
             self._scans = plain or Plain(arrays, vectors)
         elif self._at_least is not None:
@@ -59,13 +63,13 @@ class ScansAhead:
         self, index: CollectionIndex, policy: GuardPolicy, vectors: Sequence[Vector]
     ) -> Iterator[None]:
         """Announce the vectors of one command, whose neighbours are not needed."""
-        before, at_least = self._scans, self._at_least
+        before = self._scans, self._at_least, self._neighbours
         self._scans = None
         self.expect(index, policy, vectors, neighbours=False)
         try:
             yield
         finally:
-            self._scans, self._at_least = before, at_least
+            self._scans, self._at_least, self._neighbours = before
 
     def of(
         self, index: CollectionIndex, vector: Vector, policy: GuardPolicy
@@ -74,7 +78,8 @@ class ScansAhead:
 
         `policy` is that of the call: its threshold may be below that of the scan.
         """
-        if isinstance(self._scans, Ahead) and scanned_from(policy) != self._at_least:
+        asked = scanned_from(policy, self._neighbours)
+        if isinstance(self._scans, Ahead) and asked != self._at_least:
             return None
         return None if self._scans is None else self._scans.of(index.arrays, vector)
 
