@@ -2,8 +2,8 @@
 
 Every layer covers the whole collection: no window, no approximate index. The float32 pass only
 finds the slots within rounding of the best; `similarity64` decides, so the answer does not depend
-on batch, thread or path. The graph may nominate neighbours that are only shown and linked, after
-the decision.
+on batch, thread or path. So are the memories that are shown and linked, unless a policy shows what
+is too far for a prefix scan: then the graph may nominate these.
 """
 
 from __future__ import annotations

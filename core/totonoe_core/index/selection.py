@@ -1,7 +1,8 @@
 """Selection of slots for the guard, evaluated only where it looks.
 
-A Remember looks at tens of slots: equal texts, neighbours from the graph, slots that are not in it
-yet. A mask over all slots would cost more than that, so it is made only for a layer that scans all.
+A Remember looks at tens of slots: equal texts, what a scan found, slots behind the
+prefix. A mask over all slots would cost more than that, so it is made only for a layer that scans
+all.
 """
 
 from __future__ import annotations

@@ -583,8 +583,7 @@ def _words_in_common(view: View, own: Features, other: Candidate) -> bool:
 def _keep_to_the_answer(policy: GuardPolicy, judged: dict[int, Judged]) -> None:
     """Call RELATED what no layer refused, although the policy refuses its verdict.
 
-    Such a pair is only shown. It was read because the graph, which is not exact, nominated it, or
-    because more pairs reach a layer than the layer reads.
+    Such a pair is only shown. The layers did not read it: more pairs reach a layer than it reads.
     """
     for slot, one in judged.items():
         if policy.action(one.judgement) is Action.REFUSE:
