@@ -1,48 +1,57 @@
 """Guarded, durable Remembers over the wire, beside a bare echo of the same payload.
 
-    python -m bench.guard [--stored 1000,10000] [--clients 1,8,64] [--no-near-duplicates]
-                          [--texts FILE]
+    python -m bench.guard [--stored 1000,10000,100000] [--clients 1,8,64]
+                          [--modes unary,multiplex,stream,text] [--texts FILE]
 
 For each number of memories stored, clients in other processes remember as fast as they are
-answered, one call each at a time; one item in ten restates another. Then the same bytes go to the
-echo. Rows whose `store` is `near_duplicates` ask a store of which half are forced copies of
-five things, and half of what they ask says one of these again. Server CPU is that of the daemon's
-own process, background work included, by `Stats`.
+answered, one call each at a time; one item in ten restates another. From 10,000 on the store is
+filled by an import as it is. The same bytes go to the echo, half of them before and half after.
+Rows whose `store` is `near_duplicates` ask a store of which half are copies of five things, and
+half of what they ask says one of these again. Rows whose `texts` is `notes`, or the name of FILE,
+store and remember texts that are not put together from parts (`bench.notes`). Server CPU is that of
+the daemon's own process, background work included, by `Stats`.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import tempfile
-from dataclasses import dataclass
-from itertools import chain
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import totonoe
-from bench import common, echo, material
+from bench import common, echo, material, notes
+from bench.filling import DIMENSION, drawn, fill, made, store
+from bench.material import Item
 from bench.processes import BenchError, Crew, Daemon, echo_server
 
-DIMENSION = 384
 DOUBLE_SHARE = 0.1
 OPERATIONS_MAX = 2000
-FRESH_MAX = 2000
+IMPORTED_FROM = 10_000
+FRESH_MAX = 10_000
+TEXT_MAX = 10_000
+NEAR_DUPLICATES_MAX = 10_000
 IN_FLIGHT_MAX = 1024
-STORE_BATCH = 5000
+WARM_UP = 400
 COPY_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is pushed, by whom, for how long."""
+    """What is pushed, by whom, for how long. Synthetic texts unless `said` has others."""
 
     seed: int
     clients: int
     mode: str
     limit_s: float
-    texts: list[str]
+    said: Sequence[Item] = ()
     near_duplicates: bool = False
 
     @property
@@ -50,34 +59,40 @@ class Work:
         """64, fewer for many clients: what is in flight stays far below the daemon's queue."""
         return min(64, IN_FLIGHT_MAX // self.clients) if self.mode == "stream" else 1
 
+    @property
+    def dimension(self) -> int:
+        """Of the vectors that are sent; 0: the daemon embeds."""
+        if self.mode == "text":
+            return 0
+        return len(self.said[0].vector) // 4 if self.said else DIMENSION
+
     def orders(self, server: str, address: str, collection: str, turn: int) -> list[dict[str, Any]]:
         """One order for each worker process; `turn` keeps the texts of rows apart."""
         workers = {1: 1, 8: 2}.get(self.clients, min(4, self.clients))
-        count = OPERATIONS_MAX // workers
-        orders = []
-        for worker in range(workers):
-            tasks = self.clients // workers + (worker < self.clients % workers)
-            texts = self.texts[worker::workers]
-            orders.append(
-                {
-                    "server": server,
-                    "address": address,
-                    "collection": collection,
-                    # "text" is unary without vectors.
-                    "mode": "unary" if self.mode == "text" else self.mode,
-                    "tasks": tasks,
-                    "items_per_message": self.items_per_message,
-                    "limit_s": self.limit_s,
-                    "seed": self.seed,
-                    "worker": 1 + turn * 8 + worker,
-                    "count": count,
-                    "dimension": 0 if self.mode == "text" else DIMENSION,
-                    "double_share": DOUBLE_SHARE,
-                    "copy_share": COPY_SHARE if self.near_duplicates else 0.0,
-                    "texts": texts,
-                }
-            )
-        return orders
+        return [
+            {
+                "server": server,
+                "address": address,
+                "collection": collection,
+                # "text" is unary without vectors.
+                "mode": "unary" if self.mode == "text" else self.mode,
+                "tasks": self.clients // workers + (worker < self.clients % workers),
+                "items_per_message": self.items_per_message,
+                "limit_s": self.limit_s,
+                "seed": self.seed,
+                "worker": 1 + turn * 8 + worker,
+                "count": OPERATIONS_MAX // workers,
+                "dimension": self.dimension,
+                "double_share": DOUBLE_SHARE,
+                "copy_share": COPY_SHARE if self.near_duplicates else 0.0,
+                "said": self.said
+                and [
+                    (item.text, b64encode(item.vector).decode())
+                    for item in self.said[worker::workers]
+                ],
+            }
+            for worker in range(workers)
+        ]
 
 
 def push(orders: list[dict[str, Any]], worker: str = "bench.pushing") -> dict[str, Any]:
@@ -101,37 +116,135 @@ def push(orders: list[dict[str, Any]], worker: str = "bench.pushing") -> dict[st
     }
 
 
-def store(
-    client: totonoe.Client,
-    seed: int,
-    have: int,
-    want: int,
-    dimension: int,
-    near_duplicates: bool = False,
-) -> None:
-    """Fills a collection from `have` to `want` memories that do not repeat each other.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What rows find in their collection, and what they say to it if that is not synthetic."""
 
-    With `near_duplicates`, half of them are forced copies of a few things.
-    """
-    space = material.Space(seed, dimension or 8)
-    for first in range(have, want, STORE_BATCH):
-        size = min(STORE_BATCH, want - first)
-        generator = np.random.default_rng([seed, 0, first])
-        copied = int(size * COPY_SHARE) if near_duplicates else 0
-        sentences = material.texts(generator, size - copied, first)
-        items = chain(
-            material.items(generator, sentences, space, 0.0),
-            material.copies(generator, seed, space, copied, first),
+    n: int
+    store: str
+    texts: str
+    dimension: int
+    items: Callable[[], Iterable[Item]]
+    said: Sequence[Item] = ()
+
+    def warm_up(self) -> Sequence[Item]:
+        """Notes that no row remembers: by them a daemon loads what reads their languages."""
+        return self.said[: min(WARM_UP, len(self.said) // 4)]
+
+    def rows(self, seed: int, modes: list[str], crowds: list[int], limit_s: float) -> list[Work]:
+        """The work of each row.
+
+        Each has notes of its own: the daemon keeps what it has read and compared.
+        """
+        pairs = [(mode, clients) for mode in modes for clients in crowds]
+        said, full = self.said[len(self.warm_up()) :], self.store == "near_duplicates"
+        return [
+            Work(seed, clients, mode, limit_s, said[place :: len(pairs)][:OPERATIONS_MAX], full)
+            for place, (mode, clients) in enumerate(pairs)
+        ]
+
+
+def distinct(seed: int, n: int, dimension: int) -> Stored:
+    """Synthetic memories that do not repeat each other."""
+    return Stored(n, "distinct", "synthetic", dimension, lambda: drawn(seed, n, dimension))
+
+
+def near_duplicates(seed: int, n: int) -> Stored:
+    """Synthetic memories of which half are copies of a few things."""
+    copied = int(n * COPY_SHARE)
+
+    def items() -> Iterator[Item]:
+        generator, space = np.random.default_rng([seed, n]), material.Space(seed, DIMENSION)
+        copies = material.copies(generator, seed, space, copied, 0)
+        return itertools.chain(drawn(seed, n - copied, DIMENSION), copies)
+
+    return Stored(n, "near_duplicates", "synthetic", DIMENSION, items)
+
+
+def of_notes(found: notes.Notes, *, vectors: bool) -> Stored:
+    """Notes, with the model's vectors or none."""
+    dimension = len(found.stored[0].vector) // 4 if vectors else 0
+    items = [item if vectors else replace(item, vector=b"") for item in found.stored]
+    return Stored(len(items), found.store, found.name, dimension, lambda: items, found.said)
+
+
+class Bench:
+    """Rows of one run, each with the echo in turn."""
+
+    def __init__(
+        self, report: common.Report, options: argparse.Namespace, folder: Path, echo_address: str
+    ) -> None:
+        self._report, self._options, self._echo = report, options, echo_address
+        self._file = folder / "export.jsonl"
+        self._turn, self._names = 0, itertools.count()
+
+    def rows(self, daemon: Daemon, stored: Stored, modes: list[str]) -> None:
+        """All rows of one filling.
+
+        A small collection would soon not be small, so each row has its own. A large one takes long
+        to fill and serves all rows; `active_after` tells how much it has grown.
+        """
+        options = self._options
+        works = stored.rows(options.seed, modes, options.clients, options.limit_s)
+        size = 1 if stored.n <= FRESH_MAX else len(works)
+        self._file.unlink(missing_ok=True)
+        if stored.warm_up():
+            with self._filled(daemon, stored) as (client, _):
+                for item in stored.warm_up():
+                    client.remember(item.text, vector=item.vector if stored.dimension else None)
+        for first in range(0, len(works), size):
+            with self._filled(daemon, stored) as (_, name):
+                for work in works[first : first + size]:
+                    self._row(daemon, name, stored, work)
+
+    @contextmanager
+    def _filled(self, daemon: Daemon, stored: Stored) -> Iterator[tuple[totonoe.Client, str]]:
+        """A collection for some rows."""
+        name, vectors = f"rows-{next(self._names)}", stored.dimension > 0
+        with daemon.client(name) as client:
+            client.create_collection(name, client_vector_dimension=stored.dimension)
+            if stored.n < IMPORTED_FROM and stored.store == "distinct":
+                store(client, self._options.seed, stored.n, stored.dimension)
+            else:
+                if not self._file.exists():
+                    made(client, stored.items(), self._file, vectors=vectors)
+                fill(daemon, name, self._file)
+            yield client, name
+            client.delete_collection(name)
+
+    def _row(self, daemon: Daemon, collection: str, stored: Stored, work: Work) -> None:
+        """One row: half of the echo, the daemon, the other half."""
+        self._turn += 1
+        halves = [self._echoed(work, collection)]
+        figures = measure_daemon(daemon, work, collection, self._turn)
+        halves.append(self._echoed(work, collection))
+        figures |= both(halves)
+        self._report.add(
+            n=stored.n,
+            clients=work.clients,
+            mode=work.mode,
+            store=stored.store,
+            items_per_message=work.items_per_message,
+            dimension=work.dimension,
+            texts=stored.texts,
+            echo_ratio=figures["server_cpu_ms_per_op"] / figures["echo_cpu_ms_per_op"],
+            **figures,
         )
-        drafts = (
-            totonoe.Draft(
-                item.text, vector=item.vector if dimension else None, force=near_duplicates
-            )
-            for item in items
-        )
-        for result in client.remember_many(drafts):
-            if result.error is not None:
-                raise result.error
+
+    def _echoed(self, work: Work, collection: str) -> dict[str, Any]:
+        """The same payloads to the echo, for a quarter of the row's time.
+
+        Items of Multiplex are compared with the single calls that they take the place of.
+        """
+        mode = "unary" if work.mode in ("multiplex", "text") else work.mode
+        short = replace(work, limit_s=work.limit_s / 4)
+        orders = [
+            order | {"mode": mode}
+            for order in short.orders("echo", self._echo, collection, self._turn)
+        ]
+        before_s = echo.cpu_s(self._echo)
+        row = push(orders)
+        return row | {"cpu_s": echo.cpu_s(self._echo) - before_s}
 
 
 def measure_daemon(daemon: Daemon, work: Work, collection: str, turn: int) -> dict[str, Any]:
@@ -151,112 +264,58 @@ def measure_daemon(daemon: Daemon, work: Work, collection: str, turn: int) -> di
     }
 
 
-def measure_echo(work: Work, limit_s: float) -> dict[str, Any]:
-    """The same payloads to the echo: CPU for each item.
-
-    Items of Multiplex are compared with the single calls that they take the place of.
-    """
-    with echo_server() as address:
-        mode = "unary" if work.mode == "multiplex" else work.mode
-        short = Work(work.seed, work.clients, mode, limit_s, work.texts)
-        # A first call wakes the server up.
-        before_s = echo.cpu_s(address)
-        row = push(short.orders("echo", address, "", 0))
-        cpu_s = echo.cpu_s(address) - before_s
+def both(halves: list[dict[str, Any]]) -> dict[str, float]:
+    """The echo's figures: CPU over both halves, means of their rates and medians."""
+    ops = sum(half["ops"] for half in halves)
     return {
-        "echo_cpu_ms_per_op": cpu_s / row["ops"] * 1e3,
-        "echo_ops_per_s": row["ops_per_s"],
-        "echo_p50_ms": row["p50_ms"],
+        "echo_cpu_ms_per_op": sum(half["cpu_s"] for half in halves) / ops * 1e3,
+        "echo_ops_per_s": sum(half["ops_per_s"] for half in halves) / len(halves),
+        "echo_p50_ms": sum(half["p50_ms"] for half in halves) / len(halves),
     }
 
 
-def parts(n: int, modes: list[str], crowds: list[int]) -> list[tuple[list[str], list[int]]]:
-    """Which rows share a collection: a small one would soon not be small, so each row has its own.
-
-    What is filled slowly serves all rows; `active_after` tells how much it has grown.
-    """
-    if n > FRESH_MAX:
-        return [(modes, crowds)]
-    return [([mode], [crowd]) for mode in modes for crowd in crowds]
+def warm_up(daemon: Daemon, seed: int, dimension: int) -> None:
+    """Lets a daemon load what its first calls load, in a collection of its own."""
+    with daemon.client("warm") as client:
+        client.create_collection("warm", client_vector_dimension=dimension)
+        store(client, seed, WARM_UP, dimension)
+        client.delete_collection("warm")
 
 
 def run(options: argparse.Namespace) -> None:
     """All rows."""
-    texts = material.read_texts(options.texts) if options.texts else []
-    source = options.texts.name if options.texts else "synthetic"
+    seed, sizes = options.seed, options.stored
+    found = notes.of_file(options.texts) if options.texts else notes.shipped(seed)
     vector_modes = [mode for mode in options.modes if mode != "text"]
-    rows = len(options.clients) * (len(vector_modes) * len(options.stored) + 2)
-    # Each row has texts of its own: what an earlier row saved would only be refused.
-    share = min(OPERATIONS_MAX, len(texts) // rows)
-    turn = 0
+    # The shipped ones are too few for messages of many.
+    note_modes = [mode for mode in vector_modes if options.texts or mode != "stream"]
     with (
-        common.Report("guard", options.seed, options.out) as report,
+        common.Report("guard", seed, options.out) as report,
         tempfile.TemporaryDirectory(prefix="totonoe-bench-") as directory,
+        echo_server() as echo_address,
     ):
-        echoes: dict[tuple[str, int], dict[str, Any]] = {}
-
-        def measure(
-            daemon: Daemon,
-            collection: str,
-            n: int,
-            modes: list[str],
-            crowds: list[int],
-            near_duplicates: bool = False,
-        ) -> None:
-            nonlocal turn
-            for mode in modes:
-                for clients in crowds:
-                    turn += 1
-                    own = texts[(turn - 1) * share : turn * share]
-                    work = Work(options.seed, clients, mode, options.limit_s, own, near_duplicates)
-                    figures = measure_daemon(daemon, work, collection, turn)
-                    # The echo does not know how much is stored: once for each payload will do.
-                    if (mode, clients) not in echoes:
-                        echoes[mode, clients] = measure_echo(work, options.limit_s / 2)
-                    figures |= echoes[mode, clients]
-                    ratio = figures["server_cpu_ms_per_op"] / figures["echo_cpu_ms_per_op"]
-                    report.add(
-                        n=n,
-                        clients=clients,
-                        mode=mode,
-                        store="near_duplicates" if near_duplicates else "distinct",
-                        items_per_message=work.items_per_message,
-                        dimension=0 if mode == "text" else DIMENSION,
-                        texts=source,
-                        echo_ratio=ratio,
-                        **figures,
-                    )
-
+        bench = Bench(report, options, Path(directory), echo_address)
         if vector_modes:
             with Daemon(Path(directory) / "vectors") as daemon:
-                for n in options.stored:
-                    for number, part in enumerate(parts(n, vector_modes, options.clients)):
-                        name = f"stored-{n}-{number}"
-                        with daemon.client(name) as client:
-                            client.create_collection(name, client_vector_dimension=DIMENSION)
-                            store(client, options.seed, 0, n, DIMENSION)
-                            measure(daemon, name, n, *part)
-                            client.delete_collection(name)
-                n = max(options.stored)
-                if options.near_duplicates and "unary" in vector_modes:
-                    with daemon.client("copies") as client:
-                        client.create_collection("copies", client_vector_dimension=DIMENSION)
-                        store(client, options.seed, 0, n, DIMENSION, near_duplicates=True)
-                    measure(daemon, "copies", n, ["unary"], options.clients, near_duplicates=True)
+                warm_up(daemon, seed, DIMENSION)
+                for n in sizes:
+                    bench.rows(daemon, distinct(seed, n, DIMENSION), vector_modes)
+                bench.rows(daemon, of_notes(found, vectors=True), note_modes)
+                if options.near_duplicates:
+                    full = near_duplicates(seed, min(NEAR_DUPLICATES_MAX, max(sizes)))
+                    bench.rows(daemon, full, ["unary"])
         if "text" in options.modes:
-            n = min(options.stored)
             with Daemon(Path(directory) / "texts", embedder=options.embedder) as daemon:
-                with daemon.client() as client:
-                    client.create_collection("texts")
-                with daemon.client("texts") as client:
-                    store(client, options.seed, 0, n, 0)
-                measure(daemon, "texts", n, ["text"], options.clients)
+                warm_up(daemon, seed, 0)
+                for n in sorted({min(TEXT_MAX, n) for n in sizes}):
+                    bench.rows(daemon, distinct(seed, n, 0), ["text"])
+                bench.rows(daemon, of_notes(found, vectors=False), ["text"])
 
 
 def main() -> None:
     """Reads the options."""
     parser = common.parser(__doc__)
-    parser.add_argument("--stored", type=common.numbers, default=[1_000, 10_000])
+    parser.add_argument("--stored", type=common.numbers, default=[1_000, 10_000, 100_000])
     parser.add_argument("--clients", type=common.numbers, default=[1, 8, 64])
     parser.add_argument(
         "--modes", type=lambda text: text.split(","), default="unary,multiplex,stream,text"
@@ -265,12 +324,12 @@ def main() -> None:
         "--near-duplicates",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="rows for a store full of forced copies, of the largest size",
+        help="rows for a store full of copies",
     )
-    parser.add_argument("--limit-s", type=float, default=5.0, help="time for each row")
+    parser.add_argument("--limit-s", type=float, default=3.0, help="time for each row")
     parser.add_argument("--embedder", default="use", help="of the mode text")
     parser.add_argument(
-        "--texts", type=Path, help="what to remember, a text a line; not stored before"
+        "--texts", type=Path, help="notes, one a line, in place of those that the package ships"
     )
     run(parser.parse_args())
 

@@ -22,7 +22,7 @@ import grpc.aio
 import numpy as np
 
 from bench import common, material
-from bench.guard import DIMENSION, store
+from bench.filling import DIMENSION, store
 from bench.processes import BenchError, Daemon
 from totonoe.call.channel import channel_options
 from totonoe.v1 import (
@@ -99,7 +99,7 @@ def fill(bench: Bench, seed: int, stored: int) -> list[str]:
     """A collection of so many memories; their ids, oldest first."""
     with bench.daemon.client(COLLECTION) as client:
         client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
-        store(client, seed, 0, stored, DIMENSION)
+        store(client, seed, stored, DIMENSION)
         ids = [memory.id for memory in client.list_all()]
     bench.daemon.idle()
     bench.n = len(ids)

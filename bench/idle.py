@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench import common
-from bench.guard import store
+from bench.filling import store
 from bench.processes import BenchError, Daemon
 from totonoe_server.life.process import connections_max
 
@@ -144,7 +144,7 @@ def run(options: argparse.Namespace) -> None:
         Daemon(Path(directory) / "data") as daemon,
     ):
         with daemon.client() as client:
-            store(client, options.seed, 0, options.stored, 0)
+            store(client, options.seed, options.stored, 0)
         daemon.idle()
         for turn in range(options.turns):
             for connections in (0, count):

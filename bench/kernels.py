@@ -108,20 +108,6 @@ def decay_row(generator: np.random.Generator, count: int, limit_s: float) -> Row
     return {"kernel": "decay", "method": "totonoe", "n": count, **times.row()}
 
 
-def embedded(sentences: list[str]) -> Vectors:
-    """Vectors of real texts by the bundled model; several milliseconds each."""
-    from totonoe_core.embedding.use import UseEmbedder
-
-    embedder = UseEmbedder()
-    # By length, as the daemon's batches: a batch costs as much as its longest text.
-    order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
-    out: Vectors = np.empty((len(sentences), embedder.identity.dimension), np.float32)
-    for start in range(0, len(order), 32):
-        part = order[start : start + 32]
-        out[part] = embedder.embed([sentences[number] for number in part])
-    return out
-
-
 def vector_rows(
     stored: Vectors, sentences: list[str], asked: Vectors, options: argparse.Namespace
 ) -> Iterator[Row]:
@@ -188,7 +174,7 @@ def sources(options: argparse.Namespace, generator: np.random.Generator) -> Iter
         if len(real) <= QUERIES:
             raise SystemExit(f"--texts: {len(real)} texts, more than {QUERIES} are needed")
         sizes = sorted({min(n, len(real) - QUERIES) for n in options.stored})
-        vectors = embedded(real)
+        vectors = material.embedded(real)
         yield Source(
             options.texts.name,
             sizes,

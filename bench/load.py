@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import common, material
 from bench.agent import SHARES
-from bench.guard import store
+from bench.filling import store
 from bench.processes import Crew, Daemon
 
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
         Daemon(Path(directory) / "data", embedder=options.embedder) as daemon,
     ):
         with daemon.client() as client:
-            store(client, options.seed, 0, options.stored, 0)
+            store(client, options.seed, options.stored, 0)
         with Crew("bench.agent", orders(options, daemon.address)) as crew:
             before = daemon.idle()
             answers = crew.run()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -18,6 +19,7 @@ import grpc.aio
 import numpy as np
 
 from bench import echo, material
+from bench.material import Item
 from bench.processes import heard, say
 from totonoe.call.channel import channel_options
 from totonoe.call.prepared import method_of
@@ -34,33 +36,41 @@ Order = dict[str, Any]
 
 def requests(order: Order) -> list[pb.RememberRequest]:
     """The Remembers of one worker, the same for the same seed and number."""
-    generator = np.random.default_rng([order["seed"], order["worker"]])
     first = order["worker"] * TICKETS_PER_WORKER
-    if order["texts"]:
-        sentences = order["texts"]
-    else:
-        sentences = material.texts(generator, order["count"], first)
-    space = material.Space(order["seed"], order["dimension"] or 8)
     made = []
-    share = order["double_share"]
-    items = list(material.items(generator, sentences, space, share))
-    if order["copy_share"]:
-        # Marks that no store and no other worker has come to.
-        copies = material.copies(generator, order["seed"], space, len(items), first)
-        of_copies = generator.random(len(items)) < order["copy_share"]
-        pairs = zip(copies, items, of_copies, strict=True)
-        items = [copy if chosen else item for copy, item, chosen in pairs]
-    for number, item in enumerate(items):
+    for number, item in enumerate(given(order) or synthetic(order, first), first):
         request = pb.RememberRequest(
             collection=order["collection"],
             agent_id=f"agent-{order['worker']}",
-            operation_id=f"op-{order['worker']}-{first + number}",
+            operation_id=f"op-{order['worker']}-{number}",
         )
         request.memory.content = item.text
         if order["dimension"]:
             request.memory.vector = item.vector
         made.append(request)
     return made
+
+
+def given(order: Order) -> list[Item]:
+    """The notes of the order; none if it leaves the texts to the worker."""
+    return [
+        Item(number, text, b64decode(vector)) for number, (text, vector) in enumerate(order["said"])
+    ]
+
+
+def synthetic(order: Order, first: int) -> list[Item]:
+    """Texts from parts, of which some restate others or one of the things of a full store."""
+    generator = np.random.default_rng([order["seed"], order["worker"]])
+    sentences = material.texts(generator, order["count"], first)
+    space = material.Space(order["seed"], order["dimension"] or 8)
+    items = list(material.items(generator, sentences, space, order["double_share"]))
+    if order["copy_share"]:
+        # Marks that no store and no other worker has come to.
+        copies = material.copies(generator, order["seed"], space, len(items), first)
+        of_copies = generator.random(len(items)) < order["copy_share"]
+        pairs = zip(copies, items, of_copies, strict=True)
+        items = [copy if chosen else item for copy, item, chosen in pairs]
+    return items
 
 
 def items(made: list[pb.RememberRequest]) -> list[bytes]:

@@ -26,10 +26,10 @@ from typing import Any
 from unittest.mock import patch
 
 from bench import common, echo
-from bench.guard import DIMENSION, push
+from bench.filling import DIMENSION, drawn, fill, made
+from bench.guard import push
 from bench.processes import IDLE_LIMIT_S, Daemon, echo_server
 from bench.recalling import MODES, K, requests
-from bench.transfer import made
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.engine.collection import collection as collections
@@ -193,7 +193,7 @@ def run(options: argparse.Namespace) -> None:
             folder = Path(directory) / str(n)
             folder.mkdir()
             with Daemon(folder / "data") as daemon:
-                fill(daemon, options.seed, n, folder / "export.jsonl")
+                filled(daemon, options.seed, n, folder / "export.jsonl")
                 for mode in options.modes:
                     for clients in options.clients:
                         row = measure(daemon, options.seed, clients, mode, options.limit_s)
@@ -204,18 +204,13 @@ def run(options: argparse.Namespace) -> None:
                 report.add(n=n, clients=0, mode=mode, dimension=DIMENSION, k=K, texts=texts, **row)
 
 
-def fill(daemon: Daemon, seed: int, count: int, file: Path) -> None:
+def filled(daemon: Daemon, seed: int, count: int, file: Path) -> None:
     """Import `count` memories as they are, and wait until their graph is built."""
     with daemon.client(COLLECTION) as client:
         client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
-        with client.export(include_vectors=True) as empty:
-            made(next(empty), seed, count, file)
-        with file.open("rb") as source:
-            client.import_file(source, as_is=True, timeout_s=600)
-        # The first search of a collection asks for its graph.
-        client.recall("", vector=[1.0] + [0.0] * (DIMENSION - 1))
+        made(client, drawn(seed, count, DIMENSION), file, vectors=True)
+    fill(daemon, COLLECTION, file)
     file.unlink()
-    daemon.idle()
 
 
 def main() -> None:

@@ -26,8 +26,8 @@ import numpy as np
 
 import totonoe
 from bench import common, material
+from bench.filling import GRAPH_SHARE, drawn, lines_of
 from bench.processes import BenchError, Daemon
-from bench.transfer import lines_of
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.hnsw import FROM_COUNT
 from totonoe_core.store.identity import Place
@@ -35,7 +35,6 @@ from totonoe_core.store.identity import Place
 COLLECTION, WARM = "scale", "warm"
 CALLERS = 16
 WAIT_S = 600.0
-GRAPH_SHARE = 0.95
 _POLL_S = 1.0
 
 Row = dict[str, Any]
@@ -92,7 +91,7 @@ class Scale:
         with client.export(include_vectors=True) as lines:
             head = next(lines)
         begin_s = time.perf_counter()
-        source = lines_of(head, self._options.seed, self._count, self._options.dimension)
+        source = lines_of(head, drawn(self._options.seed, self._count, self._options.dimension))
         told = client.import_file(source, as_is=True, timeout_s=self._options.limit_s)
         wall_s, after = time.perf_counter() - begin_s, client.stats()
         if told.saved_count != self._count:

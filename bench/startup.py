@@ -28,7 +28,7 @@ import numpy as np
 import totonoe
 from bench import common, material
 from bench.consolidate import write
-from bench.guard import DIMENSION, store
+from bench.filling import DIMENSION, store
 from bench.processes import BenchError, Daemon
 
 COLLECTION = "vectors"
@@ -126,7 +126,7 @@ def fill(
     with Daemon(data_dir) as daemon, daemon.client(COLLECTION) as client:
         client.create_collection(COLLECTION, client_vector_dimension=DIMENSION)
         empty, begin_s = daemon.idle(), time.perf_counter()
-        store(client, options.seed, 0, options.stored, DIMENSION)
+        store(client, options.seed, options.stored, DIMENSION)
         fill_s = time.perf_counter() - begin_s
         row = filled(empty, daemon.idle(), fill_s)
         # Nothing is embedded here: clients bring the vectors.

@@ -46,6 +46,7 @@ SINGLE: Columns = {
 LATENCY: Columns = {"p50 ms": "p50_ms", "p99 ms": "p99_ms"}
 GUARD: Columns = {
     "n": "n",
+    "texts": "texts",
     "store": "store",
     "clients": "clients",
     "mode": "mode",

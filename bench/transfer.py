@@ -13,22 +13,16 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from hashlib import sha256
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import totonoe
-from bench import common, material
-from bench.guard import DIMENSION
+from bench import common
+from bench.filling import DIMENSION, drawn, made
 from bench.processes import Daemon
-from totonoe_core.domain.records import Fields, Memory, Status
-from totonoe_core.jsonl import KINDS, writing
 
 AS_IS, GUARDED = "as-is", "guarded"
-STEP = 1000
 
 
 def measured(
@@ -55,49 +49,6 @@ def measured(
     }
 
 
-def lines_of(head: bytes, seed: int, count: int, dimension: int) -> Iterator[bytes]:
-    """The lines of a file of memories that do not repeat each other, STEP at a time.
-
-    `head` is its first line.
-    """
-    yield head
-    space, digest = material.Space(seed, dimension), sha256(head)
-    for first in range(0, count, STEP):
-        generator, size = np.random.default_rng([seed, first]), min(STEP, count - first)
-        sentences, vectors = material.texts(generator, size, first), space.draw(generator, size)
-        lines = b"".join(
-            writing.record(memory(number, text, vector.tobytes()), vectors=True)
-            for number, (text, vector) in enumerate(zip(sentences, vectors, strict=True), first)
-        )
-        digest.update(lines)
-        yield lines
-    yield writing.end(dict.fromkeys(KINDS, 0) | {"memory": count}, digest.hexdigest())
-
-
-def made(head: bytes, seed: int, count: int, file: Path) -> None:
-    """A file of `lines_of`."""
-    with file.open("wb") as out:
-        out.writelines(lines_of(head, seed, count, DIMENSION))
-
-
-def memory(number: int, text: str, vector: bytes) -> Memory:
-    """A live memory of the bench's agent."""
-    return Memory(
-        row=0,
-        id=f"mem_{number:016x}",
-        content=text,
-        content_hash=b"",
-        vector=vector,
-        agent_id="bench",
-        fields=Fields(),
-        created_us=number,
-        updated_us=number,
-        status=Status.ACTIVE,
-        superseded_by="",
-        revision=0,
-    )
-
-
 def one(report: common.Report, options: argparse.Namespace, count: int, folder: Path) -> None:
     """The rows of one number of memories."""
     said = {"dimension": DIMENSION, "texts": "synthetic"}
@@ -105,8 +56,7 @@ def one(report: common.Report, options: argparse.Namespace, count: int, folder: 
     with Daemon(folder / "data") as daemon, daemon.client(AS_IS) as client:
         for name in (AS_IS, GUARDED):
             client.create_collection(name, client_vector_dimension=DIMENSION)
-        with client.export(include_vectors=True) as empty:
-            made(next(empty), options.seed, count, file)
+        made(client, drawn(options.seed, count, DIMENSION), file, vectors=True)
 
         def import_(collection: str = AS_IS) -> int:
             with file.open("rb") as source:

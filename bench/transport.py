@@ -92,13 +92,13 @@ def run(options: argparse.Namespace) -> None:
         turn = 0
         for clients in options.clients:
             for _ in range(options.rounds):
-                work = Work(options.seed, clients, "unary", options.limit_s, [])
+                work = Work(options.seed, clients, "unary", options.limit_s)
                 before_s = echo.cpu_s(echo_address)
                 row = push(work.orders("echo", echo_address, "", 0))
                 echo_ms = (echo.cpu_s(echo_address) - before_s) / row["ops"] * 1e3
                 for mode in MODES:
                     turn += 1
-                    work = Work(options.seed, clients, mode, options.limit_s, [])
+                    work = Work(options.seed, clients, mode, options.limit_s)
                     before_s = _cpu_s(pid)
                     row = push(work.orders("totonoe", address, "", turn))
                     cpu_ms = (_cpu_s(pid) - before_s) / row["ops"] * 1e3

@@ -33,7 +33,8 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "20", "--clients", "1", "--modes", "unary", "--limit-s", "0.2"],
         {
             *("n", "clients", "mode", "ops_per_s", "server_cpu_ms_per_op"),
-            *("echo_cpu_ms_per_op", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
+            *("echo_cpu_ms_per_op", "echo_ratio", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
+            *("store", "active_after"),
         },
     ),
     "recall": (
