@@ -154,7 +154,7 @@ def placed(readings: Readings) -> tuple[tuple[Finding, Slot], ...]:
     second denial may cancel the first ("only if", "not unless"), and an opposite the other order
     ("left of", "right of"): POLARITY counts only alone, OPPOSITE only where nothing moved.
     """
-    if not readings.named or not (readings.own.certain and readings.other.certain):
+    if not readings.named or not readings.certain:
         return ()
     places = _Places(readings)
     pairs = {((p.own.start, p.own.end), (p.other.start, p.other.end)): p for p in places.pairs}
@@ -185,7 +185,7 @@ class _Places:
 
     def __init__(self, readings: Readings) -> None:
         self.pairs = readings.aligned.pairs
-        self._own, self._other = readings.own.pieces, readings.other.pieces
+        self._own, self._other = readings.own.reading.pieces, readings.other.reading.pieces
         said = [pair for pair in self.pairs if pair.tie <= Tie.OPPOSITE]
         self._partner = {pair.own.start: pair.other.start for pair in said}
         self._keys = {pair.own.key: pair.other.key for pair in said}

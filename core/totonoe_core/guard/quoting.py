@@ -99,7 +99,7 @@ def quoted(
             places = own.place(one.own), other.place(one.other)
             plain = Evidence(one.finding, *places, here, there, place(one))
         both = plain.own, plain.other
-        if both in shown or any(_repeats(plain, earlier, widened) for earlier in kept):
+        if both in shown or _repeats(plain, kept, widened):
             continue
         kept.append(plain)
         shown.add(both)
@@ -108,17 +108,18 @@ def quoted(
     return tuple(kept)
 
 
-def _repeats(one: Evidence, earlier: Evidence, widened: bool) -> bool:
+def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
     """Return whether an earlier finding of other spans shows all that this one would show."""
-    if earlier.own == _NOTHING or earlier.other == _NOTHING:
-        return False
+    both = [earlier for earlier in kept if _NOTHING not in (earlier.own, earlier.other)]
     if one.finding in _BETWEEN:
-        return _shows(earlier, one)
+        return any(_shows(earlier, one) for earlier in both)
     if one.finding in _LEFT:
         # Words around which a difference was widened.
-        return earlier.finding is _READ_OTHERWISE and _shows(earlier, one)
+        return any(_shows(earlier, one) for earlier in both if earlier.finding is _READ_OTHERWISE)
     # What makes the same words differ may have been said already.
-    return widened and one.finding is _READ_OTHERWISE and _shows(one, earlier)
+    return (
+        widened and one.finding is _READ_OTHERWISE and any(_shows(one, earlier) for earlier in both)
+    )
 
 
 def _shows(outer: Evidence, inner: Evidence) -> bool:

@@ -50,15 +50,15 @@ def without_equal_ends(own: str, other: str) -> tuple[tuple[int, int], tuple[int
     Compared by the letter, without reading the middle: a long note with one new sentence costs no
     more than that sentence.
     """
-    front = _last_boundary(own, _equal_front(own, other))
+    front = _last_boundary(own, equal_front(own, other))
     own_rest, other_rest = own[front:], other[front:]
-    back = _equal_back(own_rest, other_rest)
+    back = equal_back(own_rest, other_rest)
     match = _BOUNDARY.search(own_rest, len(own_rest) - back) if back else None
     back = len(own_rest) - match.end() if match else 0
     return (front, len(own) - back), (front, len(other) - back)
 
 
-def _equal_front(own: str, other: str) -> int:
+def equal_front(own: str, other: str) -> int:
     """Return the number of characters that both texts begin with."""
     low, high = 0, min(len(own), len(other))
     while low < high:
@@ -70,7 +70,7 @@ def _equal_front(own: str, other: str) -> int:
     return low
 
 
-def _equal_back(own: str, other: str) -> int:
+def equal_back(own: str, other: str) -> int:
     """Return the number of characters that both texts end with."""
     low, high = 0, min(len(own), len(other))
     while low < high:

@@ -27,7 +27,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Features, Weights
 from totonoe_core.guard import features as pair_features
-from totonoe_core.guard import sentences
+from totonoe_core.guard import sentences, traits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
@@ -38,16 +38,17 @@ from totonoe_core.guard.differences import (
     whole,
 )
 from totonoe_core.guard.features import Readings
-from totonoe_core.guard.marks import marks, same_marks
+from totonoe_core.guard.marks import same_marks
 from totonoe_core.guard.places import Places
 from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
 from totonoe_core.guard.quoting import Side, quoted
 from totonoe_core.guard.sentences import form_of, unshared, without_equal_ends
+from totonoe_core.guard.traits import Traits, traits_of
 from totonoe_core.text.normalize import refusing_form
 from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
-from totonoe_core.text.reading.read import READ_CHARS_MAX, read, reads
+from totonoe_core.text.reading.read import READ_CHARS_MAX, reads
 from totonoe_core.text.reading.wrapping import inner
 
 
@@ -118,6 +119,7 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 def forget_cached() -> None:
     """Empty the caches, which hold texts. Called by Purge."""
     sentences.forget_cached()
+    traits.forget_cached()
     pair_features.forget_cached()
 
 
@@ -271,13 +273,13 @@ def _compare_rest(
     too_long = max(len(own), len(other)) > READ_CHARS_MAX
     if too_long or not budget.read(own, other):
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
-    here, there = read(own, language), read(other, language)
+    both = traits_of(own, language), traits_of(other, language)
+    here, there = (one.reading for one in both)
     if max(len(here.pieces), len(there.pieces)) > limits.VERDICT_PIECES_MAX:
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
     if not here.pieces or not there.pieces:
         return _unread(cosine, shares_sentences), None
-    same = same_marks(marks(own, here.pieces), marks(other, there.pieces))
-    readings = _aligned(here, there, same)
+    readings = _aligned(*both)
     found = _compare_readings(readings, cosine, weights, shares_sentences)
     sides = (
         Side(rest.own, rest.own_at, here.pieces),
@@ -323,22 +325,25 @@ def _of_whole(one: Evidence, own: str, other: str) -> tuple[Evidence, ...]:
     return quoted((one,), Side(own, (0, len(own))), Side(other, (0, len(other))))
 
 
-def _aligned(own: Reading, other: Reading, marks_agree: bool) -> Readings:
-    aligned = align(own.pieces, other.pieces)
-    named = list(differences(own, other, aligned))
+def _aligned(own: Traits, other: Traits) -> Readings:
+    here, there = own.reading, other.reading
+    aligned = align(here.pieces, there.pieces)
+    named = list(differences(here, there, aligned))
+    marks_agree = same_marks(own.marks, other.marks)
     if not marks_agree:
-        named.append(Evidence(Finding.SYMBOL, whole(own), whole(other)))
+        named.append(Evidence(Finding.SYMBOL, whole(here), whole(there)))
     return Readings(own, other, aligned, tuple(named), marks_agree)
 
 
 def _compare_readings(
     readings: Readings, cosine: float, weights: Weights, shares_sentences: bool
 ) -> _Found:
-    own, other, aligned, named = readings.own, readings.other, readings.aligned, readings.named
+    own, other = readings.own.reading, readings.other.reading
+    aligned, named = readings.aligned, readings.named
     if not (own.certain and other.certain):
         return _unread(cosine, shares_sentences)
     shared = sum([min(pair.own.weight, pair.other.weight) for pair in aligned.shared()])
-    total = sum([piece.weight for piece in (*own.pieces, *other.pieces)]) or 1.0
+    total = readings.weight
     share = 1.0 if shares_sentences else 2.0 * shared / total
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
