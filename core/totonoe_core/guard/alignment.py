@@ -88,11 +88,13 @@ class _Pairing:
         """
         if min(len(self.free_own), len(self.free_other)) > _NAMED_MAX:
             return
-        seeking = [(number, sought(self.own[number])) for number in self.free_own]
-        bearing = [(number, borne(self.other[number])) for number in self.free_other]
+        seeking = [(at, names) for at in self.free_own if (names := sought(self.own[at]))]
+        if not seeking:
+            return
+        bearing = [(at, names) for at in self.free_other if (names := borne(self.other[at]))]
         # As a rule nobody seeks what another bears.
         known = {name for _, names in bearing for name in names}
-        seeking = [(number, names) for number, names in seeking if not known.isdisjoint(names)]
+        seeking = [(at, names) for at, names in seeking if not known.isdisjoint(names)]
         if not seeking:
             return
         for same_role in (True, False):
@@ -176,6 +178,8 @@ def _replaced(piece: Piece) -> Collection[Hashable]:
 
 def _moved(places: Sequence[int]) -> frozenset[int]:
     """Return the places outside of one longest increasing run of them (patience sorting)."""
+    if places == sorted(places):
+        return frozenset()
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = [-1] * len(places)

@@ -7,7 +7,7 @@ synonyms, light words, parts that agree roughly.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import zip_longest
 
@@ -82,7 +82,7 @@ def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evi
         finding = _difference(pair, partner, floating)
         if finding is None:
             continue
-        if finding in _ABOUT_ANOTHER and pair.own in _about(own) and pair.other in _about(other):
+        if finding in _ABOUT_ANOTHER and _is_about(pair.own, own) and _is_about(pair.other, other):
             finding = Finding.SUBJECT
         yield Evidence(finding, span(pair.own), span(pair.other))
     for piece in aligned.added:
@@ -158,7 +158,12 @@ _ABOUT_ANOTHER = (Finding.NAME, Finding.REPLACED)
 _PREDICATE_LAST = frozenset({"ja", "ko"})
 
 
-def _about(reading: Reading) -> frozenset[Piece]:
+def _is_about(piece: Piece, reading: Reading) -> bool:
+    # The start tells most pieces apart. To compare whole pieces takes long, to hash them longer.
+    return any(one.start == piece.start and one == piece for one in _about(reading))
+
+
+def _about(reading: Reading) -> Sequence[Piece]:
     """Return the pieces that name the subject of the statement, not what it says of it.
 
     "Project Elm uses tabs" and "Project Larch uses tabs" are two facts; "... uses spaces" is a new
@@ -168,16 +173,16 @@ def _about(reading: Reading) -> frozenset[Piece]:
     pieces = reading.pieces
     if reading.language not in _PREDICATE_LAST:
         places = [at for at, piece in enumerate(pieces) if piece.role == Role.PREDICATE]
-        return frozenset(pieces[: places[0]] if places else ())
+        return pieces[: places[0]] if places else ()
     subjects = {piece.key for piece in pieces if piece.role in (Role.AGENT, Role.TOPIC)}
     first = next((at for at, piece in enumerate(pieces) if piece.key in subjects), 1)
-    return frozenset(
+    return [
         piece
         for at, piece in enumerate(pieces)
         if piece.key in subjects
         or piece.head in subjects
         or (at < first and piece.role not in (Role.PREDICATE, Role.PATIENT))
-    )
+    ]
 
 
 class _Partners:

@@ -124,10 +124,12 @@ def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
 
 def _shows(outer: Evidence, inner: Evidence) -> bool:
     """Return whether a finding quotes all that another one quotes."""
-    return all(
-        within == _NOTHING
-        or (wide[0] <= within[0] and within[1] <= wide[1] <= wide[0] + limits.EVIDENCE_CHARS)
-        for wide, within in ((outer.own, inner.own), (outer.other, inner.other))
+    return _holds(outer.own, inner.own) and _holds(outer.other, inner.other)
+
+
+def _holds(wide: Span, within: Span) -> bool:
+    return within == _NOTHING or (
+        wide[0] <= within[0] and within[1] <= wide[1] <= wide[0] + limits.EVIDENCE_CHARS
     )
 
 
@@ -226,10 +228,10 @@ def _told_apart(
 
 def _widened(span: Span, side: Side, reach: int) -> Span:
     """Widen a span to its neighbours (`reach` 0), or by `reach` of them on either side."""
-    ends = [piece.end for piece in side.pieces if piece.end <= span[0]]
-    starts = [piece.start for piece in side.pieces if piece.start >= span[1]]
     length = side.stretch[1] - side.stretch[0]
     if not reach:
+        ends = [piece.end for piece in side.pieces if piece.end <= span[0]]
+        starts = [piece.start for piece in side.pieces if piece.start >= span[1]]
         return max(ends, default=0), min(starts, default=length)
     before = [piece.start for piece in side.pieces if piece.end <= span[0]]
     after = [piece.end for piece in side.pieces if piece.start >= span[1]]
