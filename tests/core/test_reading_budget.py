@@ -51,13 +51,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Texts that were given to a reader, in order."""
     texts: list[str] = []
-    read = verdict.read
+    traits_of = verdict.traits_of
 
     def reading(text: str, language: str) -> Any:
         texts.append(text)
-        return read(text, language)
+        return traits_of(text, language)
 
-    monkeypatch.setattr(verdict, "read", reading)
+    monkeypatch.setattr(verdict, "traits_of", reading)
     return texts
 
 

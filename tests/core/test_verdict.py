@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from totonoe_core.domain.calibration import CAREFUL, SHIPPED, Calibration, effective, weights_for
 from totonoe_core.domain.records import Finding, ModelIdentity, Verdict
 from totonoe_core.domain.weights import Features
+from totonoe_core.engine.state.caches import forget_cached
 from totonoe_core.guard.alignment import Tie, align
 from totonoe_core.guard.differences import differences
 from totonoe_core.guard.marks import marks, same_marks
-from totonoe_core.guard.sentences import sentences, unshared
+from totonoe_core.guard.sentences import form_of, sentences, unshared
+from totonoe_core.guard.traits import traits_of
 from totonoe_core.guard.verdict import compare, judged
+from totonoe_core.text.reading.budget import pieces_in
 from totonoe_core.text.reading.language import common_language, languages
 from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
@@ -346,3 +349,11 @@ def test_another_number_in_a_name_is_related_and_no_update(one: str, other: str)
 def test_two_exchanged_contents_are_no_update(one: str, other: str, verdict: Verdict) -> None:
     assert judged(one, other, 0.95, CAREFUL).verdict is verdict
     assert judged(other, one, 0.95, CAREFUL).verdict is verdict
+
+
+def test_forget_cached_after_a_comparison_holds_no_text():
+    compare("The lab door code is 4711.", "The lab door code is 4712. Ask Priya.", 0.9, WEIGHTS)
+    caches = (traits_of, form_of, pieces_in)
+    assert all(cache.cache_info().currsize for cache in caches)
+    forget_cached()
+    assert not any(cache.cache_info().currsize for cache in caches)

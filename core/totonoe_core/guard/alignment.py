@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from operator import attrgetter
 
-from totonoe_core.text.reading.model import VALUES, Piece, PieceType, Role
+from totonoe_core.text.reading.model import Piece, PieceType, Role
 
 
 class Tie(IntEnum):
@@ -50,7 +51,7 @@ class Alignment:
 
 
 _NAMED_MAX = 24
-Names = Callable[[Piece], Iterable[Hashable]]
+Names = Callable[[Piece], Collection[Hashable]]
 _Places = list[tuple[int, int, Tie]]
 
 
@@ -70,16 +71,15 @@ class _Pairing:
 
     def by(self, tie: Tie, key: Callable[[Piece], Hashable]) -> None:
         """Pair free pieces of one key in text order."""
+        if not self.free_own or not self.free_other:
+            return
         there: defaultdict[Hashable, list[int]] = defaultdict(list)
-        for number in self.free_other:
+        # Backwards, so that the last of a list is the first in the text.
+        for number in reversed(self.free_other):
             there[key(self.other[number])].append(number)
-        taken: defaultdict[Hashable, int] = defaultdict(int)
         for number in list(self.free_own):
-            one = key(self.own[number])
-            waiting = there.get(one)
-            if waiting and taken[one] < len(waiting):
-                self.tie(number, waiting[taken[one]], tie)
-                taken[one] += 1
+            if waiting := there.get(key(self.own[number])):
+                self.tie(number, waiting.pop(), tie)
 
     def by_names(self, tie: Tie, sought: Names, borne: Names) -> None:
         """Pair each free own piece with the first other one that has a name it seeks.
@@ -88,17 +88,27 @@ class _Pairing:
         """
         if min(len(self.free_own), len(self.free_other)) > _NAMED_MAX:
             return
+        seeking = [(at, names) for at in self.free_own if (names := sought(self.own[at]))]
+        if not seeking:
+            return
+        bearing = [(at, names) for at in self.free_other if (names := borne(self.other[at]))]
+        # As a rule nobody seeks what another bears.
+        known = {name for _, names in bearing for name in names}
+        seeking = [(at, names) for at, names in seeking if not known.isdisjoint(names)]
+        if not seeking:
+            return
         for same_role in (True, False):
             places: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-            for number in self.free_other:
-                piece = self.other[number]
-                for name in borne(piece):
-                    places[name, piece.role if same_role else ""].append(number)
-            for number in list(self.free_own):
-                piece = self.own[number]
-                role = piece.role if same_role else ""
-                bearers = (self._first_free(places.get((name, role))) for name in sought(piece))
-                found = min((place for place in bearers if place >= 0), default=-1)
+            for number, names in bearing:
+                role = self.other[number].role if same_role else ""
+                for name in names:
+                    places[name, role].append(number)
+            for number, names in seeking:
+                if number not in self.free_own:
+                    continue
+                role = self.own[number].role if same_role else ""
+                bearers = [self._first_free(places.get((name, role))) for name in names]
+                found = min([place for place in bearers if place >= 0], default=-1)
                 if found >= 0:
                     self.tie(number, found, tie)
 
@@ -119,11 +129,14 @@ def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
     """
     pairing = _Pairing(own, other)
     # The most alike first: a repeated word meets the one in the same part.
-    pairing.by(Tie.SAME, lambda piece: (piece.key, piece.role, piece.head, piece.negated))
-    pairing.by(Tie.SAME, lambda piece: (piece.key, piece.role))
-    pairing.by(Tie.SAME, lambda piece: piece.key)
+    pairing.by(Tie.SAME, attrgetter("key", "role", "head", "negated"))
+    pairing.by(Tie.SAME, attrgetter("key", "role"))
+    pairing.by(Tie.SAME, attrgetter("key"))
     pairing.by_names(Tie.NEAR, _near, _near)
-    pairing.by_names(Tie.OPPOSITE, _contrary, _opposed)
+    if any(own[number].opposites for number in pairing.free_own) or any(
+        other[number].opposites for number in pairing.free_other
+    ):
+        pairing.by_names(Tie.OPPOSITE, _contrary, _opposed)
     pairing.by_names(Tie.OTHER_VALUE, _other_value, _other_value)
     pairing.by_names(Tie.REPLACED, _replaced, _replaced)
     pairing.found.sort()
@@ -139,36 +152,34 @@ def align(own: Sequence[Piece], other: Sequence[Piece]) -> Alignment:
     )
 
 
-def _near(piece: Piece) -> Iterable[Hashable]:
+def _near(piece: Piece) -> Collection[Hashable]:
     return piece.near
 
 
-def _contrary(piece: Piece) -> Iterable[Hashable]:
-    """Yield the names that an opposite of this piece may have."""
-    yield "opposed", piece.key
-    for key in piece.opposites:
-        yield "key", key
+def _contrary(piece: Piece) -> Collection[Hashable]:
+    """Return the names that an opposite of this piece may have."""
+    return [("opposed", piece.key), *(("key", key) for key in piece.opposites)]
 
 
-def _opposed(piece: Piece) -> Iterable[Hashable]:
-    yield "key", piece.key
-    for key in piece.opposites:
-        yield "opposed", key
+def _opposed(piece: Piece) -> Collection[Hashable]:
+    return [("key", piece.key), *(("opposed", key) for key in piece.opposites)]
 
 
-def _other_value(piece: Piece) -> Iterable[Hashable]:
-    if piece.type in VALUES or piece.type in (PieceType.NAME, PieceType.QUANTIFIER):
-        yield piece.type
+def _other_value(piece: Piece) -> Collection[Hashable]:
+    return () if piece.type is PieceType.WORD else (piece.type,)
 
 
-def _replaced(piece: Piece) -> Iterable[Hashable]:
+def _replaced(piece: Piece) -> Collection[Hashable]:
     """Return names of other words in the same part of the sentence; never a name for a figure."""
     if piece.role != Role.UNKNOWN and piece.type in (PieceType.WORD, PieceType.NAME):
-        yield piece.role, piece.weight
+        return ((piece.role, piece.weight),)
+    return ()
 
 
 def _moved(places: Sequence[int]) -> frozenset[int]:
     """Return the places outside of one longest increasing run of them (patience sorting)."""
+    if places == sorted(places):
+        return frozenset()
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = [-1] * len(places)

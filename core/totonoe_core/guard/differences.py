@@ -7,7 +7,7 @@ synonyms, light words, parts that agree roughly.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import zip_longest
 
@@ -76,14 +76,15 @@ def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evi
     if own.asks != other.asks:
         yield Evidence(Finding.QUESTION, whole(own), whole(other))
     partner = _Partners({pair.own.key: pair.other.key for pair in aligned.shared()})
-    floating = _floating(own, other)
-    about_own, about_other = _about(own), _about(other)
+    moved = any(pair.moved for pair in aligned.pairs)
+    floating = _floating(own, other) if moved else frozenset()
     for pair in aligned.pairs:
         finding = _difference(pair, partner, floating)
-        if finding in _ABOUT_ANOTHER and pair.own in about_own and pair.other in about_other:
+        if finding is None:
+            continue
+        if finding in _ABOUT_ANOTHER and _is_about(pair.own, own) and _is_about(pair.other, other):
             finding = Finding.SUBJECT
-        if finding is not None:
-            yield Evidence(finding, span(pair.own), span(pair.other))
+        yield Evidence(finding, span(pair.own), span(pair.other))
     for piece in aligned.added:
         if finding := _says_alone(piece):
             yield Evidence(finding, span(piece))
@@ -106,9 +107,12 @@ def _of_function_words(
     own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...]
 ) -> Iterator[Evidence]:
     """Yield function words that only one text has, those of one kind in pairs."""
+    left_own, left_other = _unpaired(own, other), _unpaired(other, own)
+    if not left_own and not left_other:
+        return
     for kind, finding in _FUNCTION_FINDINGS.items():
-        here = _unpaired(own, other, kind)
-        there = _unpaired(other, own, kind)
+        here = [(word.start, word.end) for word in left_own if word.kind is kind]
+        there = [(word.start, word.end) for word in left_other if word.kind is kind]
         for mine, theirs in zip_longest(here, there, fillvalue=(0, 0)):
             yield Evidence(finding, mine, theirs)
 
@@ -124,17 +128,17 @@ def _covers(
     )
 
 
-def _unpaired(
-    own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...], kind: FunctionKind
-) -> list[tuple[int, int]]:
-    """Return the spans of own words of a kind that are not among the other ones."""
-    waiting = Counter(word.key for word in other)
+def _unpaired(own: tuple[FunctionWord, ...], other: tuple[FunctionWord, ...]) -> list[FunctionWord]:
+    """Return the own words that are not among the other ones."""
+    if not own or not other:
+        return list(own)
+    waiting = Counter([word.key for word in other])
     left = []
     for word in own:
         if waiting[word.key]:
             waiting[word.key] -= 1
-        elif word.kind is kind:
-            left.append((word.start, word.end))
+        else:
+            left.append(word)
     return left
 
 
@@ -154,7 +158,12 @@ _ABOUT_ANOTHER = (Finding.NAME, Finding.REPLACED)
 _PREDICATE_LAST = frozenset({"ja", "ko"})
 
 
-def _about(reading: Reading) -> frozenset[Piece]:
+def _is_about(piece: Piece, reading: Reading) -> bool:
+    # The start tells most pieces apart. To compare whole pieces takes long, to hash them longer.
+    return any(one.start == piece.start and one == piece for one in _about(reading))
+
+
+def _about(reading: Reading) -> Sequence[Piece]:
     """Return the pieces that name the subject of the statement, not what it says of it.
 
     "Project Elm uses tabs" and "Project Larch uses tabs" are two facts; "... uses spaces" is a new
@@ -164,16 +173,16 @@ def _about(reading: Reading) -> frozenset[Piece]:
     pieces = reading.pieces
     if reading.language not in _PREDICATE_LAST:
         places = [at for at, piece in enumerate(pieces) if piece.role == Role.PREDICATE]
-        return frozenset(pieces[: places[0]] if places else ())
+        return pieces[: places[0]] if places else ()
     subjects = {piece.key for piece in pieces if piece.role in (Role.AGENT, Role.TOPIC)}
     first = next((at for at, piece in enumerate(pieces) if piece.key in subjects), 1)
-    return frozenset(
+    return [
         piece
         for at, piece in enumerate(pieces)
         if piece.key in subjects
         or piece.head in subjects
         or (at < first and piece.role not in (Role.PREDICATE, Role.PATIENT))
-    )
+    ]
 
 
 class _Partners:

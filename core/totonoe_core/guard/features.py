@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log, nan
@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from totonoe_core.domain.records import Evidence, Finding
 from totonoe_core.guard.alignment import Alignment, Pair, Tie
 from totonoe_core.guard.differences import LIGHT_MAX
-from totonoe_core.text.reading.model import VALUES, Piece, PieceType, Reading, Role
+from totonoe_core.guard.sentences import equal_back, equal_front
+from totonoe_core.guard.traits import Traits
+from totonoe_core.text.reading.model import VALUES, Piece, PieceType, Role
 from totonoe_core.text.tokens import tokens
 
 _CHARS_MAX = 2_000
@@ -61,11 +63,21 @@ NAMES: tuple[str, ...] = (*_TEXT, *_READ, *(f"finding_{kind.value}" for kind in 
 class Readings:
     """Two readings and the findings of their comparison."""
 
-    own: Reading
-    other: Reading
+    own: Traits
+    other: Traits
     aligned: Alignment
     named: Sequence[Evidence]
     marks_agree: bool
+
+    @property
+    def certain(self) -> bool:
+        """Return whether both readings are certain."""
+        return self.own.reading.certain and self.other.reading.certain
+
+    @property
+    def weight(self) -> float:
+        """Return the weight of all pieces; 1 if they have none."""
+        return sum((*self.own.weights, *self.other.weights)) or 1.0
 
 
 def features(
@@ -92,13 +104,13 @@ def features(
         In the order of `NAMES`.
     """
     profiles = _profile(own[:_CHARS_MAX]), _profile(other[:_CHARS_MAX])
-    found = [*_of_texts(*profiles, set_aside, cosine, language)]
-    if readings is None or not (readings.own.pieces and readings.other.pieces):
+    found = _of_texts(*profiles, set_aside, cosine, language)
+    if readings is None or not (readings.own.weights and readings.other.weights):
         found += [nan] * (len(NAMES) - len(found))
     else:
         found += _of_readings(own, other, readings)
-        kinds = Counter(one.finding for one in readings.named)
-        found += [float(kinds[kind]) for kind in _COUNTED]
+        kinds = [one.finding for one in readings.named]
+        found += [kinds.count(kind) for kind in _COUNTED] if kinds else [0.0] * len(_COUNTED)
     return np.array(found, np.float64)
 
 
@@ -160,141 +172,132 @@ def _grams(text: str, size: int) -> frozenset[str]:
 
 def _of_texts(
     own: _Profile, other: _Profile, set_aside: float, cosine: float, language: str
-) -> Iterable[float]:
-    """Yield the features of `_TEXT`."""
-    fewer, more = sorted((len(own.text), len(other.text)))
-    yield from (cosine, set_aside, fewer / more if more else nan, log(1.0 + fewer))
-    yield from (float(language == one) for one in _LANGUAGES)
-    yield float(language not in _LANGUAGES)
+) -> list[float]:
+    """Return the features of `_TEXT`."""
+    fewer, more = _sorted(len(own.text), len(other.text))
+    found = [cosine, set_aside, _share(fewer, more), log(1.0 + fewer)]
+    found += [language == one for one in _LANGUAGES]
+    found.append(language not in _LANGUAGES)
     common = len(own.words & other.words)
-    words = sorted((len(own.words), len(other.words)))
-    yield from (_share(common, sum(words) - common), *(_share(common, count) for count in words))
-    yield from (float(min(count - common, 12)) for count in words)
+    words = _sorted(len(own.words), len(other.words))
+    found += [_share(common, sum(words) - common), *(_share(common, count) for count in words)]
+    found += [min(count - common, 12) for count in words]
     for here, there in ((own.bigrams, other.bigrams), (own.trigrams, other.trigrams)):
         both = len(here & there)
-        yield _share(2 * both, len(here) + len(there))
-        yield _share(both, min(len(here), len(there)))
-    differing = (own.digits - other.digits).total(), (other.digits - own.digits).total()
-    yield from (float(min(differing)), float(max(differing) - min(differing)))
-    yield float((own.digits & other.digits).total())
-    yield float(abs(own.denials - other.denials))
-    yield float(own.asks != other.asks)
-    yield float(len(own.capitals ^ other.capitals)) if own.capitals or other.capitals else nan
-    yield _share(_equal(own.text, other.text), fewer)
-    yield _share(_equal(own.text[::-1], other.text[::-1]), fewer)
+        found.append(_share(2 * both, len(here) + len(there)))
+        found.append(_share(both, min(len(here), len(there))))
+    common = _common(own.digits, other.digits)
+    fewest, most = _sorted(sum(own.digits.values()), sum(other.digits.values()))
+    found += [fewest - common, most - fewest, common]
+    found += [abs(own.denials - other.denials), own.asks != other.asks]
+    capitals = own.capitals or other.capitals
+    found.append(len(own.capitals ^ other.capitals) if capitals else nan)
+    found.append(_share(equal_front(own.text, other.text), fewer))
+    found.append(_share(equal_back(own.text, other.text), fewer))
+    return found
+
+
+def _common(here: Mapping[str, int], there: Mapping[str, int]) -> int:
+    """Return how many elements two multisets have in common."""
+    return sum([min(count, there[one]) for one, count in here.items() if one in there])
 
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else nan
 
 
-def _equal(own: str, other: str) -> int:
-    """Return the number of characters that both texts begin with."""
-    count = 0
-    for mine, theirs in zip(own, other, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
-
-
 # -- The readings
 
 
-def _of_readings(own_text: str, other_text: str, readings: Readings) -> Iterable[float]:
-    """Yield the features of `_READ`."""
-    own, other, aligned = readings.own, readings.other, readings.aligned
-    total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
-    yield float(own.certain and other.certain)
-    yield float(own.asks != other.asks)
-    yield float(own.orders != other.orders)
-    yield float(readings.marks_agree)
-    by_tie = {tie: [pair for pair in aligned.pairs if pair.tie is tie] for tie in Tie}
+def _of_readings(own_text: str, other_text: str, readings: Readings) -> list[float]:
+    """Return the features of `_READ`."""
+    own, other, aligned = readings.own.reading, readings.other.reading, readings.aligned
+    total = readings.weight
+    by_tie: tuple[list[Pair], ...] = tuple([] for _ in Tie)
+    for pair in aligned.pairs:
+        by_tie[pair.tie].append(pair)
     same, near = by_tie[Tie.SAME], by_tie[Tie.NEAR]
-    shared = sum(2.0 * min(pair.own.weight, pair.other.weight) for pair in (*same, *near))
-    yield shared / total
-    yield sum(2.0 * min(pair.own.weight, pair.other.weight) for pair in same) / total
-    yield _weight(near) / total
-    yield _weight([pair for pair in same if pair.own.role != pair.other.role]) / total
-    yield _weight([pair for pair in aligned.pairs if pair.moved]) / total
-    for tie in (Tie.OPPOSITE, Tie.OTHER_VALUE, Tie.REPLACED):
-        yield float(len(by_tie[tie]))
-    yield from _of_rest(own_text, other_text, readings, total)
-    yield from _of_multisets(own, other)
     paired = [*same, *near]
-    yield _share(sum(pair.own.role == pair.other.role for pair in paired), len(paired))
+    found = [readings.certain, own.asks != other.asks, own.orders != other.orders]
+    row: list[float] = [*found, readings.marks_agree]
+    row.append(_shared(paired) / total)
+    row.append(_shared(same) / total)
+    row.append(_weight(near) / total)
+    row.append(_weight([pair for pair in same if pair.own.role != pair.other.role]) / total)
+    row.append(_weight([pair for pair in aligned.pairs if pair.moved]) / total)
+    row += [len(by_tie[tie]) for tie in (Tie.OPPOSITE, Tie.OTHER_VALUE, Tie.REPLACED)]
+    row += _of_rest(own_text, other_text, aligned, by_tie[Tie.REPLACED], total)
+    row += _of_multisets(readings.own, readings.other)
+    row.append(_share(sum([one.own.role == one.other.role for one in paired]), len(paired)))
     partner = {pair.own.key: pair.other.key for pair in paired}
     headed = [pair for pair in paired if pair.own.head and pair.other.head]
-    agree = (partner.get(pair.own.head, pair.own.head) == pair.other.head for pair in headed)
-    yield _share(sum(agree), len(headed))
-    yield _predicates_paired(paired, own, other)
-    fewer, more = sorted((len(own.pieces), len(other.pieces)))
-    yield from (float(fewer), fewer / more, float(len(readings.named)))
+    agree = [partner.get(pair.own.head, pair.own.head) == pair.other.head for pair in headed]
+    row.append(_share(sum(agree), len(headed)))
+    row.append(_predicates_paired(paired, readings))
+    fewer, more = _sorted(len(own.pieces), len(other.pieces))
+    row += [fewer, fewer / more, len(readings.named)]
     rest = (*aligned.added, *aligned.missing)
     differs = bool(readings.named) or any(piece.weight > LIGHT_MAX for piece in rest)
-    yield float(own.certain and other.certain and not differs)
+    row.append(readings.certain and not differs)
+    return row
 
 
-def _of_rest(own_text: str, other_text: str, readings: Readings, total: float) -> Iterable[float]:
-    """Yield the features of the pieces without a partner that says the same."""
-    added, missing = readings.aligned.added, readings.aligned.missing
-    sides = (added, missing)
+def _of_rest(
+    own_text: str, other_text: str, aligned: Alignment, replaced: Sequence[Pair], total: float
+) -> list[float]:
+    """Return the features of the pieces without a partner that says the same."""
+    added, missing = aligned.added, aligned.missing
+    sides, rest = (added, missing), (*added, *missing)
     heavy = [[piece for piece in side if piece.weight > LIGHT_MAX] for side in sides]
-    yield from _sorted(sum(piece.weight for piece in side) for side in heavy)
-    yield sum(piece.weight for piece in (*added, *missing) if piece.weight <= LIGHT_MAX)
-    yield from _sorted(sum(piece.type in VALUES for piece in side) for side in sides)
-    yield from _sorted(sum(piece.type is PieceType.NAME for piece in side) for side in sides)
-    rest = (*added, *missing)
-    yield float(sum(piece.role == Role.PREDICATE for piece in rest))
-    yield float(sum(piece.negated for piece in rest))
-    yield float(sum(piece.type is PieceType.QUANTIFIER for piece in rest))
-    replaced = [pair for pair in readings.aligned.pairs if pair.tie is Tie.REPLACED]
+    row: list[float] = _sorted(*(sum([piece.weight for piece in side]) for side in heavy))
+    row.append(sum([piece.weight for piece in rest if piece.weight <= LIGHT_MAX]))
+    row += _sorted(*(sum([piece.type in VALUES for piece in side]) for side in sides))
+    row += _sorted(*(sum([piece.type is PieceType.NAME for piece in side]) for side in sides))
+    row.append(sum([piece.role == Role.PREDICATE for piece in rest]))
+    row.append(sum([piece.negated for piece in rest]))
+    row.append(sum([piece.type is PieceType.QUANTIFIER for piece in rest]))
     here = [*heavy[0], *(pair.own for pair in replaced)]
     there = [*heavy[1], *(pair.other for pair in replaced)]
-    yield from _sorted(
-        (
-            _unexplained(here, own_text, other_text) / total,
-            _unexplained(there, other_text, own_text) / total,
-        )
+    row += _sorted(
+        _unexplained(here, own_text, other_text) / total,
+        _unexplained(there, other_text, own_text) / total,
     )
+    return row
 
 
-def _of_multisets(own: Reading, other: Reading) -> Iterable[float]:
-    """Yield how far values, names, denials, modalities and tenses differ, wherever they stand."""
-    here, there = (
-        Counter(piece.key for piece in reading.pieces if piece.type in VALUES)
-        for reading in (own, other)
-    )
-    yield float(min((here - there).total(), (there - here).total()))
-    yield float((here & there).total())
-    here, there = (
-        Counter(piece.key for piece in reading.pieces if piece.type is PieceType.NAME)
-        for reading in (own, other)
-    )
-    yield float(min((here - there).total(), (there - here).total()))
-    yield float(sum(p.negated for p in own.pieces) % 2 != sum(p.negated for p in other.pieces) % 2)
-    modal, modal_other = (Counter(p.modality for p in r.pieces if p.modality) for r in (own, other))
-    yield float(((modal - modal_other) | (modal_other - modal)).total())
-    tense, tense_other = (Counter(p.tense for p in r.pieces if p.tense) for r in (own, other))
-    yield float(((tense - tense_other) | (tense_other - tense)).total())
+def _of_multisets(own: Traits, other: Traits) -> list[float]:
+    """Return how far values, names, denials, modalities and tenses differ, wherever they stand."""
+    common = _common(own.values, other.values)
+    return [
+        min(sum(own.values.values()), sum(other.values.values())) - common,
+        common,
+        min(sum(own.names.values()), sum(other.names.values())) - _common(own.names, other.names),
+        own.denied % 2 != other.denied % 2,
+        _differing(own.modalities, other.modalities),
+        _differing(own.tenses, other.tenses),
+    ]
 
 
-def _predicates_paired(paired: Sequence[Pair], own: Reading, other: Reading) -> float:
+def _differing(here: Mapping[str, int], there: Mapping[str, int]) -> int:
+    """Return how many elements of two multisets have no partner in the other one."""
+    return sum(here.values()) + sum(there.values()) - 2 * _common(here, there)
+
+
+def _predicates_paired(paired: Sequence[Pair], readings: Readings) -> float:
     """Return the share of predicates whose partner says the same."""
-    count = sum(
-        piece.role == Role.PREDICATE for reading in (own, other) for piece in reading.pieces
-    )
     found = sum(
-        (pair.own.role == Role.PREDICATE) + (pair.other.role == Role.PREDICATE) for pair in paired
+        [(pair.own.role == Role.PREDICATE) + (pair.other.role == Role.PREDICATE) for pair in paired]
     )
-    return _share(found, count)
+    return _share(found, readings.own.predicates + readings.other.predicates)
 
 
-def _unexplained(pieces: Iterable[Piece], text: str, other_text: str) -> float:
+def _unexplained(pieces: Sequence[Piece], text: str, other_text: str) -> float:
     """Return the weight of pieces, each times the share of its bigrams that the other text lacks.
 
     "deploy" is explained by "deployment", an abbreviation or a compound by its parts.
     """
+    if not pieces:
+        return 0.0
     there = _profile(other_text[:_CHARS_MAX]).bigrams
     left = 0.0
     for piece in pieces:
@@ -308,9 +311,13 @@ def _surface_grams(surface: str) -> frozenset[str]:
     return _grams(_APART.sub("", unicodedata.normalize("NFKC", surface).lower()), 2)
 
 
-def _sorted(both: Iterable[float]) -> list[float]:
-    return sorted(map(float, both))
+def _sorted(one: float, another: float) -> list[float]:
+    return [one, another] if one <= another else [another, one]
+
+
+def _shared(pairs: Iterable[Pair]) -> float:
+    return sum([2.0 * min(pair.own.weight, pair.other.weight) for pair in pairs])
 
 
 def _weight(pairs: Iterable[Pair]) -> float:
-    return sum(pair.own.weight + pair.other.weight for pair in pairs)
+    return sum([pair.own.weight + pair.other.weight for pair in pairs])

@@ -6,11 +6,12 @@ piece ("primary: Tom", "ポートは5433", "Tom likes tea"). Pure.
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 
 from totonoe_core.domain.records import Evidence, Finding
 from totonoe_core.guard.alignment import Alignment, Pair
-from totonoe_core.guard.quoting import Side
+from totonoe_core.guard.quoting import Side, Span
 from totonoe_core.text.reading.model import Piece, PieceType, Role
 
 _PLACED = frozenset(
@@ -43,18 +44,28 @@ class Places:
     def __init__(
         self, aligned: Alignment, own: Side, other: Side, words_of_own: bool = False
     ) -> None:
-        self._pairs = {
-            ((pair.own.start, pair.own.end), (pair.other.start, pair.other.end)): pair
-            for pair in aligned.pairs
-        }
-        self._shared = {pair.own.start: pair.other.start for pair in aligned.shared()}
+        self._aligned = aligned
         self._own, self._other = own, other
         self._words_of_own = words_of_own
 
+    # Made on first use: most comparisons find nothing that has a place.
+    @cached_property
+    def _pairs(self) -> dict[tuple[Span, Span], Pair]:
+        return {
+            ((pair.own.start, pair.own.end), (pair.other.start, pair.other.end)): pair
+            for pair in self._aligned.pairs
+        }
+
+    @cached_property
+    def _shared(self) -> dict[int, int]:
+        return {pair.own.start: pair.other.start for pair in self._aligned.shared()}
+
     def name(self, one: Evidence) -> str:
         """Return the words that name the place of a finding; empty if nothing names it."""
+        if one.finding not in _PLACED:
+            return ""
         pair = self._pairs.get((one.own, one.other))
-        if pair is None or one.finding not in _PLACED:
+        if pair is None:
             return ""
         found = self._head(pair) or self._before(pair.own, pair.other)
         if found is None:

@@ -154,7 +154,7 @@ def placed(readings: Readings) -> tuple[tuple[Finding, Slot], ...]:
     second denial may cancel the first ("only if", "not unless"), and an opposite the other order
     ("left of", "right of"): POLARITY counts only alone, OPPOSITE only where nothing moved.
     """
-    if not (readings.own.certain and readings.other.certain):
+    if not readings.named or not readings.certain:
         return ()
     places = _Places(readings)
     pairs = {((p.own.start, p.own.end), (p.other.start, p.other.end)): p for p in places.pairs}
@@ -185,7 +185,7 @@ class _Places:
 
     def __init__(self, readings: Readings) -> None:
         self.pairs = readings.aligned.pairs
-        self._own, self._other = readings.own.pieces, readings.other.pieces
+        self._own, self._other = readings.own.reading.pieces, readings.other.reading.pieces
         said = [pair for pair in self.pairs if pair.tie <= Tie.OPPOSITE]
         self._partner = {pair.own.start: pair.other.start for pair in said}
         self._keys = {pair.own.key: pair.other.key for pair in said}
@@ -223,9 +223,9 @@ class _Places:
 
 def _before(pieces: tuple[Piece, ...], place: int) -> int:
     """Return the start of the last piece that ends before a place; -1 if there is none."""
-    return max((piece.start for piece in pieces if piece.end <= place), default=-1)
+    return max([piece.start for piece in pieces if piece.end <= place], default=-1)
 
 
 def _after(pieces: tuple[Piece, ...], place: int) -> int:
     """Return the start of the first piece from a place on; -1 if there is none."""
-    return min((piece.start for piece in pieces if piece.start >= place), default=-1)
+    return min([piece.start for piece in pieces if piece.start >= place], default=-1)

@@ -54,7 +54,7 @@ class Side:
 
     def quote(self, span: Span) -> str:
         """Return the text of a span of the stretch, on one line and cut."""
-        return snippet(self.words(span), limits.EVIDENCE_CHARS)
+        return snippet(self.words(span), limits.EVIDENCE_CHARS) if span != _NOTHING else ""
 
     def words(self, span: Span) -> str:
         """Return the text of a span of the stretch."""
@@ -88,48 +88,48 @@ def quoted(
         Gives the words that name the place of a finding.
     """
     kept: list[Evidence] = []
+    shown: set[tuple[Span, Span]] = set()
     for one in _paired(found, own, other):
-        plain = Evidence(
-            one.finding,
-            own.place(one.own),
-            other.place(one.other),
-            own.quote(one.own) if one.own != _NOTHING else "",
-            other.quote(one.other) if one.other != _NOTHING else "",
-            place(one),
-        )
-        same = bool(plain.own_text) and plain.own_text == plain.other_text
-        widened = same and one.finding not in _SAME
+        here, there = own.quote(one.own), other.quote(one.other)
+        widened = here == there != "" and one.finding not in _SAME
         if widened:
             spans = _told_apart(one.finding, one.own, one.other, own, other)
             plain = _evidence(one.finding, spans, own, other)
-        if not any(_repeats(plain, earlier, widened) for earlier in kept):
-            kept.append(plain)
+        else:
+            places = own.place(one.own), other.place(one.other)
+            plain = Evidence(one.finding, *places, here, there, place(one))
+        both = plain.own, plain.other
+        if both in shown or _repeats(plain, kept, widened):
+            continue
+        kept.append(plain)
+        shown.add(both)
         if len(kept) == limits.EVIDENCE_MAX:
             break
     return tuple(kept)
 
 
-def _repeats(one: Evidence, earlier: Evidence, widened: bool) -> bool:
-    """Return whether an earlier finding shows all that this one would show."""
-    if (one.own, one.other) == (earlier.own, earlier.other):
-        return True
-    if _NOTHING in (earlier.own, earlier.other):
-        return False
+def _repeats(one: Evidence, kept: Sequence[Evidence], widened: bool) -> bool:
+    """Return whether an earlier finding of other spans shows all that this one would show."""
+    both = [earlier for earlier in kept if _NOTHING not in (earlier.own, earlier.other)]
     if one.finding in _BETWEEN:
-        return _shows(earlier, one)
+        return any(_shows(earlier, one) for earlier in both)
     if one.finding in _LEFT:
         # Words around which a difference was widened.
-        return earlier.finding is _READ_OTHERWISE and _shows(earlier, one)
+        return any(_shows(earlier, one) for earlier in both if earlier.finding is _READ_OTHERWISE)
     # What makes the same words differ may have been said already.
-    return widened and one.finding is _READ_OTHERWISE and _shows(one, earlier)
+    return (
+        widened and one.finding is _READ_OTHERWISE and any(_shows(one, earlier) for earlier in both)
+    )
 
 
 def _shows(outer: Evidence, inner: Evidence) -> bool:
     """Return whether a finding quotes all that another one quotes."""
-    return all(
-        within == _NOTHING
-        or (wide[0] <= within[0] and within[1] <= wide[1] <= wide[0] + limits.EVIDENCE_CHARS)
-        for wide, within in ((outer.own, inner.own), (outer.other, inner.other))
+    return _holds(outer.own, inner.own) and _holds(outer.other, inner.other)
+
+
+def _holds(wide: Span, within: Span) -> bool:
+    return within == _NOTHING or (
+        wide[0] <= within[0] and within[1] <= wide[1] <= wide[0] + limits.EVIDENCE_CHARS
     )
 
 
@@ -142,32 +142,40 @@ def _paired(found: Sequence[Evidence], own: Side, other: Side) -> list[Evidence]
     missing = [one for one in found if one.finding is Finding.MISSING]
     if not added or not missing:
         return list(found)
-    waiting: defaultdict[str, deque[Evidence]] = defaultdict(deque)
+    here = {one.own: _noticed(own.words(one.own)) for one in added}
+    there = {one.other: _noticed(other.words(one.other)) for one in missing}
+    waiting: defaultdict[str, deque[Span]] = defaultdict(deque)
     for one in missing:
-        waiting[_noticed(other.words(one.other))].append(one)
-    partner: dict[Evidence, Evidence] = {}
+        waiting[there[one.other]].append(one.other)
+    partner: dict[Span, Span] = {}
     for one in added:
-        if same := waiting[_noticed(own.words(one.own))]:
-            partner[one] = same.popleft()
+        if same := waiting[here[one.own]]:
+            partner[one.own] = same.popleft()
     taken = set(partner.values())
-    free = [one for one in missing if one not in taken][:_JOINED_MAX]
-    rest = {one: _noticed(other.words(one.other)) for one in free}
-    for one in [one for one in added if one not in partner][:_JOINED_MAX]:
-        here = _noticed(own.words(one.own))
-        part = next((part for part, there in rest.items() if _share_words(here, there)), None)
+    unpaired = [one.other for one in missing if one.other not in taken][:_JOINED_MAX]
+    free = dict.fromkeys(unpaired)
+    for alone in [one.own for one in added if one.own not in partner][:_JOINED_MAX]:
+        part = next((part for part in free if _share_words(here[alone], there[part])), None)
         if part is not None:
-            partner[one] = part
-            del rest[part]
+            partner[alone] = part
+            del free[part]
+    if not partner:
+        return list(found)
     taken = set(partner.values())
-    joined = [Evidence(_READ_OTHERWISE, one.own, part.other) for one, part in partner.items()]
-    left = [one for one in found if one not in partner and one not in taken]
+    joined = [Evidence(_READ_OTHERWISE, *both) for both in partner.items()]
+    left = [
+        one
+        for one in found
+        if not (one.finding is Finding.ADDED and one.own in partner)
+        and not (one.finding is Finding.MISSING and one.other in taken)
+    ]
     first = next((at for at, one in enumerate(left) if one.finding in _LEFT), len(left))
     return [*left[:first], *joined, *left[first:]]
 
 
 def _share_words(here: str, there: str) -> bool:
     """Return whether one text is a part of the other, by whole words where a script has spaces."""
-    part, all_of_it = sorted((here, there), key=len)
+    part, all_of_it = (here, there) if len(here) <= len(there) else (there, here)
     at = all_of_it.find(part)
     if not part or at < 0:
         return False
@@ -220,10 +228,10 @@ def _told_apart(
 
 def _widened(span: Span, side: Side, reach: int) -> Span:
     """Widen a span to its neighbours (`reach` 0), or by `reach` of them on either side."""
-    ends = [piece.end for piece in side.pieces if piece.end <= span[0]]
-    starts = [piece.start for piece in side.pieces if piece.start >= span[1]]
     length = side.stretch[1] - side.stretch[0]
     if not reach:
+        ends = [piece.end for piece in side.pieces if piece.end <= span[0]]
+        starts = [piece.start for piece in side.pieces if piece.start >= span[1]]
         return max(ends, default=0), min(starts, default=length)
     before = [piece.start for piece in side.pieces if piece.end <= span[0]]
     after = [piece.end for piece in side.pieces if piece.start >= span[1]]

@@ -19,7 +19,14 @@ _SENTENCE = re.compile(
 _BOUNDARY = re.compile(r"[.!?](?=\s)|[。！？](?![。！？])|\n(?!\n)")
 _REACH = 500
 _SENTENCES_MAX = 2_000
-_TEXTS_KEPT = 256
+_FORMS_KEPT = 4_096
+_LONG_TEXTS_KEPT = 256
+_SHORT_TEXTS_KEPT = 4_096
+_SHORT_CHARS = 600
+
+
+form_of = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
+"""`canonical_form`, cached: one text is compared with many, and is often its only sentence."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -43,15 +50,15 @@ def without_equal_ends(own: str, other: str) -> tuple[tuple[int, int], tuple[int
     Compared by the letter, without reading the middle: a long note with one new sentence costs no
     more than that sentence.
     """
-    front = _last_boundary(own, _equal_front(own, other))
+    front = _last_boundary(own, equal_front(own, other))
     own_rest, other_rest = own[front:], other[front:]
-    back = _equal_back(own_rest, other_rest)
+    back = equal_back(own_rest, other_rest)
     match = _BOUNDARY.search(own_rest, len(own_rest) - back) if back else None
     back = len(own_rest) - match.end() if match else 0
     return (front, len(own) - back), (front, len(other) - back)
 
 
-def _equal_front(own: str, other: str) -> int:
+def equal_front(own: str, other: str) -> int:
     """Return the number of characters that both texts begin with."""
     low, high = 0, min(len(own), len(other))
     while low < high:
@@ -63,7 +70,7 @@ def _equal_front(own: str, other: str) -> int:
     return low
 
 
-def _equal_back(own: str, other: str) -> int:
+def equal_back(own: str, other: str) -> int:
     """Return the number of characters that both texts end with."""
     low, high = 0, min(len(own), len(other))
     while low < high:
@@ -90,16 +97,28 @@ def _last_boundary(text: str, end: int) -> int:
         reach *= 4
 
 
-@lru_cache(maxsize=_TEXTS_KEPT)
-def _sentences_of(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+def _split(text: str) -> tuple[list[tuple[int, int]], list[str]]:
     """Return the sentences of a text and their canonical forms. Cached: read, never changed."""
     spans = sentences(text)
-    return spans, [canonical_form(text[slice(*span)]) for span in spans]
+    # The one sentence of a text is as a rule the text. Many would crowd the cache of forms.
+    form = form_of if len(spans) == 1 else canonical_form
+    return spans, [form(text[start:end]) for start, end in spans]
+
+
+# Two caches, since a long text takes the room of many short ones.
+_split_long = lru_cache(maxsize=_LONG_TEXTS_KEPT)(_split)
+_split_short = lru_cache(maxsize=_SHORT_TEXTS_KEPT)(_split)
+
+
+def _sentences_of(text: str) -> tuple[list[tuple[int, int]], list[str]]:
+    return _split_short(text) if len(text) <= _SHORT_CHARS else _split_long(text)
 
 
 def forget_cached() -> None:
-    """Empty the cache, which holds texts. Called by Purge."""
-    _sentences_of.cache_clear()
+    """Empty the caches, which hold texts. Called by Purge."""
+    form_of.cache_clear()
+    _split_long.cache_clear()
+    _split_short.cache_clear()
 
 
 def unshared(own: str, other: str) -> tuple[tuple[int, int], tuple[int, int]]:

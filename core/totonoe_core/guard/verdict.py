@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
 from math import nan
 
@@ -28,7 +27,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Features, Weights
 from totonoe_core.guard import features as pair_features
-from totonoe_core.guard import sentences
+from totonoe_core.guard import sentences, traits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
@@ -39,16 +38,17 @@ from totonoe_core.guard.differences import (
     whole,
 )
 from totonoe_core.guard.features import Readings
-from totonoe_core.guard.marks import marks, same_marks
+from totonoe_core.guard.marks import same_marks
 from totonoe_core.guard.places import Places
 from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
 from totonoe_core.guard.quoting import Side, quoted
-from totonoe_core.guard.sentences import unshared, without_equal_ends
-from totonoe_core.text.normalize import canonical_form, refusing_form
+from totonoe_core.guard.sentences import form_of, unshared, without_equal_ends
+from totonoe_core.guard.traits import Traits, traits_of
+from totonoe_core.text.normalize import refusing_form
 from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
-from totonoe_core.text.reading.read import READ_CHARS_MAX, read, reads
+from totonoe_core.text.reading.read import READ_CHARS_MAX, reads
 from totonoe_core.text.reading.wrapping import inner
 
 
@@ -81,7 +81,6 @@ class Comparison:
         return replace(self, judgement=replace(self.judgement, evidence=evidence))
 
 
-_FORMS_KEPT = 4_096
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
 _RELATED_FROM = 0.6
@@ -117,14 +116,10 @@ _VERDICTS: dict[Verdict, tuple[Finding, ...]] = {
 }
 
 
-_form = lru_cache(maxsize=_FORMS_KEPT)(canonical_form)
-"""Cached, since one new text is compared with many memories."""
-
-
 def forget_cached() -> None:
     """Empty the caches, which hold texts. Called by Purge."""
-    _form.cache_clear()
     sentences.forget_cached()
+    traits.forget_cached()
     pair_features.forget_cached()
 
 
@@ -165,32 +160,19 @@ def compare(
     if not other_words:
         if refusing_form(own) == refusing_form(other):
             return _same(Finding.SAME_TEXT, own, other)
-        if (form := _form(own)) and form == _form(other):
+        if (form := form_of(own)) and form == form_of(other):
             return _same(Finding.SAME_WORDS, own, other)
     budget = budget or ReadingBudget()
     # In a fixed order of the texts, since which of two swapped pieces counts as moved is chance.
     mirrored = (len(other), other) < (len(own), own)
     texts = (other, own) if mirrored else (own, other)
-    compared = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
-    return _mirrored(compared) if mirrored else compared
+    return _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
 
 
-def _mirrored(compared: Comparison) -> Comparison:
-    """Return the same comparison with the texts swapped."""
-    found = compared.judgement
-    evidence = tuple(
-        Evidence(
-            _MIRRORED.get(one.finding, one.finding),
-            one.other,
-            one.own,
-            one.other_text,
-            one.own_text,
-            one.place,
-        )
-        for one in found.evidence
-    )
-    verdict = _MIRRORED_VERDICTS.get(found.verdict, found.verdict)
-    return replace(compared, judgement=replace(found, verdict=verdict, evidence=evidence))
+def _mirrored(one: Evidence) -> Evidence:
+    """Return the same evidence with the texts swapped."""
+    finding = _MIRRORED.get(one.finding, one.finding)
+    return Evidence(finding, one.other, one.own, one.other_text, one.own_text, one.place)
 
 
 _MIRRORED = {Finding.ADDED: Finding.MISSING, Finding.MISSING: Finding.ADDED}
@@ -200,25 +182,24 @@ _MIRRORED_VERDICTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _Found:
+    """What the comparison found, before anything is added to make it a `Comparison`."""
+
+    verdict: Verdict
+    evidence: Sequence[Evidence]
+    features: Features | None = None
+    whole_sentences: bool = False
+
+
 class _Rest:
-    """The stretch of each text that is compared, the language of both, and whether the own text is
-    the memory's."""
+    """The stretch of each text that is still compared, the language of both, and whether the own
+    text is the memory's."""
 
-    own: str
-    own_at: tuple[int, int]
-    other: str
-    other_at: tuple[int, int]
-    language: str
-    mirrored: bool
-
-    @property
-    def own_text(self) -> str:
-        return self.own[slice(*self.own_at)]
-
-    @property
-    def other_text(self) -> str:
-        return self.other[slice(*self.other_at)]
+    def __init__(self, own: str, other: str, language: str, mirrored: bool) -> None:
+        self.own, self.other, self.language, self.mirrored = own, other, language, mirrored
+        self.own_at, self.other_at = (0, len(own)), (0, len(other))
+        self.own_text, self.other_text = own, other
 
     @property
     def set_aside(self) -> float:
@@ -226,14 +207,13 @@ class _Rest:
         whole_length = len(self.own) + len(self.other)
         return 1.0 - (len(self.own_text) + len(self.other_text)) / whole_length
 
-    def narrowed(self, own_at: tuple[int, int], other_at: tuple[int, int]) -> _Rest:
-        """Return narrower stretches, given by offsets into these."""
+    def narrow(self, own_at: tuple[int, int], other_at: tuple[int, int]) -> None:
+        """Leave narrower stretches, given by offsets into these."""
         own_from, other_from = self.own_at[0], self.other_at[0]
-        return replace(
-            self,
-            own_at=(own_at[0] + own_from, own_at[1] + own_from),
-            other_at=(other_at[0] + other_from, other_at[1] + other_from),
-        )
+        self.own_at = own_at[0] + own_from, own_at[1] + own_from
+        self.other_at = other_at[0] + other_from, other_at[1] + other_from
+        self.own_text = self.own[slice(*self.own_at)]
+        self.other_text = self.other[slice(*self.other_at)]
 
 
 def _compare_texts(
@@ -246,21 +226,24 @@ def _compare_texts(
     mirrored: bool,
 ) -> Comparison:
     language = common_language(own, other)
-    stated = _Rest(own, inner(own, language), other, inner(other, language), language, mirrored)
-    rest = stated.narrowed(*without_equal_ends(stated.own_text, stated.other_text))
+    rest = _Rest(own, other, language, mirrored)
+    rest.narrow(inner(own, language), inner(other, language))
+    stated = rest.own_at, rest.other_at
+    wrapped = rest.own_text != own or rest.other_text != other
+    stated_length = len(rest.own_text.strip())
+    rest.narrow(*without_equal_ends(rest.own_text, rest.other_text))
     readings = None
     if not budget.compare(rest.own_text, rest.other_text):
-        compared = _unread(cosine, False, Finding.OVER_BUDGET)
+        found = _unread(cosine, False, Finding.OVER_BUDGET)
     else:
-        wrapped = stated.own_text != own or stated.other_text != other
-        form = canonical_form(rest.own_text) if wrapped else ""
-        if form and form == canonical_form(rest.other_text):
-            return _same(Finding.SAME_WORDS, own, other, stated.own_at, stated.other_at)
-        rest = rest.narrowed(*unshared(rest.own_text, rest.other_text))
+        form = form_of(rest.own_text) if wrapped else ""
+        if form and form == form_of(rest.other_text):
+            return _same(Finding.SAME_WORDS, own, other, *stated, mirrored=mirrored)
+        rest.narrow(*unshared(rest.own_text, rest.other_text))
         if not rest.own_text.strip() and not rest.other_text.strip():
-            return _same(Finding.SAME_WORDS, own, other)
-        shares_sentences = len(rest.own_text) < len(stated.own_text.strip())
-        compared, readings = _compare_rest(rest, shares_sentences, cosine, weights, budget)
+            return _same(Finding.SAME_WORDS, own, other, mirrored=mirrored)
+        shares_sentences = len(rest.own_text) < stated_length
+        found, readings = _compare_rest(rest, shares_sentences, cosine, weights, budget)
     seen = pair_features.features(
         rest.own_text,
         rest.other_text,
@@ -269,17 +252,19 @@ def _compare_texts(
         language,
         readings,
     )
-    found = () if readings is None else placed(readings)
-    judgement = replace(
-        compared.judgement, same_probability=same_probability(seen), hard=is_hard(found)
-    )
-    return replace(compared, judgement=judgement, placed=found, pair_features=seen)
+    differing = () if readings is None else placed(readings)
+    verdict, evidence = found.verdict, tuple(found.evidence)
+    if mirrored:
+        verdict = _MIRRORED_VERDICTS.get(verdict, verdict)
+        evidence = tuple(map(_mirrored, evidence))
+    judgement = Judgement(verdict, same_probability(seen), evidence, is_hard(differing))
+    return Comparison(judgement, found.features, differing, seen, found.whole_sentences)
 
 
 def _compare_rest(
     rest: _Rest, shares_sentences: bool, cosine: float, weights: Weights, budget: ReadingBudget
-) -> tuple[Comparison, Readings | None]:
-    """Return the judgement on two stretches, and their readings if they could be read."""
+) -> tuple[_Found, Readings | None]:
+    """Compare two stretches; return also their readings if they could be read."""
     own, other, language = rest.own_text, rest.other_text, rest.language
     if not own.strip() or not other.strip():
         return _whole_sentences(rest), None
@@ -288,29 +273,28 @@ def _compare_rest(
     too_long = max(len(own), len(other)) > READ_CHARS_MAX
     if too_long or not budget.read(own, other):
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
-    here, there = read(own, language), read(other, language)
+    both = traits_of(own, language), traits_of(other, language)
+    here, there = (one.reading for one in both)
     if max(len(here.pieces), len(there.pieces)) > limits.VERDICT_PIECES_MAX:
         return _unread(cosine, shares_sentences, Finding.OVER_BUDGET), None
     if not here.pieces or not there.pieces:
         return _unread(cosine, shares_sentences), None
-    same = same_marks(marks(own, here.pieces), marks(other, there.pieces))
-    readings = _aligned(here, there, same)
-    compared = _compare_readings(readings, cosine, weights, shares_sentences)
+    readings = _aligned(*both)
+    found = _compare_readings(readings, cosine, weights, shares_sentences)
     sides = (
         Side(rest.own, rest.own_at, here.pieces),
         Side(rest.other, rest.other_at, there.pieces),
     )
     places = Places(readings.aligned, *sides, words_of_own=rest.mirrored)
-    evidence = quoted(compared.judgement.evidence, *sides, places.name)
-    judgement = replace(compared.judgement, evidence=evidence)
-    return replace(compared, judgement=judgement), readings
+    found.evidence = quoted(found.evidence, *sides, places.name)
+    return found, readings
 
 
 def _one_sided(adds: bool) -> Verdict:
     return Verdict.REFINEMENT if adds else Verdict.CONTAINED
 
 
-def _whole_sentences(rest: _Rest) -> Comparison:
+def _whole_sentences(rest: _Rest) -> _Found:
     """Compare texts of which one has all sentences of the other: the rest is whole sentences."""
     adds = bool(rest.own_text.strip())
     if adds:
@@ -318,7 +302,7 @@ def _whole_sentences(rest: _Rest) -> Comparison:
     else:
         more = Evidence(Finding.MISSING, (0, 0), rest.other_at)
     evidence = _of_whole(more, rest.own, rest.other)
-    return replace(_judged(_one_sided(adds), evidence), whole_sentences=True)
+    return _Found(_one_sided(adds), evidence, whole_sentences=True)
 
 
 def _same(
@@ -327,10 +311,13 @@ def _same(
     other: str,
     own_at: tuple[int, int] | None = None,
     other_at: tuple[int, int] | None = None,
+    mirrored: bool = False,
 ) -> Comparison:
     """Return a DUPLICATE, for the whole texts or the parts inside their wrappings."""
     everything = Evidence(finding, own_at or (0, len(own)), other_at or (0, len(other)))
-    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, _of_whole(everything, own, other)))
+    (shown,) = _of_whole(everything, own, other)
+    evidence = (_mirrored(shown) if mirrored else shown,)
+    return Comparison(Judgement(Verdict.DUPLICATE, 1.0, evidence))
 
 
 def _of_whole(one: Evidence, own: str, other: str) -> tuple[Evidence, ...]:
@@ -338,37 +325,40 @@ def _of_whole(one: Evidence, own: str, other: str) -> tuple[Evidence, ...]:
     return quoted((one,), Side(own, (0, len(own))), Side(other, (0, len(other))))
 
 
-def _aligned(own: Reading, other: Reading, marks_agree: bool) -> Readings:
-    aligned = align(own.pieces, other.pieces)
-    named = list(differences(own, other, aligned))
+def _aligned(own: Traits, other: Traits) -> Readings:
+    here, there = own.reading, other.reading
+    aligned = align(here.pieces, there.pieces)
+    named = list(differences(here, there, aligned))
+    marks_agree = same_marks(own.marks, other.marks)
     if not marks_agree:
-        named.append(Evidence(Finding.SYMBOL, whole(own), whole(other)))
+        named.append(Evidence(Finding.SYMBOL, whole(here), whole(there)))
     return Readings(own, other, aligned, tuple(named), marks_agree)
 
 
 def _compare_readings(
     readings: Readings, cosine: float, weights: Weights, shares_sentences: bool
-) -> Comparison:
-    own, other, aligned, named = readings.own, readings.other, readings.aligned, readings.named
+) -> _Found:
+    own, other = readings.own.reading, readings.other.reading
+    aligned, named = readings.aligned, readings.named
     if not (own.certain and other.certain):
         return _unread(cosine, shares_sentences)
-    shared = sum(min(pair.own.weight, pair.other.weight) for pair in aligned.shared())
-    total = sum(piece.weight for piece in (*own.pieces, *other.pieces)) or 1.0
+    shared = sum([min(pair.own.weight, pair.other.weight) for pair in aligned.shared()])
+    total = readings.weight
     share = 1.0 if shares_sentences else 2.0 * shared / total
     if share < _SHARED_MIN:
         verdict = Verdict.RELATED if cosine >= _RELATED_FROM else Verdict.NEW
-        return _judged(verdict, named)
+        return _Found(verdict, named)
     added = [piece for piece in aligned.added if piece.weight > LIGHT_MAX]
     missing = [piece for piece in aligned.missing if piece.weight > LIGHT_MAX]
     leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
     leftover += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in missing]
     if named and not _only_more(named, bool(added), bool(missing)):
         several = bool(added and missing) or _changed_count(named, own, other) > 1
-        return _judged(_verdict_of(named, several), [*named, *leftover])
+        return _Found(_verdict_of(named, several), [*named, *leftover])
     if leftover:
         both = bool(added and missing)
         verdict = Verdict.RELATED if both else _one_sided(bool(added))
-        return _judged(verdict, [*leftover, *named])
+        return _Found(verdict, [*leftover, *named])
     return _reworded(aligned, total, cosine, weights)
 
 
@@ -383,15 +373,11 @@ def _only_more(named: Sequence[Evidence], added: bool, missing: bool) -> bool:
 _WITHIN_MORE = (Finding.QUANTIFIER, Finding.FUNCTION_WORD, Finding.CONJUNCTION)
 
 
-def _judged(verdict: Verdict, evidence: Sequence[Evidence]) -> Comparison:
-    return Comparison(Judgement(verdict, evidence=tuple(evidence)))
-
-
-def _unread(cosine: float, shares_sentences: bool, finding: Finding = Finding.UNREAD) -> Comparison:
+def _unread(cosine: float, shares_sentences: bool, finding: Finding = Finding.UNREAD) -> _Found:
     """Return a verdict that refuses nothing, for texts that were not read, or not to their end."""
     near = shares_sentences or cosine >= _RELATED_FROM
     verdict = Verdict.RELATED if near else Verdict.NEW
-    return _judged(verdict, [Evidence(finding)])
+    return _Found(verdict, [Evidence(finding)])
 
 
 _CONTENTS = {
@@ -446,7 +432,7 @@ def _verdict_of(named: Sequence[Evidence], several: bool) -> Verdict:
     return Verdict.RELATED
 
 
-def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> Comparison:
+def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> _Found:
     """Decide by the weights: all that counts is paired, and only the wording differs."""
     near = [pair for pair in aligned.pairs if _loose(pair)]
     soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
@@ -474,7 +460,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
     else:
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near
         verdict = _one_sided(bool(aligned.added)) if one_sided else Verdict.RELATED
-    return replace(_judged(verdict, [shared, *evidence]), features=features)
+    return _Found(verdict, [shared, *evidence], features)
 
 
 def _weight(pairs: Sequence[Pair]) -> float:

@@ -8,6 +8,7 @@ The count depends on the texts alone: not on the load, the caches or what others
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from totonoe_core.base import limits
@@ -21,10 +22,12 @@ _PIECE = re.compile(
     rf"[{HAN_KANA}{_FIGURES}]|[{_HANGUL}]{{1,4}}|[^\W\d_{HAN_KANA}{_HANGUL}{_FIGURES}]{{1,12}}"
     r"|(?<!\d)(?=\d)|\d{1,16}|[^\w\s]|_"
 )
+_COUNTS_KEPT = 4_096
 _COMPARED_PER_READ = 4
 """To split a stretch into sentences and to align its pieces costs a quarter of reading it."""
 
 
+@lru_cache(maxsize=_COUNTS_KEPT)
 def pieces_in(text: str) -> int:
     """Words, signs and characters without spaces between them in a text; figures count twice."""
     return len(_PIECE.findall(text))
