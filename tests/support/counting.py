@@ -37,12 +37,11 @@ import numpy as np
 
 from totonoe_core.engine.state.checkpointing import Checkpointing
 from totonoe_core.engine.writer.upkeep import Upkeep
-from totonoe_core.guard import cosines, verdict
+from totonoe_core.guard import cosines, traits, verdict
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
 from totonoe_core.kernels import bm25, cosine
-from totonoe_core.text.reading import read
 
 NAMES = frozenset(
     (
@@ -81,7 +80,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Said], ...] = (
         lambda given, _: {"scans": 1, "slots_scored": int(np.count_nonzero(given[1]))},
     ),
     (bm25, "bm25_into", _one("scans")),
-    (read, "read", _one("texts_read")),
+    (traits, "traits_of", _one("texts_read")),
     (verdict, "compare", _one("texts_compared")),
 )
 _METHODS: tuple[tuple[type, str, Said], ...] = (
