@@ -367,6 +367,9 @@ class OrderingMachine(PairingMachine):
             self.refuses_all((command, *more), *wrong)
             assert self.observe() == before
             return
+        if not given and text == other.memory.content:
+            # The same text without a vector keeps its own.
+            given = other.memory.vector
         new = replace(other.memory, content=text, vector=given)
         says_so = (text, given) == (other.memory.content, other.memory.vector)
         duplicate = self.decide(agent, new, says_so, (mine,)).duplicate
