@@ -48,8 +48,12 @@ class Parse(Verbs):
     def _sentence_end(self) -> None:
         main = self._stack[0]
         # Those with a verb first: they give a subject its part.
-        for clause in sorted(self.clauses, key=lambda clause: clause.predicate < 0):
-            self._close(clause, main)
+        for clause in self.clauses:
+            if clause.predicate >= 0:
+                self._close(clause, main)
+        for clause in self.clauses:
+            if clause.predicate < 0:
+                self._close(clause, main)
         self.clauses = []
         self._stack = []
         self._prep = ""

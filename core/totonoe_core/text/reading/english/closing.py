@@ -19,9 +19,12 @@ class Closing(State):
     def _close(self, clause: Clause, main: Clause) -> None:
         predicate = clause.predicate
         subjects = clause.subjects
-        real = [at for at in clause.objects if at >= 0]
-        late = [-1 - at for at in clause.objects if at < 0]
-        for at in late:
+        real = []
+        for place in clause.objects:
+            if place >= 0:
+                real.append(place)
+                continue
+            at = -1 - place
             self.head[at] = predicate if predicate >= 0 else clause.complement
             if predicate >= 0 and subjects and self.role[at].startswith("prep:"):
                 lemma = self.tokens[predicate].lemma
@@ -103,12 +106,10 @@ class Closing(State):
                 actor = nouns[0]
             elif subjects:
                 actor = subjects[0]
-            groups = {self.group[at] for at in real}
+            given = lemma in DATIVE and len({self.group[at] for at in real}) > 1
             for at in real:
-                role: str = Role.PATIENT
-                if len(groups) > 1 and lemma in DATIVE and self.group[at] == self.group[real[0]]:
-                    role = "prep:to"
-                self._act(at, role, predicate)
+                to_whom = given and self.group[at] == self.group[real[0]]
+                self._act(at, "prep:to" if to_whom else Role.PATIENT, predicate)
             if actor < 0 and real:
                 actor = real[0]  # as in a passive that names nobody
             if lemma == "wear" and real and actor >= 0 and self._clothes(real):

@@ -6,8 +6,8 @@ of the reading says it: the role of a piece, or the actor of a passive clause.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from itertools import compress
 
 from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.clauses import Parse
@@ -27,6 +27,8 @@ IGNORED = {
 BEFORE_TIMES = frozenset({"on", "at", "in"})
 """Said before a date or a time of day, or left out: "on Friday", "Friday"."""
 _TIMES = frozenset({PieceType.DATE, PieceType.TIME})
+_HOLD = frozenset("-QX")
+"""Tags of what says whether, how far and when a statement holds."""
 _KINDS = {"P": FunctionKind.RELATION, "S": FunctionKind.CONJUNCTION, "C": FunctionKind.CONJUNCTION}
 
 
@@ -47,10 +49,10 @@ def function_words(parse: Parse) -> tuple[FunctionWord, ...]:
         if not (key in BEFORE_TIMES and _time_follows(parse, at)):
             found.append(FunctionWord(token.start, token.end, key, kind))
     found += _without_piece(parse)
-    said = Counter(word.key for word in found)
+    said = [word.key for word in found]
     for (role, _), at in _roles(parse).items():
-        if said[role]:
-            said[role] -= 1
+        if role in said:
+            said.remove(role)
         elif role not in BEFORE_TIMES or not _is_time(parse, at):
             token = parse.tokens[at]
             found.append(FunctionWord(token.start, token.end, role, FunctionKind.RELATION))
@@ -63,24 +65,26 @@ _EQUAL = {"though": "although", "till": "until"}
 
 def _without_piece(parse: Parse) -> Iterator[FunctionWord]:
     """Yield quantifiers, denials, modals and tenses that no piece carries: "may be on leave"."""
-    kept = [at for at, is_kept in enumerate(parse.kept) if is_kept]
-    carried = Counter(
-        word for at in kept for word in f"{parse.modality[at]} {parse.tense[at]}".split()
-    )
-    denies_nothing = not any(parse.denied[at] for at in kept)
+    said = (*compress(parse.modality, parse.kept), *compress(parse.tense, parse.kept))
+    carried = " ".join(said).split()
+    denies_nothing = not any(compress(parse.denied, parse.kept))
     for at, token in enumerate(parse.tokens):
-        if token.tag == "-" and denies_nothing and not parse.kept[at] and at not in parse.carried:
-            yield FunctionWord(token.start, token.end, "not", FunctionKind.NEGATION)
-        if token.tag == "Q" and not parse.kept[at] and at not in parse.carried:
+        tag = token.tag
+        if tag not in _HOLD or at in parse.carried:
+            continue
+        if tag == "X":
+            for key, kind in _held_by(token.lemma):
+                if key in carried:
+                    carried.remove(key)
+                else:
+                    yield FunctionWord(token.start, token.end, key, kind)
+        elif parse.kept[at]:
+            continue
+        elif tag == "Q":
             key = closed.QUANTIFIERS.get(token.lemma, token.lemma)
             yield FunctionWord(token.start, token.end, key, FunctionKind.QUANTIFIER)
-        if token.tag != "X" or at in parse.carried:
-            continue
-        for key, kind in _held_by(token.lemma):
-            if carried[key]:
-                carried[key] -= 1
-            else:
-                yield FunctionWord(token.start, token.end, key, kind)
+        elif denies_nothing:
+            yield FunctionWord(token.start, token.end, "not", FunctionKind.NEGATION)
 
 
 def _held_by(auxiliary: str) -> Iterator[tuple[str, FunctionKind]]:
@@ -96,7 +100,7 @@ def _roles(parse: Parse) -> dict[tuple[str, int], int]:
     """Return the prepositions that roles stand for, one for each group of joined phrases."""
     found: dict[tuple[str, int], int] = {}
     for at, role in enumerate(parse.role):
-        if parse.kept[at] and role.startswith("prep:") and role != "prep:of":
+        if role.startswith("prep:") and parse.kept[at] and role != "prep:of":
             found.setdefault((role.removeprefix("prep:"), parse.group[at]), at)
     return found
 

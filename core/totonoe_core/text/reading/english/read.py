@@ -11,6 +11,7 @@ it leaves open (role "" or no head), which binds the order.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import compress
 
 from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.clauses import Parse
@@ -25,6 +26,8 @@ _NOTHING: frozenset[str] = frozenset()
 _LIGHT = 0.3
 _KINDS = {"M": PieceType.NAME, "Q": PieceType.QUANTIFIER}
 _WEAK_QUANTIFIERS = frozenset({"some", "any", "both"})
+_ALONE = frozenset({Role.ADVERB, Role.PREDICATE, Role.UNKNOWN})
+"""Roles that several pieces of one head may have without being joined."""
 _OTHERS = {person: closed.PERSONS - {person} for person in closed.PERSONS}
 
 
@@ -43,8 +46,8 @@ def read(text: str) -> Reading:
     """
     tokens = tagged(text, find_values(text, "en"))
     parse = Parse(tokens)
-    keys = [_key(token) for token in tokens]
-    shown = Counter(key for key, kept in zip(keys, parse.kept, strict=True) if kept)
+    keys = [_key(token) if kept else "" for token, kept in zip(tokens, parse.kept, strict=True)]
+    shown = Counter(compress(keys, parse.kept))
     crowded = _crowded(parse)
     pieces = []
     for at, token in enumerate(tokens):
@@ -76,17 +79,16 @@ def _crowded(parse: Parse) -> set[tuple[str, int]]:
     """Parts of one head that several phrases claim without being joined by "and"."""
     groups: dict[tuple[str, int], int] = {}
     crowded = set()
-    for at, kept in enumerate(parse.kept):
-        role = parse.role[at]
-        if not kept or role in (Role.ADVERB, Role.PREDICATE, Role.UNKNOWN):
+    for at, role in enumerate(parse.role):
+        if not parse.kept[at] or role in _ALONE:
             continue
+        head = parse.head[at]
         if role == Role.MODIFIER and parse.tokens[at].tag not in "NM#":
             continue
-        if role == Role.AGENT and parse.head[at] < 0:
+        if role == Role.AGENT and head < 0:
             continue
-        place = (role, parse.head[at])
-        if groups.setdefault(place, parse.group[at]) != parse.group[at]:
-            crowded.add(place)
+        if groups.setdefault((role, head), parse.group[at]) != parse.group[at]:
+            crowded.add((role, head))
     return crowded
 
 
@@ -109,24 +111,27 @@ def _piece(
         place = (token.start, token.end, keys[at], token.value.type, role, head_key)
         held = modality, parse.tense[at]  # "may be 30", "was 30"
         return Piece(*place, denied % 2 == 1, *held, weight=_LIGHT if light else 1.0)
-    found, tag, lemma = token.word, token.tag, token.lemma
-    if found is not None and found.base and keys[at] != keyed(lemma).key:
+    key, found, tag, lemma = keys[at], token.word, token.tag, token.lemma
+    facts = keyed(lemma)
+    if found is not None and found.base and key != facts.key:
         lemma = _base_lemma(found.base)
+        facts = keyed(lemma)
         if denied % 2 and found.base not in closed.EITHER_OR:
             modality = modality or "rather"  # "not unhappy" is not quite happy
         denied += 1
-    facts = keyed(lemma)
     kind = _KINDS.get(tag, PieceType.WORD)
     opposites = facts.opposites
     weight = _LIGHT if parse.light[at] else facts.weight
     if tag == "M":
         weight = _LIGHT if lemma in closed.TITLES else 1.0
     elif tag == "Q":
-        weight = _LIGHT if keys[at] in _WEAK_QUANTIFIERS else 1.0
+        weight = _LIGHT if key in _WEAK_QUANTIFIERS else 1.0
     elif tag in "O$":
-        opposites = _OTHERS.get(keys[at], _NOTHING)
+        opposites = _OTHERS.get(key, _NOTHING)
     elif tag in "PS":
         contrary = closed.PREPOSITIONS_AS_WORDS.get(lemma)
         opposites = frozenset({contrary}) if contrary else _NOTHING
-    place = (token.start, token.end, keys[at], kind, role, head_key)
-    return Piece(*place, denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight)
+    return Piece(
+        token.start, token.end, key, kind, role, head_key,
+        denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight,
+    )  # fmt: skip

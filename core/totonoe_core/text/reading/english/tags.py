@@ -29,9 +29,13 @@ def _tag_open(tokens: list[Token]) -> None:
     count = len(tokens)
     for at, token in enumerate(tokens):
         if token.tag:
-            _retag_closed(tokens, at)
+            if token.form in _RETAGGED:
+                _retag_closed(tokens, at)
             continue
         forms = token.forms()
+        if forms == "N":
+            token.tag = "N"
+            continue
         before = _before(tokens, at)
         following = tokens[at + 1] if at + 1 < count else None
         token.tag = _open_tag(tokens, at, forms, before, following)
@@ -39,6 +43,10 @@ def _tag_open(tokens: list[Token]) -> None:
             token.tag in "VGD" or (token.tag == "A" and "A" not in forms)
         ):
             token.lemma = token.word.verb
+
+
+_RETAGGED = frozenset({"to", "that", "her", "like"})
+"""Closed words whose tag depends on what stands beside them."""
 
 
 def _before(tokens: list[Token], at: int) -> Token | None:
@@ -108,8 +116,6 @@ def _open_tag(
         previous = "T"
     elif previous == "#" and _names(tokens, at - 1):
         previous = "M"
-    if forms == "N":
-        return "N"
     if previous == "I" and "V" in forms:
         return "V"
     modal = (

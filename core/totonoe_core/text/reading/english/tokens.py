@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.english import closed
@@ -14,6 +15,7 @@ from totonoe_core.text.reading.english.words import Word, word
 from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import Value
 
+_LOWER_WORDS_MAX = 32_768
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[.!?;:…]+|[,()\[\]–—]|--+|['’]|-")
 _CONTRACTED = {
     "n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am", "'d": "would",
@@ -35,14 +37,23 @@ class Token:
 
     __slots__ = ("end", "form", "lemma", "start", "tag", "value", "word")
 
-    def __init__(self, start: int, end: int, form: str, tag: str, value: Value | None = None):
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        form: str,
+        tag: str,
+        value: Value | None = None,
+        word: Word | None = None,
+        lemma: str = "",
+    ):
         self.start = start
         self.end = end
         self.form = form
         self.tag = tag
         self.value = value
-        self.word: Word | None = None
-        self.lemma = form
+        self.word = word
+        self.lemma = lemma or form
 
     def forms(self) -> str:
         return self.word.forms if self.word is not None else ""
@@ -71,48 +82,54 @@ def _case_tells(text: str) -> bool:
 def _words_between(text: str, at: int, end: int, tokens: list[Token], cased: bool) -> None:
     first = not tokens
     for match in _TOKEN.finditer(text, at, end):
+        surface = match[0]
         start, stop = match.span()
-        surface = match.group()
+        found = _lower_word(surface)
+        if found is not None:
+            tokens.append(Token(start, stop, surface, found.closed, None, found, found.lemma))
+            first = False
+            continue
         mark = surface[0]
         if not mark.isalnum():
-            if mark in "-'’" and len(surface) == 1:
-                if (
-                    mark != "-"
-                    and tokens
-                    and tokens[-1].end == start
-                    and tokens[-1].form[-1] == "s"
-                ):
-                    tokens.append(Token(start, stop, "'s", "'"))
-                elif mark == "-" and not (start and stop < end and not text[stop].isspace()):
-                    tokens.append(Token(start, stop, ",", ","))
-                continue
-            strong = mark in ".!?;:…" and not (
-                surface == "." and tokens and _abbreviated(tokens[-1], stop, end)
-            )
-            if strong:
-                tokens.append(Token(start, stop, surface, "."))
-                first = True
-            elif surface != ".":
-                tokens.append(Token(start, stop, ",", ","))
+            first = _marked(text, end, start, stop, tokens) or first
             continue
-        form = (
-            surface.lower().replace("’", "'")
-            if not surface.islower()
-            else surface.replace("’", "'")
-        )
+        form = surface.lower()
+        if "’" in form:
+            form = form.replace("’", "'")
         capital = cased and mark.isupper()
-        if "'" in form:
+        if "'" in form or form in _WHOLE:
             _contracted(form, start, stop, tokens, capital and not first)
         else:
-            parts = _WHOLE.get(form)
-            if parts:
-                tokens.extend(_plain(part, start, stop, False) for part in parts)
-            else:
-                named = capital and (
-                    not first or (surface.isupper() and len(surface) > 1) or _sounds_named(form)
-                )
-                tokens.append(_plain(form, start, stop, named))
+            named = capital and (
+                not first or (surface.isupper() and len(surface) > 1) or _sounds_named(form)
+            )
+            tokens.append(_plain(form, start, stop, named))
         first = False
+
+
+@lru_cache(_LOWER_WORDS_MAX)
+def _lower_word(surface: str) -> Word | None:
+    """What most tokens are: a word in lower case, of which nothing is undone. Else `None`."""
+    if surface in _WHOLE or not surface.isalnum() or surface != surface.lower():
+        return None
+    return word(surface)
+
+
+def _marked(text: str, end: int, start: int, stop: int, tokens: list[Token]) -> bool:
+    """Add the token of a mark, if it is one; return whether a sentence ends with it."""
+    surface = text[start:stop]
+    if surface == "-":
+        if not start or stop >= end or text[stop].isspace():
+            tokens.append(Token(start, stop, ",", ","))
+    elif surface in "'’":
+        if tokens and tokens[-1].end == start and tokens[-1].form[-1] == "s":
+            tokens.append(Token(start, stop, "'s", "'"))
+    elif surface[0] not in ".!?;:…":
+        tokens.append(Token(start, stop, ",", ","))
+    elif surface != "." or not tokens or not _abbreviated(tokens[-1], stop, end):
+        tokens.append(Token(start, stop, surface, "."))
+        return True
+    return False
 
 
 def _abbreviated(last: Token, stop: int, end: int) -> bool:
@@ -130,13 +147,10 @@ def _sounds_named(form: str) -> bool:
 
 def _plain(form: str, start: int, stop: int, named: bool) -> Token:
     found = word(form)
-    token = Token(start, stop, form, found.closed)
-    token.word = found
-    token.lemma = found.lemma
-    if named and (not found.closed or found.closed in "PQ"):
-        token.tag = "M"
-        token.lemma = form
-    return token
+    closed_tag = found.closed
+    if named and (not closed_tag or closed_tag in "PQ"):
+        return Token(start, stop, form, "M", None, found)
+    return Token(start, stop, form, closed_tag, None, found, found.lemma)
 
 
 def _contracted(form: str, start: int, stop: int, tokens: list[Token], named: bool) -> None:
@@ -163,10 +177,23 @@ def _contracted(form: str, start: int, stop: int, tokens: list[Token], named: bo
         tokens.append(_plain(form, start, stop, named))
 
 
+_Option = tuple[tuple[str, ...], str, str]
+"""Further lemmas of an expression, its key and its tag. An empty key drops it."""
+
+
+class _Options(NamedTuple):
+    """Expressions with one first lemma."""
+
+    options: list[_Option]
+    """The longest first."""
+    seconds: frozenset[str]
+    """The lemmas that may stand second; an empty one where nothing need follow."""
+
+
 @cache
-def _expressions() -> dict[str, list[tuple[tuple[str, ...], str, str]]]:
-    """First lemma -> (further lemmas, key, tag); the longest first. An empty key drops it."""
-    found: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
+def _expressions() -> dict[str, _Options]:
+    """Expressions by their first lemma."""
+    found: dict[str, list[_Option]] = {}
 
     def add(expression: str, key: str, tag: str) -> None:
         first, *rest = expression.split()
@@ -186,60 +213,63 @@ def _expressions() -> dict[str, list[tuple[tuple[str, ...], str, str]]]:
                 for article in (" a ", " an "):
                     if article in entry:
                         add(entry.replace(article, " the ", 1), entry, tag)
-    for options in found.values():
-        options.sort(key=lambda option: -len(option[0]))
-    return found
-
-
-_NO_OPTIONS: list[tuple[tuple[str, ...], str, str]] = []
+    return {
+        first: _Options(
+            sorted(options, key=lambda option: -len(option[0])),
+            frozenset(rest[0] if rest else "" for rest, _, _ in options),
+        )
+        for first, options in found.items()
+    }
 
 
 def joined(tokens: list[Token]) -> list[Token]:
     """Fixed expressions brought to one token, or dropped."""
     expressions = _expressions()
     out: list[Token] = []
-    at = 0
-    count = len(tokens)
-    while at < count:
-        token = tokens[at]
-        form = token.form
-        stem = token.word.verb if token.word is not None else form
-        if form not in expressions and stem not in expressions:
-            out.append(token)
-            at += 1
+    stop = 0
+    for at, token in enumerate(tokens):
+        if at < stop:
             continue
-        options = expressions.get(form, _NO_OPTIONS)
-        if stem != form:
-            options = [*options, *expressions.get(stem, _NO_OPTIONS)]
-        if options and token.value is None:
-            for rest, key, tag in options:
-                stop = at + 1 + len(rest)
-                if stop > count or (rest and not _may_be(rest[0], tokens[at + 1])):
-                    continue
-                exact = tag not in ("V", "N")
-                if tag == "V" and out and out[-1].tag in ("T", "$"):
-                    continue  # "the run down the hill"
-                if exact and stem != token.form and expressions.get(token.form) is None:
-                    continue
-                if all(
-                    part == other.form or (not exact and part in (other.lemma, _stem(other)))
-                    for part, other in zip(rest, tokens[at + 1 : stop], strict=True)
-                ):
-                    if tag:
-                        out.append(_expressed(tokens, at, stop, key, tag))
-                    at = stop
-                    break
-            else:
-                out.append(token)
-                at += 1
-        else:
-            out.append(token)
-            at += 1
+        found = token.word
+        if token.form in expressions or (found is not None and found.verb in expressions):
+            stop = 0 if token.value is not None else _expression_at(tokens, at, out)
+            if stop:
+                continue
+        out.append(token)
     return out
 
 
-def _may_be(part: str, token: Token) -> bool:
-    return part == token.form or part == token.lemma or part == _stem(token)
+def _expression_at(tokens: list[Token], at: int, out: list[Token]) -> int:
+    """Add the expression that begins at a place to `out`; return where it ends, 0 without one."""
+    expressions = _expressions()
+    form, stem = tokens[at].form, _stem(tokens[at])
+    seconds: tuple[str, ...] = ("",)
+    if at + 1 < len(tokens):
+        following = tokens[at + 1]
+        seconds = ("", following.form, following.lemma, _stem(following))
+    options: list[_Option] = []
+    begun = expressions.get(form)
+    if begun is not None and not begun.seconds.isdisjoint(seconds):
+        options = begun.options
+    if stem != form and (begun := expressions.get(stem)) is not None:
+        options = [*options, *begun.options]
+    for rest, key, tag in options:
+        stop = at + 1 + len(rest)
+        if stop > len(tokens) or (rest and rest[0] not in seconds):
+            continue
+        exact = tag not in ("V", "N")
+        if tag == "V" and out and out[-1].tag in ("T", "$"):
+            continue  # "the run down the hill"
+        if exact and stem != form and form not in expressions:
+            continue
+        if all(
+            part == other.form or (not exact and part in (other.lemma, _stem(other)))
+            for part, other in zip(rest, tokens[at + 1 : stop], strict=True)
+        ):
+            if tag:
+                out.append(_expressed(tokens, at, stop, key, tag))
+            return stop
+    return 0
 
 
 def _stem(token: Token) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-import simplemma
+from simplemma.strategies import DictionaryLookupStrategy
 
 from totonoe_core.text import lexicon as lexicons
 from totonoe_core.text.reading.english.closed import CLOSED, NOT_ABLE, listed, table
@@ -17,7 +17,7 @@ from totonoe_core.text.reading.english.closed import CLOSED, NOT_ABLE, listed, t
 _KNOWN_WORDS_MAX = 32_768
 _FORM_MAX = 40
 """Longer forms are no words of the language; they stay as they are."""
-
+_DICTIONARY = DictionaryLookupStrategy()
 
 _LEMMAS = table("""
 sit: sitting
@@ -207,13 +207,12 @@ def _lemma(form: str) -> tuple[str, bool]:
         return form, False
     if form in _LEMMAS:
         return _LEMMAS[form], True
-    known = bool(simplemma.is_known(form, lang="en"))
-    if not known:
+    lemma = _DICTIONARY.get_lemma(form, "en")
+    if lemma is None:
         # plurals and verb forms of words that the dictionary lacks
         if form.endswith("s") and not form.endswith(("ss", "us", "is")) and len(form) > 3:
             return form[:-1], False
         return form, False
-    lemma = str(simplemma.lemmatize(form, lang="en"))
     if not lemma.islower():
         return form, False  # the dictionary has it as a name
     return _spelled(lemma), True
@@ -314,7 +313,7 @@ def _denied(form: str) -> str:
             # -ed and -able words are adjectives by their ending
             if prefix in {"un", "non", "in", "ir", "im"} and len(base) > 4:
                 ending = base.endswith(_ADJECTIVE_ENDINGS)
-                if ending and simplemma.is_known(base, lang="en"):
+                if ending and _DICTIONARY.get_lemma(base, "en") is not None:
                     return base
     return ""
 

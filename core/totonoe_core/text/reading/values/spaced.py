@@ -17,12 +17,12 @@ from totonoe_core.text.reading.values.units import CURRENCY_SIGNS, SYMBOLS, quan
 F = Fraction
 Found = tuple[int, int, PieceType, str]
 
+# A word that touches nothing of which names are made, as the group; else where a value may begin.
 _NEXT = re.compile(
-    r"""(?<!\w)['"`“„«‹「『《〈‘]|(?:US)?[$€£¥₩₹₽₿](?=\s?\d)|(?<![\w.])[-+#~./$]{1,3}(?=[A-Za-z0-9_])"""
+    r"""(?:(?<![^\W\d])|(?=[½¼¾⅓⅔⅛⅜⅝⅞]))([^\W\d_]{1,60})(?=[\s,;!?)'’"]|\.?(?:\s|\Z))"""
+    r"""|(?<!\w)['"`“„«‹「『《〈‘]|(?:US)?[$€£¥₩₹₽₿](?=\s?\d)|(?<![\w.])[-+#~./$]{1,3}(?=[A-Za-z0-9_])"""
     r"""|\d|[½¼¾⅓⅔⅛⅜⅝⅞]|(?<![^\W\d])[^\W\d]"""
 )
-# A word that touches nothing of which names are made.
-_PLAIN = re.compile(r"[^\W\d_]{1,60}(?=[\s,;!?)'’\"]|\.?(?:\s|\Z))")
 _CAMEL = re.compile(r"[a-z]{2,60}[A-Z][a-z]")
 _WORD = re.compile(r"[^\W\d_]{1,60}")
 # English articles begin a value only before these.
@@ -44,26 +44,31 @@ _NO_DIGIT = re.compile(r"\D")
 def scan(text: str, language: str) -> Iterator[Found]:
     """Values of a text in normal width, in order."""
     words = grammar(language)
+    starts = words.starts
     at = 0
-    search, plain, starts = _NEXT.search, _PLAIN.match, words.starts
-    while (match := search(text, at)) is not None:
-        at = match.start()
-        word = plain(text, at)
-        if word is not None:
-            name = word.group()
-            lower = name.lower()
-            if lower not in starts or (lower in _ARTICLES and not _ARTICLE_VALUE.match(text, at)):
-                at = word.end()
-                if _CAMEL.match(name):
-                    yield match.start(), at, PieceType.IDENTIFIER, name
-                continue
-        found = value_at(text, at, words)
-        if found is not None:
-            yield found
-            at = found[1]
+    while at < len(text):
+        for match in _NEXT.finditer(text, at):
+            name = match[1]
+            if name:
+                lower = name.lower()
+                begins = lower in starts and (
+                    lower not in _ARTICLES or _ARTICLE_VALUE.match(text, match.start())
+                )
+                if not begins:
+                    if lower != name and _CAMEL.match(name):
+                        yield *match.span(), PieceType.IDENTIFIER, name
+                    continue
+            at = match.start()
+            found = value_at(text, at, words)
+            if found is not None:
+                yield found
+                at = found[1]
+            else:
+                rest = _REST.match(text, at)
+                at = rest.end() if rest else at + 1
+            break
         else:
-            rest = _REST.match(text, at)
-            at = rest.end() if rest else at + 1
+            return
 
 
 def value_at(text: str, at: int, words: Grammar) -> Found | None:
