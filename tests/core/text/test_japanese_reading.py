@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -9,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.waits import wait_s
 from totonoe_core.domain.calibration import SHIPPED
 from totonoe_core.domain.records import Verdict
 from totonoe_core.guard.verdict import compare
@@ -392,3 +396,19 @@ def test_what_contradicts_is_not_near() -> None:
     for word, contrary in lists.opposite_keys.items():
         for other in contrary:
             assert not lists.near(word) & lists.near(other), (word, other)
+
+
+def test_keys_are_the_same_in_every_process() -> None:
+    """The lists are sets, whose order hangs on the seed of the process."""
+    module = "from totonoe_core.text.reading.japanese import words as w"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", f"{module}; print(w._keys(), w._joined())"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=wait_s(),
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

@@ -103,3 +103,9 @@ def test_inner_long_text_is_cut_within_bounds(unit: str) -> None:
 def test_read_offsets_are_those_of_the_whole_text() -> None:
     text = "Note: the lid opens, as mentioned before"
     assert [text[piece.start : piece.end] for piece in read(text, "en").pieces] == ["lid", "opens"]
+
+
+def test_function_words_behind_a_wrapper_keep_their_places() -> None:
+    text = "FYI: the alarm is on while the pump runs."
+    found = {word.key: text[word.start : word.end] for word in read(text, "en").function_words}
+    assert found == {"on": "on", "while": "while"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from importlib import import_module
 
-from totonoe_core.text.reading.model import Piece, Reading
+from totonoe_core.text.reading.model import FunctionWord, Piece, Reading
 from totonoe_core.text.reading.wrapping import inner
 
 READ_CHARS_MAX = 2_000
@@ -81,7 +81,11 @@ def _shifted(reading: Reading, by: int) -> Reading:
         )
         for piece in reading.pieces
     )  # fmt: skip
-    return replace(reading, pieces=pieces)
+    function_words = tuple(
+        FunctionWord(word.start + by, word.end + by, word.key, word.kind)
+        for word in reading.function_words
+    )
+    return replace(reading, pieces=pieces, function_words=function_words)
 
 
 def forget_cached() -> None:

@@ -210,7 +210,8 @@ def _keys() -> dict[str, str]:
     found: dict[str, str] = {}
     for word in lists.representatives:
         found.setdefault(_normal(word), lists.key(word))
-    for word in (*lists.near_groups, *lists.opposite_keys, *lists.light):
+    # Sorted: of two spellings of one word the first gives the key, the same in every process.
+    for word in (*lists.near_groups, *lists.opposite_keys, *sorted(lists.light)):
         found.setdefault(_normal(word), lists.key(word))
     return found
 
@@ -220,7 +221,8 @@ def _joined() -> dict[str, list[tuple[str, ...]]]:
     """Expressions of the lists that are several morphemes, by their first, longest first."""
     lists = lexicon("ja")
     found: dict[str, list[tuple[str, ...]]] = {}
-    for word in (*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light):
+    listed = (*lists.representatives, *lists.near_groups, *lists.opposite_keys)
+    for word in (*listed, *sorted(lists.light)):
         parts = tuple(each.normalized_form() for _, each in _morphemes(word))
         if len(parts) > 1:
             found.setdefault(parts[0], []).append(parts)
