@@ -45,7 +45,10 @@ COPY_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is pushed, by whom, for how long. Synthetic texts unless `said` has others."""
+    """Calls of one row: how many clients, in which mode, for how long, with which texts.
+
+    Without `said` the texts are synthetic.
+    """
 
     seed: int
     clients: int
@@ -118,7 +121,7 @@ def push(orders: list[dict[str, Any]], worker: str = "bench.pushing") -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What rows find in their collection, and what they say to it if that is not synthetic."""
+    """Contents of a collection, and the texts that rows remember in it if not synthetic ones."""
 
     n: int
     store: str

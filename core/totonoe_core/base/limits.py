@@ -36,9 +36,7 @@ DISMISSALS_PER_MEMORY_MAX = 1000
 SIMILAR_SHOWN_MAX = 5
 NEIGHBOURS_SCORED_MAX = 16
 SNIPPET_CHARS = 120
-VERDICT_CANDIDATES_MAX = (
-    4  # texts that a layer reads: the nearest, and those with most common words
-)
+VERDICT_CANDIDATES_MAX = 4  # texts that a layer reads: nearest, and with most common words
 VERDICT_LOOKED_AT_MAX = 64  # nearest memories whose words decide which of them are read
 SCANNED_AHEAD_MAX = 32  # vectors of a batch that share one scan
 SCANNED_AHEAD_SLOTS_MAX = 2**16  # below this, the scan scores all slots for each vector: 8 MiB

@@ -129,7 +129,7 @@ def search(
     A slot refuses only if its payload is equal too: equal text with another payload is a
     new value. Ties in similarity go to the slot that was written first.
     """
-    near_from = lowest_near(policy) if neighbours else math.inf
+    near_from = lowest_near(policy, neighbours)
     cosines = Cosines(view, probe.vector, visible, near_from, prefix, graph, scanned, known)
     by_words = _by_words(view, probe, policy, comparable, token_index, neighbours)
 
@@ -439,7 +439,7 @@ def scanned_from(policy: GuardPolicy, neighbours: bool = True) -> float | None:
         policy.judged_from,
         _lowest_refused(policy),
         policy.session_cosine_at_least,
-        lowest_near(policy) if neighbours else None,
+        lowest_near(policy, neighbours),
     )
     scanned = (one for one in asked if one is not None and PRUNES_FROM <= one <= 1.0)
     return min(scanned, default=None)
@@ -471,8 +471,13 @@ def nearest(
     return tuple(map(Candidate, *(column[order].tolist() for column in columns)))
 
 
-def lowest_near(policy: GuardPolicy) -> float:
-    """Return the lowest cosine similarity at which a policy does anything with a memory."""
+def lowest_near(policy: GuardPolicy, neighbours: bool = True) -> float:
+    """Return the lowest cosine similarity at which a policy does anything with a memory.
+
+    Infinity if no neighbours are looked for.
+    """
+    if not neighbours:
+        return math.inf
     linked = 1.0 - policy.link_distance_below if policy.link_distance_below else 1.0
     judged = 1.0 if policy.judged_from is None else policy.judged_from
     return min(policy.similar_above, linked, judged)

@@ -36,6 +36,16 @@ Some of its slots are dead or not visible. The cost grows with the number.
 """
 
 
+def suffices(prefix: Prefix | None, graph: Graph | None, near_from: float) -> bool:
+    """Return whether no slot has to be scored in full.
+
+    A prefix scan reaches as far as `near_from`, or the graph nominates what is farther.
+    """
+    if prefix is None or not prefix.built:
+        return False
+    return near_from >= PRUNES_FROM or bool(graph and graph.count)
+
+
 def similarities(view: View, query: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the float32 similarity of every slot: one matrix-vector product for each chunk."""
     out = np.empty(view.count, np.float32)
@@ -109,8 +119,7 @@ class Cosines:
         self._visible, self._near_from = visible, near_from
         self._prefix, self._graph, self._scanned = prefix, graph, scanned
         self._known = known
-        suffices = near_from >= PRUNES_FROM or bool(graph and graph.count)
-        self._sparse = bool(prefix and prefix.built) and suffices
+        self._sparse = suffices(prefix, graph, near_from)
         self._all: NDArray[np.float32] | None = None
         self._reaching: tuple[float, Reaching] | None = None
         self._exactly = (np.zeros(0, np.int64), np.zeros(0, np.float64))

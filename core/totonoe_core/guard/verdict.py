@@ -184,7 +184,7 @@ _MIRRORED_VERDICTS = {
 
 @dataclass(slots=True)
 class _Found:
-    """What the comparison found, before anything is added to make it a `Comparison`."""
+    """Verdict and evidence, before the probability completes a `Comparison`."""
 
     verdict: Verdict
     evidence: Sequence[Evidence]

@@ -92,9 +92,7 @@ class Remembering:
         if vector is not None:
             self._state.check_dimension(len(vector))
         found = wanted(self._ledger, command, operation.now_us)
-        text = found.text
-        if operation.ahead:
-            text = replace(text, ahead=operation.ahead.get(command.content))
+        text = replace(found.text, ahead=operation.ahead.get(command.content))
         if found.grown is None:
             self._check_room()
         features: Features | None = None
@@ -117,8 +115,7 @@ class Remembering:
         if features is None or neighbours is None or report.duplicate is not None:
             return self._refused(operation, found.grown, text, report, neighbours)
         forgotten = tombstones.match(self._state, text, features.canonical, operation.now_us)
-        if forgotten is not None:
-            report = replace(report, forgotten=forgotten)
+        report = replace(report, forgotten=forgotten)
         if found.grown is not None:
             return self._grow(operation, command, found.grown, text, features, report, neighbours)
         holders = self._guarding.holders(text)
@@ -134,7 +131,7 @@ class Remembering:
             content_hash=text.content_hash,
             vector=features.stored,
             agent_id=command.agent_id,
-            fields=fields if fields.created_us is None else replace(fields, created_us=None),
+            fields=replace(fields, created_us=None),
             created_us=created_us,
             updated_us=operation.now_us,
             status=Status.ACTIVE,

@@ -79,7 +79,7 @@ def looked_back(
         features = ledger.features_of(ledger.live(report.duplicate.memory_id, text.agent_id))
         _, neighbours = guarding.by_all(text, features, now_us)
     found = outdated.match(ledger, guarding, text, report, features, neighbours, now_us, reading)
-    return report if found is None else replace(report, outdated=found), neighbours
+    return replace(report, outdated=found), neighbours
 
 
 def by_duplicate(

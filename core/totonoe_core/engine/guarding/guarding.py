@@ -205,8 +205,7 @@ class Guarding:
         policy = text.policy
         view = self._state.index.arrays.writer_view()
         blind = self._blind(view, features)
-        if not len(view.comparable(features.vector)):
-            features = replace(features, vector=view.comparable(features.vector))
+        features = replace(features, vector=view.comparable(features.vector))
         visible, comparable = self._asked(view, text)
         why_not = self._why_not(text) or ("typed key" if text.fields.key is not None else "")
         judged: dict[int, Judged] = {}

@@ -10,7 +10,7 @@ from totonoe_core.domain.memories import Remember, Update
 from totonoe_core.domain.policy import GuardPolicy
 from totonoe_core.guard.ahead import Ahead, Plain, Scanned, Similarities, Vector
 from totonoe_core.guard.candidates import lowest_near, scanned_from
-from totonoe_core.guard.cosines import PRUNES_FROM
+from totonoe_core.guard.cosines import suffices
 from totonoe_core.index.collection_index import CollectionIndex
 
 
@@ -40,7 +40,7 @@ class ScansAhead:
         vectors : sequence of float32[dim]
             The objects that `of` will be asked for, in their order.
         neighbours : bool
-            The nearest are asked for too, which a prefix alone cannot name.
+            The nearest are asked for too: the scan reaches as far as the policy shows and links.
         """
         before, self._scans = self._scans, None
         self._neighbours = neighbours
@@ -48,8 +48,7 @@ class ScansAhead:
         if not vectors:
             return
         arrays = index.arrays
-        suffices = not neighbours or lowest_near(policy) >= PRUNES_FROM or index.graph.count > 0
-        if not index.prefix.built or not suffices:
+        if not suffices(index.prefix, index.graph, lowest_near(policy, neighbours)):
             plain = before.carried(arrays, vectors) if isinstance(before, Plain) else None
             self._scans = plain or Plain(arrays, vectors)
         elif self._at_least is not None:

@@ -109,7 +109,7 @@ def _words_between(text: str, at: int, end: int, tokens: list[Token], cased: boo
 
 @lru_cache(_LOWER_WORDS_MAX)
 def _lower_word(surface: str) -> Word | None:
-    """What most tokens are: a word in lower case, of which nothing is undone. Else `None`."""
+    """Return a word in lower case that stands for itself, as most do; `None` for any other."""
     if surface in _WHOLE or not surface.isalnum() or surface != surface.lower():
         return None
     return word(surface)
