@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -140,8 +141,8 @@ def search(
 
     reports: list[LayerReport] = []
     if refuse:
-        layers = _layers(view, probe, policy, comparable, cosines, by_words)
-        for report, slot, similarity in layers:
+        layers = _Layers(view, probe, policy, comparable, cosines, by_words)
+        for report, slot, similarity in layers.outcomes():
             reports.append(report)
             if slot >= 0:
                 near = look()
@@ -191,22 +192,6 @@ def _by_words(
     return slots[kept], values[kept]
 
 
-def _layers(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    cosines: Cosines,
-    by_words: _Matches,
-) -> Iterator[_Outcome]:
-    """Yield the outcome of each layer; a layer is computed only when it is reached."""
-    refusing = comparable.narrowed(equal("payload_hash", probe.payload))
-    yield exact(probe, policy, refusing)
-    yield _jaccard(view, probe, policy, comparable, refusing, cosines, by_words)
-    yield _cosine(view, probe, policy, comparable, refusing, cosines)
-    yield _session(probe, policy, comparable, refusing, cosines)
-
-
 def _off(layer: Method, why: str = "off in policy") -> _Outcome:
     return LayerReport(layer, ran=False, skipped_because=why), -1, 0.0
 
@@ -222,170 +207,180 @@ def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
     return LayerReport(Method.EXACT, ran=True), -1, 0.0
 
 
-def _jaccard(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    refusing: Selection,
-    cosines: Cosines,
-    by_words: _Matches,
-) -> _Outcome:
-    threshold = policy.jaccard_above
-    unread_count = 0
-    if policy.judged_from is not None:
-        outcome = _same_words(probe, policy, comparable)
-        if outcome[1] < 0:
-            outcome = _judged_by_words(view, probe, policy, comparable, cosines, by_words)
-        if outcome[1] >= 0 or threshold is None:
-            return outcome
-        unread_count = outcome[0].unread_count
-    if threshold is None:
-        return _off(Method.JACCARD)
-    if not len(probe.tokens):
-        return _off(Method.JACCARD, "no tokens")
-    slots, values = by_words
-    best = float(values.max()) if len(values) else None
-    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
-    over = (values > threshold) & refusing.at(slots)
-    if not over.any():
-        return report, -1, 0.0
-    # argmax takes the first of equal values, which is the lowest slot.
-    at = int(np.argmax(np.where(over, values, -1.0)))
-    return report, int(slots[at]), float(values[at])
+class _Layers:
+    """The layers of one search, with what they share."""
 
+    def __init__(
+        self,
+        view: View,
+        probe: Probe,
+        policy: GuardPolicy,
+        comparable: Selection,
+        cosines: Cosines,
+        by_words: _Matches,
+    ) -> None:
+        self._view, self._probe, self._policy = view, probe, policy
+        self._comparable, self._cosines, self._by_words = comparable, cosines, by_words
+        self._refusing = comparable.narrowed(equal("payload_hash", probe.payload))
+        # More if all holders of a value may go.
+        self._read_max = (
+            limits.SAME_VALUE_MAX if policy.supersedes else limits.VERDICT_CANDIDATES_MAX
+        )
 
-def _same_words(probe: Probe, policy: GuardPolicy, comparable: Selection) -> _Outcome:
-    """Refuse the same words in the same order at any cosine.
+    def outcomes(self) -> Iterator[_Outcome]:
+        """Yield the outcome of each layer; a layer is computed only when it is reached."""
+        yield exact(self._probe, self._policy, self._refusing)
+        yield self._jaccard()
+        yield self._cosine()
+        yield self._session()
 
-    Some models move by half for a full stop or capitals.
-    """
-    nominees = np.array(probe.words_nominees[: _read_max(policy)], np.int64)
-    slots = nominees[comparable.at(nominees)].tolist()
-    slot, _, unread_count = _first_refused(probe, policy, [(slot, 1.0, 1.0) for slot in slots])
-    best = 1.0 if slot >= 0 else None
-    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
-    return report, slot, best or 0.0
+    def _jaccard(self) -> _Outcome:
+        threshold = self._policy.jaccard_above
+        unread_count = 0
+        if self._policy.judged_from is not None:
+            outcome = self._same_words()
+            if outcome[1] < 0:
+                outcome = self._judged_by_words()
+            if outcome[1] >= 0 or threshold is None:
+                return outcome
+            unread_count = outcome[0].unread_count
+        if threshold is None:
+            return _off(Method.JACCARD)
+        if not len(self._probe.tokens):
+            return _off(Method.JACCARD, "no tokens")
+        slots, values = self._by_words
+        best = float(values.max()) if len(values) else None
+        report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
+        over = (values > threshold) & self._refusing.at(slots)
+        if not over.any():
+            return report, -1, 0.0
+        # argmax takes the first of equal values, which is the lowest slot.
+        at = int(np.argmax(np.where(over, values, -1.0)))
+        return report, int(slots[at]), float(values[at])
 
+    def _same_words(self) -> _Outcome:
+        """Refuse the same words in the same order at any cosine.
 
-def _first_refused(
-    probe: Probe, policy: GuardPolicy, nearest: Sequence[tuple[int, float, float]]
-) -> tuple[int, float, int]:
-    """Return slot and similarity of the first that the verdict refuses, or -1 and 0.
+        Some models move by half for a full stop or capitals.
+        """
+        nominees = np.array(self._probe.words_nominees[: self._read_max], np.int64)
+        slots = nominees[self._comparable.at(nominees)].tolist()
+        slot, _, unread_count = self._first_refused([(slot, 1.0, 1.0) for slot in slots])
+        best = 1.0 if slot >= 0 else None
+        report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
+        return report, slot, best or 0.0
 
-    `nearest` are slots, the similarities that the verdict gets, and those to report. Also returns
-    the number of pairs that were not read to their end.
-    """
-    unread_count = 0
-    probe.fetch([slot for slot, _, _ in nearest])
-    for slot, compared_by, similarity in nearest:
-        judgement = probe.judge(slot, compared_by)
-        if policy.action(judgement) is Action.REFUSE:
-            return slot, similarity, unread_count
-        unread_count += judgement.over_budget
-    return -1, 0.0, unread_count
+    def _judged_by_words(self) -> _Outcome:
+        """Read the memories with the most common words, at any cosine.
 
+        Those that the layer of the cosine reads are left to it. Exact, as that layer is: the order
+        is that of the Jaccard similarity, ties by slot.
+        """
+        slots, values = self._by_words
+        enough = values > WORDS_ABOVE
+        slots, values = slots[enough], values[enough]
+        if len(slots) and not self._probe.blind:
+            left = ~np.isin(slots, self._nearest_read[0])
+            slots, values = slots[left], values[left]
+        chosen = np.sort(np.lexsort((slots, -values))[: self._read_max])
+        slots, values = slots[chosen], values[chosen]
+        compared_by = values
+        if not self._probe.blind:
+            exactly = similarities64_at(self._view, self._probe.vector, slots)
+            compared_by = np.where(self._view.has_vector(slots), exactly, values)
+        order = np.lexsort((slots, -values))
+        best = float(values[order[0]]) if len(order) else None
+        columns = (slots, compared_by, values)
+        most_first = zip(*(column[order].tolist() for column in columns), strict=True)
+        slot, value, unread_count = self._first_refused(list(most_first))
+        report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
+        return report, slot, value
 
-def _judged_by_words(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    cosines: Cosines,
-    by_words: _Matches,
-) -> _Outcome:
-    """Read the memories with the most common words, at any cosine.
+    def _cosine(self) -> _Outcome:
+        policy, blind = self._policy, self._probe.blind
+        by_threshold = (
+            policy.cosine_distance_below is not None or policy.cosine_at_least is not None
+        )
+        if blind and (by_threshold or policy.judged_from is not None):
+            return _off(Method.COSINE, blind)
+        unread_count = 0
+        if policy.judged_from is not None:
+            outcome = self._judged()
+            if outcome[1] >= 0 or not by_threshold:
+                return outcome
+            unread_count = outcome[0].unread_count
+        if not by_threshold:
+            return _off(Method.COSINE)
+        at_least = _lowest_refused(policy)
+        slot, similarity = self._cosines.best(self._refusing, at_least)
+        _, best = self._cosines.best(self._comparable, at_least)
+        report = LayerReport(
+            Method.COSINE, True, best_similarity=_shown(best), unread_count=unread_count
+        )
+        if similarity is None or not cosine_refuses(policy, similarity):
+            return report, -1, 0.0
+        return report, slot, similarity
 
-    Those that the layer of the cosine reads are left to it. Exact, as that layer is: the order is
-    that of the Jaccard similarity, ties by slot.
-    """
-    slots, values = by_words
-    enough = values > WORDS_ABOVE
-    slots, values = slots[enough], values[enough]
-    if len(slots) and not probe.blind:
-        left = ~np.isin(slots, _nearest_read(view, probe, policy, comparable, cosines)[0])
-        slots, values = slots[left], values[left]
-    chosen = np.sort(np.lexsort((slots, -values))[: _read_max(policy)])
-    slots, values = slots[chosen], values[chosen]
-    compared_by = values
-    if not probe.blind:
-        exactly = similarities64_at(view, probe.vector, slots)
-        compared_by = np.where(view.has_vector(slots), exactly, values)
-    order = np.lexsort((slots, -values))
-    best = float(values[order[0]]) if len(order) else None
-    columns = (slots, compared_by, values)
-    most_first = zip(*(column[order].tolist() for column in columns), strict=True)
-    slot, value, unread_count = _first_refused(probe, policy, list(most_first))
-    report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
-    return report, slot, value
+    def _judged(self) -> _Outcome:
+        """Read the nearest above a similarity; the first that the verdict refuses decides."""
+        slots, exactly = self._nearest_read
+        best = _shown(float(exactly[0])) if len(exactly) else None
+        nearest_first = zip(slots.tolist(), exactly.tolist(), exactly.tolist(), strict=True)
+        slot, similarity, unread_count = self._first_refused(list(nearest_first))
+        report = LayerReport(Method.COSINE, True, best_similarity=best, unread_count=unread_count)
+        return report, slot, similarity
 
+    @cached_property
+    def _nearest_read(self) -> _Matches:
+        """The slots that the layer of the cosine reads, nearest first.
 
-def _cosine(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    refusing: Selection,
-    cosines: Cosines,
-) -> _Outcome:
-    by_threshold = policy.cosine_distance_below is not None or policy.cosine_at_least is not None
-    if probe.blind and (by_threshold or policy.judged_from is not None):
-        return _off(Method.COSINE, probe.blind)
-    unread_count = 0
-    if policy.judged_from is not None:
-        outcome = _judged(view, probe, policy, comparable, cosines)
-        if outcome[1] >= 0 or not by_threshold:
-            return outcome
-        unread_count = outcome[0].unread_count
-    if not by_threshold:
-        return _off(Method.COSINE)
-    at_least = _lowest_refused(policy)
-    slot, similarity = cosines.best(refusing, at_least)
-    _, best = cosines.best(comparable, at_least)
-    report = LayerReport(
-        Method.COSINE, True, best_similarity=_shown(best), unread_count=unread_count
-    )
-    if similarity is None or not cosine_refuses(policy, similarity):
-        return report, -1, 0.0
-    return report, slot, similarity
+        They are the nearest ones and, of some more, those with the most words in common: a vector
+        hardly knows which of many notes of one form has the same number or name.
+        """
+        from_cosine, limit = self._policy.judged_from, self._read_max
+        assert from_cosine is not None
+        slots, exactly = self._cosines.reaching(
+            self._comparable, from_cosine, limits.VERDICT_LOOKED_AT_MAX
+        )
+        if len(slots) <= limit:
+            return slots, exactly
+        ascending = np.argsort(slots)
+        words = np.empty(len(slots))
+        words[ascending] = jaccard_at(self._view, self._probe.tokens, slots[ascending])
+        # `slots` are nearest first, so that a stable sort leaves the nearer of equal ones in front.
+        chosen = np.union1d(np.arange(limit), np.argsort(-words, kind="stable")[:limit])
+        return slots[chosen], exactly[chosen]
 
+    def _first_refused(self, nearest: Sequence[tuple[int, float, float]]) -> tuple[int, float, int]:
+        """Return slot and similarity of the first that the verdict refuses, or -1 and 0.
 
-def _judged(
-    view: View, probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines
-) -> _Outcome:
-    """Read the nearest memories above a similarity; the first that the verdict refuses decides."""
-    slots, exactly = _nearest_read(view, probe, policy, comparable, cosines)
-    best = _shown(float(exactly[0])) if len(exactly) else None
-    nearest_first = zip(slots.tolist(), exactly.tolist(), exactly.tolist(), strict=True)
-    slot, similarity, unread_count = _first_refused(probe, policy, list(nearest_first))
-    report = LayerReport(Method.COSINE, True, best_similarity=best, unread_count=unread_count)
-    return report, slot, similarity
+        `nearest` are slots, the similarities that the verdict gets, and those to report. Also
+        returns the number of pairs that were not read to their end.
+        """
+        unread_count = 0
+        self._probe.fetch([slot for slot, _, _ in nearest])
+        for slot, compared_by, similarity in nearest:
+            judgement = self._probe.judge(slot, compared_by)
+            if self._policy.action(judgement) is Action.REFUSE:
+                return slot, similarity, unread_count
+            unread_count += judgement.over_budget
+        return -1, 0.0, unread_count
 
-
-def _nearest_read(
-    view: View, probe: Probe, policy: GuardPolicy, comparable: Selection, cosines: Cosines
-) -> _Matches:
-    """Return the slots that the layer of the cosine reads, nearest first.
-
-    They are the nearest ones and, of some more, those with the most words in common: a vector
-    hardly knows which of many notes of one form has the same number or name.
-    """
-    assert policy.judged_from is not None
-    limit = _read_max(policy)
-    slots, exactly = cosines.reaching(comparable, policy.judged_from, limits.VERDICT_LOOKED_AT_MAX)
-    if len(slots) <= limit:
-        return slots, exactly
-    ascending = np.argsort(slots)
-    words = np.empty(len(slots))
-    words[ascending] = jaccard_at(view, probe.tokens, slots[ascending])
-    # `slots` are nearest first, so that a stable sort leaves the nearer of equal ones in front.
-    chosen = np.union1d(np.arange(limit), np.argsort(-words, kind="stable")[:limit])
-    return slots[chosen], exactly[chosen]
-
-
-def _read_max(policy: GuardPolicy) -> int:
-    """Return the number of texts that a layer reads: more if all holders of a value may go."""
-    return limits.SAME_VALUE_MAX if policy.supersedes else limits.VERDICT_CANDIDATES_MAX
+    def _session(self) -> _Outcome:
+        layer, threshold = Method.SESSION_COSINE, self._policy.session_cosine_at_least
+        if threshold is None:
+            return _off(layer)
+        if self._probe.session == 0:
+            return _off(layer, "no session id")
+        if self._probe.blind:
+            return _off(layer, self._probe.blind)
+        same = equal("session", self._probe.session)
+        slot, similarity = self._cosines.best(self._refusing.narrowed(same), threshold)
+        _, best = self._cosines.best(self._comparable.narrowed(same), threshold)
+        report = LayerReport(layer, ran=True, best_similarity=_shown(best))
+        if similarity is None or similarity < threshold:
+            return report, -1, 0.0
+        return report, slot, similarity
 
 
 def _shown(similarity: float | None) -> float | None:
@@ -399,30 +394,6 @@ def cosine_refuses(policy: GuardPolicy, similarity: float) -> bool:
     return (below is not None and 1.0 - similarity < below) or (
         at_least is not None and similarity >= at_least
     )
-
-
-def _session(
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    refusing: Selection,
-    cosines: Cosines,
-) -> _Outcome:
-    layer, threshold = Method.SESSION_COSINE, policy.session_cosine_at_least
-    if threshold is None:
-        return _off(layer)
-    if probe.session == 0:
-        return _off(layer, "no session id")
-    if probe.blind:
-        return _off(layer, probe.blind)
-    same = equal("session", probe.session)
-    asked = refusing.narrowed(same)
-    slot, similarity = cosines.best(asked, threshold)
-    _, best = cosines.best(comparable.narrowed(same), threshold)
-    report = LayerReport(layer, ran=True, best_similarity=_shown(best))
-    if similarity is None or similarity < threshold:
-        return report, -1, 0.0
-    return report, slot, similarity
 
 
 def _lowest_refused(policy: GuardPolicy) -> float:

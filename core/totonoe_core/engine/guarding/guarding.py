@@ -237,29 +237,19 @@ class Guarding:
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = self._shown(others, policy.similar_above)
         texts.read([one.slot for one in shown])
-        if policy.judged_from is not None and found.slot < 0 and not why_not:
-            for one in shown:
-                if _words_in_common(view, features, one):
-                    probe.judge(one.slot, _compared_by(view, features, one))
-        if policy.judged_from is not None and found.slot >= 0 and policy.supersedes:
-            # The duplicate may supersede a memory that was not read yet.
-            for one in others:
-                similarity = _compared_by(view, features, one)
-                if one in shown or similarity >= policy.judged_from:
-                    probe.judge(one.slot, similarity)
+        if not why_not:
+            for one in _left(view, features, policy, found.slot, others, shown):
+                probe.judge(one.slot, _compared_by(view, features, one))
         if hearing.wanted and found.slot < 0:
             raise NeedsOpinion(hearing.wanted)
         if found.slot < 0:
             _keep_to_the_answer(policy, judged)
         duplicate = None
         if found.slot >= 0:
+            read = judged.get(found.slot)
+            judgement = None if read is None else read.judgement
             duplicate = self._duplicate(
-                texts,
-                found.slot,
-                found.similarity,
-                found.method,
-                judged[found.slot].judgement if found.slot in judged else None,
-                now_us,
+                texts, found.slot, found.similarity, found.method, judgement, now_us
             )
         report = GuardReport(
             duplicate,
@@ -269,13 +259,12 @@ class Guarding:
             found.layers or candidates.skipped(why_not),
             None if why_not else _verdict(found.slot, judged, bool(shown)),
         )
-        read = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
-        likely = self.likely(text, read)
+        nearest_first = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
+        likely = self.likely(text, nearest_first)
         if likely and duplicate is None:
-            report = replace(
-                report, question=self._question(texts, text, features, likely[0], now_us)
-            )
-        return report, Neighbours(found.near, tuple(read), likely, texts, budget)
+            question = self._question(texts, text, features, likely[0], now_us)
+            report = replace(report, question=question)
+        return report, Neighbours(found.near, tuple(nearest_first), likely, texts, budget)
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
         """Return the memories that probably say the same, the most probable first.
@@ -565,6 +554,29 @@ def _by_words(view: View, own: Features, slot: int) -> bool:
 def _compared_by(view: View, own: Features, other: Candidate) -> float:
     """Return the similarity for the verdict on a memory: of the vectors, else of the words."""
     return other.jaccard if _by_words(view, own, other.slot) else other.cosine
+
+
+def _left(
+    view: View,
+    own: Features,
+    policy: GuardPolicy,
+    refused_by: int,
+    others: Sequence[Candidate],
+    shown: Sequence[Candidate],
+) -> list[Candidate]:
+    """Return what is read although no layer needs it: what is shown.
+
+    Beside a duplicate, that is what it may supersede.
+    """
+    if policy.judged_from is None:
+        return []
+    if refused_by < 0:
+        return [one for one in shown if _words_in_common(view, own, one)]
+    if not policy.supersedes:
+        return []
+    return [
+        one for one in others if one in shown or _compared_by(view, own, one) >= policy.judged_from
+    ]
 
 
 def _words_in_common(view: View, own: Features, other: Candidate) -> bool:
