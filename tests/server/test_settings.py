@@ -64,6 +64,11 @@ def test_address_by_name_is_refused_and_says_why(text):
         parse_addresses(text)
 
 
+def test_address_for_clients_is_refused_and_says_so():
+    with pytest.raises(AddressError, match="that is for clients; expected host:port"):
+        parse_addresses("https://127.0.0.1:7766")
+
+
 @pytest.mark.parametrize(
     ("text", "local"),
     [

@@ -73,6 +73,10 @@ def parse_address(text: str) -> Address:
     """
     if text.startswith("unix:"):
         return _unix(text)
+    if "://" in text:
+        raise AddressError(
+            f"Refusing to listen on {text}: that is for clients; expected host:port or unix:/path"
+        )
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise AddressError(f"Refusing to listen on {text}: expected host:port or unix:/path")
