@@ -1,4 +1,4 @@
-"""Where the daemon may listen.
+"""Addresses that the daemon listens on.
 
 Loopback and Unix sockets need nothing. An address that another machine could reach is bound only
 with a certificate and a grant, which `access/transport.py` asks for.

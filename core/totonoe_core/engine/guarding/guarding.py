@@ -238,8 +238,9 @@ class Guarding:
         shown = self._shown(others, policy.similar_above)
         texts.read([one.slot for one in shown])
         if not why_not:
-            for one in _left(view, features, policy, found.slot, others, shown):
-                probe.judge(one.slot, _compared_by(view, features, one))
+            beside = _beside_the_layers(view, features, policy, found.slot, others, shown)
+            for slot, similarity in beside:
+                probe.judge(slot, similarity)
         if hearing.wanted and found.slot < 0:
             raise NeedsOpinion(hearing.wanted)
         if found.slot < 0:
@@ -556,27 +557,29 @@ def _compared_by(view: View, own: Features, other: Candidate) -> float:
     return other.jaccard if _by_words(view, own, other.slot) else other.cosine
 
 
-def _left(
+def _beside_the_layers(
     view: View,
     own: Features,
     policy: GuardPolicy,
     refused_by: int,
     others: Sequence[Candidate],
     shown: Sequence[Candidate],
-) -> list[Candidate]:
-    """Return what is read although no layer needs it: what is shown.
+) -> list[tuple[int, float]]:
+    """Return the slots that are read although no layer asks, with the similarity to compare by.
 
-    Beside a duplicate, that is what it may supersede.
+    A saved text is compared with the memories that are shown; a refused one with those that its
+    duplicate may supersede.
     """
-    if policy.judged_from is None:
+    from_cosine = policy.judged_from
+    if from_cosine is None:
         return []
     if refused_by < 0:
-        return [one for one in shown if _words_in_common(view, own, one)]
+        worth = [one for one in shown if _words_in_common(view, own, one)]
+        return [(one.slot, _compared_by(view, own, one)) for one in worth]
     if not policy.supersedes:
         return []
-    return [
-        one for one in others if one in shown or _compared_by(view, own, one) >= policy.judged_from
-    ]
+    compared = [(one, _compared_by(view, own, one)) for one in others]
+    return [(one.slot, value) for one, value in compared if one in shown or value >= from_cosine]
 
 
 def _words_in_common(view: View, own: Features, other: Candidate) -> bool:
