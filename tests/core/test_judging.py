@@ -55,7 +55,8 @@ def test_rewording_that_is_not_sure_is_borderline_and_a_duplicate_is_not() -> No
     assert doubtful.judgement.verdict is Verdict.RELATED
     assert is_borderline(doubtful, 0.9, CAREFUL, JudgeSettings())
     weights = replace(CAREFUL, near=0.0)
-    sure = compare(HAPPY, GLAD, 0.9, weights)
+    assert compare(HAPPY, GLAD, 0.9, weights).judgement.verdict is Verdict.RELATED
+    sure = compare("The gate is not open", "The gate is closed", 0.9, weights)
     assert sure.judgement.verdict is Verdict.DUPLICATE
     assert not is_borderline(sure, 0.9, weights, JudgeSettings())
 

@@ -1,7 +1,7 @@
 """Weights of the logistic regression that decides how far a wording may differ.
 
-The verdict uses it only if no difference has a name (`verdict`): only loose synonyms, light words,
-parts that agree roughly, another order, and the cosine are left then.
+The verdict uses it only if no difference has a name (`verdict`): only negated opposites, light
+words, parts that agree roughly, another order, and the cosine are left then.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ class Features:
     cosine : float
         Similarity of the vectors, -1..1.
     near, light, soft, moved : float
-        Shares, 0..1, of the weight of all pieces: loose synonyms; light pieces without a partner;
-        pairs whose parts agree only roughly; pairs in another order.
+        Shares, 0..1, of the weight of all pieces: loose synonyms and negated opposites; light
+        pieces without a partner; pairs whose parts agree only roughly; pairs in another order.
+    loose : bool
+        There is a loose synonym.
     """
 
     cosine: float
@@ -46,6 +48,15 @@ class Features:
     light: float = 0.0
     soft: float = 0.0
     moved: float = 0.0
+    loose: bool = False
+
+    def refuse(self, weights: Weights) -> bool:
+        """Return whether the texts are a duplicate.
+
+        Not with a loose synonym at any p: many are a thing and its kind, "meat" and "beef", so that
+        the texts are likely the same, never certainly.
+        """
+        return not self.loose and self.probability(weights) >= weights.at_least
 
     def probability(self, weights: Weights) -> float:
         """Return p(duplicate)."""

@@ -247,15 +247,13 @@ def _sigmoid(z: Floats) -> Floats:
 
 def probabilities_of(pairs: Sequence[Labelled], weights: Weights) -> Floats:
     """Return p of each pair; infinite if refused at any threshold, -1 if never refused."""
-    return np.array(
-        [
-            (math.inf if pair.merged else -1.0)
-            if pair.features is None
-            else pair.features.probability(weights)
-            for pair in pairs
-        ],
-        np.float64,
-    )
+
+    def probability(pair: Labelled) -> float:
+        if pair.features is None:
+            return math.inf if pair.merged else -1.0
+        return -1.0 if pair.features.loose else pair.features.probability(weights)
+
+    return np.array([probability(pair) for pair in pairs], np.float64)
 
 
 def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> float:

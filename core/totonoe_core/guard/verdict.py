@@ -7,10 +7,10 @@
         something on one side only                       REFINEMENT, or CONTAINED in the memory
         all paired, nothing swapped                      DUPLICATE, if the cosine agrees
 
-A similarity never makes a duplicate by itself: it decides only whether loose synonyms and leftover
-light words may be ignored (`Weights`). Pure: texts, their cosine and the weights in, a judgement
-out. Symmetric: swapping the texts swaps ADDED with MISSING, REFINEMENT with CONTAINED, and the
-spans.
+A similarity never makes a duplicate by itself: it decides only whether leftover light words and
+negated opposites may be ignored (`Weights`). A loose synonym may not: then the texts are likely the
+same. Pure: texts, their cosine and the weights in, a judgement out. Symmetric: swapping the texts
+swaps ADDED with MISSING, REFINEMENT with CONTAINED, and the spans.
 """
 
 from __future__ import annotations
@@ -443,6 +443,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         light=sum(piece.weight for piece in light) / total,
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
+        loose=any(pair.tie is Tie.NEAR for pair in aligned.pairs),
     )
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
@@ -455,7 +456,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
             max(pair.other.end for pair in aligned.pairs),
         ),
     )
-    if features.probability(weights) >= weights.at_least:
+    if features.refuse(weights):
         verdict = Verdict.DUPLICATE
     else:
         one_sided = bool(aligned.added) != bool(aligned.missing) and not near

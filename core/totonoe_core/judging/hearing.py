@@ -42,7 +42,7 @@ def is_borderline(
             and len(found) < limits.EVIDENCE_MAX
             and all(one.finding in _MORE for one in found)
         )
-    # RELATED by loose synonyms, whose weight is so large that the probability says little.
+    # RELATED by loose synonyms, which never refuse: the probability says little.
     related = judgement.verdict is Verdict.RELATED
     return related or features.probability(weights) >= settings.asked_from
 

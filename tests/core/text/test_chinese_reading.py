@@ -110,6 +110,7 @@ WRAPPED = [
     ("traditional", "備註：網關每月重啟"),
 ]
 DIFFERENT = [
+    ("allowed or done", "家属可陪同检查", "家属陪同检查"),
     ("who manages whom", "张伟管理李娜", "李娜管理张伟"),
     ("passive turned", "张伟打败了王强", "张伟被王强打败了"),
     ("by whom", "李娜由张伟管理", "张伟由李娜管理"),

@@ -31,7 +31,7 @@ _REASONS = {
     "a comma or a full stop joins as well": (
         "和 与 及 以及 并且 和与 暨 且 而 而且 并 则 那么 那就 便 就 既 不仅 不但 不光 而是"
     ),
-    "joins as 和 does; the contrast is the speaker's": "但是 但 可是 不过 然而 却 可 只是",
+    "joins as 和 does; the contrast is the speaker's": "但是 但 可是 不过 然而 却 只是",
     "a particle of tone at the end": (
         "呢 啊 呀 哦 哟 哈 嘛 哇 呐 喽 啦 咯 吖 诶 哎 唉 嗯 噢 喔 嘿 额 呃 滴 哩 吧 罢了 "
         "而已 似的 般 来着"

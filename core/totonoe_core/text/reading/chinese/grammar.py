@@ -139,7 +139,7 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
     (Kind.LIST, "", "、"),
     (Kind.LINK, "因为", "因为 由于"),
     (Kind.LINK, "所以", "所以 因此 因而 于是 从而"),
-    (Kind.LINK, "但是", "但是 但 可是 不过 然而 却 可 只是"),
+    (Kind.LINK, "但是", "但是 但 可是 不过 然而 却 只是"),
     (Kind.LINK, "虽然", "虽然 尽管 虽 虽说"),
     (Kind.LINK, "然后", "然后 接着 随后 之后再 再然后"),
     (Kind.LINK, "无论", "无论 不论 不管"),

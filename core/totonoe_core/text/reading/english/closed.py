@@ -186,14 +186,14 @@ CREATURES = listed(
 )
 """What can do something by itself, so that "a dog running" may be the dog's."""
 COLLECTIVES = listed(
-    "group bunch piece pair set number couple slice bit lot kind type sort part crowd variety"
-    " series collection herd flock pack stack pile row team body cluster gathering assortment"
+    "group bunch piece pair set couple slice bit crowd variety series collection herd flock pack"
+    " stack pile row team cluster gathering assortment"
 )
 """Nouns before "of" that only bundle what follows."""
-MERE_COLLECTIVES = listed(
-    "group bunch set number lot kind type sort crowd herd flock cluster gathering assortment"
-)
+MERE_COLLECTIVES = listed("group bunch set crowd herd flock cluster gathering assortment")
 """Of these, those that say no more than a plural does."""
+SORTS = listed("kind type sort")
+"""Of a thing, with "a" before them: "a type of error" is an error, "the type of the error" not."""
 NUMBERED = listed(
     "commit port issue branch file flag node ticket release tag build job task line page room gate"
     " patch order flight train bus process thread block request stage step point test index link"

@@ -277,7 +277,7 @@ class Phrases(Wordings):
         tokens = self.tokens
         if prep == "of" and noun >= 0:
             self.carried.add(self._prep_at)
-            if tokens[noun].lemma in closed.COLLECTIVES and tokens[noun].tag == "N":
+            if self._bundles(noun):
                 self._bundle(noun, head, here)
             else:
                 self._modify(head, noun)

@@ -92,6 +92,17 @@ def _crowded(parse: Parse) -> set[tuple[str, int]]:
     return crowded
 
 
+def _owned(noun: int, parse: Parse) -> bool:
+    """Whether a noun is of something, which is more than this: "the color of the banner"."""
+    return any(
+        head == noun
+        and parse.kept[at]
+        and parse.tokens[at].tag in "NMO$"
+        and (at > noun or parse.tokens[at + 1].tag in "'")
+        for at, head in enumerate(parse.head)
+    )
+
+
 def _piece(
     at: int,
     token: Token,
@@ -122,6 +133,8 @@ def _piece(
     kind = _KINDS.get(tag, PieceType.WORD)
     opposites = facts.opposites
     weight = _LIGHT if parse.light[at] else facts.weight
+    if tag == "N" and facts.weight < 1.0 and _owned(at, parse):
+        weight = 1.0
     if tag == "M":
         weight = _LIGHT if lemma in closed.TITLES else 1.0
     elif tag == "Q":

@@ -98,10 +98,20 @@ class Wordings(Closing):
         self.kept[pronoun] = False
         return True
 
+    def _bundles(self, noun: int) -> bool:
+        """Whether what is "of" a noun is what is meant, as in "a group of people"."""
+        token = self.tokens[noun]
+        if token.tag != "N":
+            return False
+        if token.lemma in closed.SORTS:
+            return noun > 0 and self.tokens[noun - 1].form in ("a", "an")
+        return token.lemma in closed.COLLECTIVES
+
     def _bundle(self, noun: int, head: int, here: Clause) -> None:
         """ "a group of people" stands for its people."""
         self.light[noun] = True
-        self.kept[noun] = self.tokens[noun].lemma not in closed.MERE_COLLECTIVES
+        mere = closed.MERE_COLLECTIVES | closed.SORTS
+        self.kept[noun] = self.tokens[noun].lemma not in mere
         self.role[head], self.head[head] = self.role[noun], self.head[noun]
         self.denied[head] += self.denied[noun]
         self.denied[noun] = 0

@@ -37,13 +37,15 @@ class Phrase:
         Only says what sort of thing its neighbour is: 楽器 of ピアノという楽器.
     cleft : bool
         Made the topic by のは: what follows may be a part of it.
+    owned : bool
+        Of something, which is more than this: 箱の色.
     """
 
     # Most stay as they are: defaults of the class cost nothing to set.
     case = link = modality = limit = role = ""
     until = 0
     topic = negated = passive = causative = done = receives = lasting = no_more = False
-    past = asks = orders = be = comma = cleft = light = False
+    past = asks = orders = be = comma = cleft = light = owned = False
     aspects: tuple[FunctionWord, ...] = ()
     aspect: Word | None = None
     head: Phrase | None = None

@@ -141,6 +141,8 @@ def _emit(phrase: Phrase, names: dict[int, str], pieces: list[Piece]) -> None:
     )
     if phrase.light and pieces[-1].weight > _LIGHT:
         pieces[-1] = replace(pieces[-1], weight=_LIGHT)
+    elif phrase.owned and not parts and pieces[-1].weight == _LIGHT:
+        pieces[-1] = replace(pieces[-1], weight=1.0)
     if phrase.aspect is not None:
         _piece(phrase.aspect, Role.ADVERB, own, pieces)
     if phrase.limit:

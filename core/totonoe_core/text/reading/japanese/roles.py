@@ -87,6 +87,8 @@ def _attach(phrases: list[Phrase]) -> None:
                 continue
             phrase.role = Role.MODIFIER if phrase.case == "の" else "prep:という"
             phrase.head = _next_thing(phrases, index)
+            if phrase.head is not None and phrase.case == "の":
+                phrase.head.owned = True
         elif _is_count(phrase) and (counted := _counted(phrases, index)) is not None:
             phrase.role, phrase.head = Role.MODIFIER, counted
         elif phrase.sort != PREDICATE:
