@@ -118,6 +118,10 @@ SAME = {
     "there is": [
         ("There is a dog sleeping in the yard", "A dog is sleeping in the yard"),
     ],
+    "one or several in general": [
+        ("A valve needs oil", "Valves need oil"),
+        ("The glass of the lamp is thin", "The lamp's glass is thin"),
+    ],
     "bundles": [
         ("We met a group of students", "We met students"),
         ("It raises a kind of warning", "It raises a warning"),
@@ -188,6 +192,11 @@ DIFFERENT = {
         ("She parked the truck outside", "She parked the car outside"),
         ("Each order has a client number", "Each order has a customer number"),
         ("The import confirms the rows", "The import checks the rows"),
+    ],
+    "one or several": [
+        ("The valve leaks", "The valves leak"),
+        ("Our branch in Rome is closed", "Our branches in Rome are closed"),
+        ("Feed the mouse of Ann", "Feed the mice of Ann"),
     ],
     "what of a thing": [
         ("Print the number of open tickets", "Print the open tickets"),

@@ -107,6 +107,9 @@ class Piece:
     weight : float
         How much is lost if the piece is missing: 1 for content, about 0.3 for light words that
         another wording may leave out ("very", "currently", "positioned").
+    number : str
+        "one" or "many" of a noun that "the" or the like points at; "" where a text may speak of
+        one or of many in general.
     """
 
     start: int
@@ -121,6 +124,7 @@ class Piece:
     near: frozenset[str] = frozenset()
     opposites: frozenset[str] = frozenset()
     weight: float = 1.0
+    number: str = ""
 
 
 class FunctionKind(StrEnum):

@@ -199,6 +199,9 @@ NUMBERED = listed(
     " patch order flight train bus process thread block request stage step point test index link"
 )
 """What is told apart by a number, and might else be read as an order."""
+POINTING = listed("the this that these those")
+"""Before a noun that means certain things, so that one is not many."""
+PLURALS = listed("men women children people feet teeth mice geese")
 TIME_NOUNS = listed(
     "morning afternoon evening night noon midnight midday day week month year weekend weekday"
     " bedtime lunchtime dinnertime dawn dusk spring summer autumn winter christmas easter"

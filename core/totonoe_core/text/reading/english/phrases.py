@@ -5,6 +5,7 @@ from __future__ import annotations
 from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause
+from totonoe_core.text.reading.english.tags import is_plural
 from totonoe_core.text.reading.english.wordings import Wordings
 from totonoe_core.text.reading.model import Role
 
@@ -46,6 +47,7 @@ class Phrases(Wordings):
         start = at
         pending: list[int] = []
         head = -1
+        pointed = False
         count = len(tokens)
         while at < count:
             token = tokens[at]
@@ -74,6 +76,7 @@ class Phrases(Wordings):
                     break
                 pending.append(head)
                 head = -1
+                pointed = True
             elif head >= 0:
                 break
             elif tag == "O" and token.form in ("one", "ones") and pending:
@@ -96,6 +99,7 @@ class Phrases(Wordings):
                 # "His" and "its" repeat what the text names; "my" says whose among many agents.
                 self.light[at] = token.lemma not in ("i", "we")
                 pending.append(at)
+                pointed = True
             elif tag == "Q":
                 self.kept[at] = True
                 pending.append(at)
@@ -117,7 +121,7 @@ class Phrases(Wordings):
                 self.role[at] = Role.ADVERB
                 self.head[at] = at + 1
             elif tag == "T" or (tag in "C," and pending and self._adjectives_go_on(at)):
-                pass
+                pointed = pointed or token.form in closed.POINTING
             elif token.form == "no" and not pending:
                 self._deny(at)
             else:
@@ -130,6 +134,8 @@ class Phrases(Wordings):
             bare = tokens[head].tag in "AQ"
         else:
             bare = False
+            if pointed and tokens[head].tag == "N":
+                self.number[head] = "many" if is_plural(tokens[head]) else "one"
         for modifier in pending:
             self._modify(modifier, head)
         return head, at, bare

@@ -147,4 +147,5 @@ def _piece(
     return Piece(
         token.start, token.end, key, kind, role, head_key,
         denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight,
+        parse.number[at],
     )  # fmt: skip

@@ -62,6 +62,7 @@ class State:
         self.tense = [""] * count
         self.kept = [False] * count
         self.light = [False] * count
+        self.number = [""] * count
         self.carried: set[int] = set()
         """Function words that the part of another token says: "by" before an actor."""
         self.group = list(range(count))

@@ -238,13 +238,16 @@ def _numbered(tokens: list[Token], at: int) -> bool:
     return third.tag == "X" or (not third.tag and bool(set("ZDP") & set(third.forms())))
 
 
+def is_plural(noun: Token) -> bool:
+    form = noun.form
+    return form in closed.PLURALS or (form.endswith("s") and not form.endswith(("ss", "us", "is")))
+
+
 def before_is_plural(tokens: list[Token], at: int) -> bool:
     previous = tokens[at - 1]
     if at > 1 and tokens[at - 2].tag == "C":
         return True
-    if previous.form.endswith("s") and not previous.form.endswith(("ss", "us", "is")):
-        return True
-    return previous.form != previous.lemma or previous.lemma in ("people", "police")
+    return is_plural(previous) or previous.form != previous.lemma or previous.lemma == "police"
 
 
 def _names(tokens: list[Token], at: int) -> bool:

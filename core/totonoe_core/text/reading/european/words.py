@@ -49,6 +49,16 @@ def _map(text: str) -> dict[str, str]:
 
 _NEVER = re.compile(r"(?!)")
 
+NUMBERS = {
+    "de": _map(""),  # "die" may be either
+    "fr": _map("one: le la l; many: les"),
+    "es": _map("one: el la lo; many: los las"),
+    "pt": _map("one: o a; many: os as"),
+    "it": _map("one: il lo la l; many: i gli le"),
+    "ru": _map(""),
+}
+"""What an article says of its noun, by language."""
+
 TONGUES = {
     "de": Tongue(
         _split("der die das den dem des ein eine einen einem einer eines"),
