@@ -202,7 +202,7 @@ def _difference(pair: Pair, partner: _Partners, floating: frozenset[str]) -> Fin
     opposite = pair.tie is Tie.OPPOSITE
     if (own.negated != other.negated) is not opposite:
         return Finding.OPPOSITE if opposite else Finding.POLARITY
-    if own.modality != other.modality:
+    if own.modality != other.modality and not like_modality(own, other):
         return Finding.MODALITY
     if own.tense != other.tense:
         return Finding.TENSE
@@ -214,6 +214,30 @@ def _difference(pair: Pair, partner: _Partners, floating: frozenset[str]) -> Fin
     if pair.moved and (parts is not Parts.SAME or not _same_head(own, other, partner)):
         return None if parts is Parts.SAME and own.role in floating else Finding.ORDER
     return Finding.ORDER if _belongs_elsewhere(own, other, partner) else None
+
+
+def _pairs_of(text: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(pair.split("/")) for pair in text.split())
+
+
+_SAME_MODALITIES = _pairs_of("can/able can/allowed")
+_LIKE_MODALITIES = _pairs_of("may/allowed")
+_LIKE_DENIED = _pairs_of("must/allowed must/may must/can /forget /refuse")
+"""Only where both are denied: "must not", "is not allowed to"; "did not", "forgot to"."""
+
+
+def same_modality(own: Piece, other: Piece) -> bool:
+    """Return whether the modalities of two pieces say the same."""
+    both = frozenset((own.modality, other.modality))
+    return len(both) == 1 or both in _SAME_MODALITIES
+
+
+def like_modality(own: Piece, other: Piece) -> bool:
+    """Return whether the modalities of two pieces say the same, or are likely to."""
+    both = frozenset((own.modality, other.modality))
+    if same_modality(own, other) or both in _LIKE_MODALITIES:
+        return True
+    return own.negated and other.negated and both in _LIKE_DENIED
 
 
 def _belongs_elsewhere(own: Piece, other: Piece, partner: _Partners) -> bool:

@@ -34,6 +34,7 @@ from totonoe_core.guard.differences import (
     Parts,
     differences,
     parts_of,
+    same_modality,
     span,
     whole,
 )
@@ -436,7 +437,7 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
     """Decide by the weights: all that counts is paired, and only the wording differs."""
     near = [pair for pair in aligned.pairs if _loose(pair)]
     soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
-    counted = [pair for pair in aligned.pairs if _other_number(pair)]
+    reformed = [pair for pair in aligned.pairs if _other_form(pair)]
     light = (*aligned.added, *aligned.missing)
     features = Features(
         cosine=cosine,
@@ -444,10 +445,12 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         light=sum(piece.weight for piece in light) / total,
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
-        loose=bool(counted) or any(pair.tie is Tie.NEAR for pair in aligned.pairs),
+        loose=bool(reformed) or any(pair.tie is Tie.NEAR for pair in aligned.pairs),
     )
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
-    evidence += [Evidence(Finding.QUANTIFIER, span(pair.own), span(pair.other)) for pair in counted]
+    evidence += [
+        Evidence(Finding.FUNCTION_WORD, span(pair.own), span(pair.other)) for pair in reformed
+    ]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
     evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
     shared = Evidence(
@@ -470,10 +473,12 @@ def _weight(pairs: Sequence[Pair]) -> float:
     return sum(pair.own.weight + pair.other.weight for pair in pairs)
 
 
-def _other_number(pair: Pair) -> bool:
-    """Return whether one text points at one thing and the other at several: "the pump(s)"."""
-    own, other = pair.own.number, pair.other.number
-    return bool(own and other) and own != other
+def _other_form(pair: Pair) -> bool:
+    """Return whether two forms of one word may say two things: "the pump", "the pumps"."""
+    own, other = pair.own, pair.other
+    if own.form != other.form and own.form and other.form:
+        return True
+    return own.modality != other.modality and not same_modality(own, other)
 
 
 def _loose(pair: Pair) -> bool:

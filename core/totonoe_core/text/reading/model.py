@@ -107,9 +107,12 @@ class Piece:
     weight : float
         How much is lost if the piece is missing: 1 for content, about 0.3 for light words that
         another wording may leave out ("very", "currently", "positioned").
-    number : str
-        "one" or "many" of a noun that "the" or the like points at; "" where a text may speak of
-        one or of many in general.
+    form : str
+        What the form of the word says beyond its lemma, as far as readers tell it; two words of one
+        key with two forms are likely the same, never certainly, and "" agrees with any. "one" or
+        "many" of a noun that "the" or the like points at (without it a text may speak of one or of
+        many in general); "more", "most" or "plain" of an adjective; "doing", "done" or "being
+        done" of a participle with its noun and of a passive.
     """
 
     start: int
@@ -124,7 +127,7 @@ class Piece:
     near: frozenset[str] = frozenset()
     opposites: frozenset[str] = frozenset()
     weight: float = 1.0
-    number: str = ""
+    form: str = ""
 
 
 class FunctionKind(StrEnum):

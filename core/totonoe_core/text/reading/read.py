@@ -78,7 +78,7 @@ def _shifted(reading: Reading, by: int) -> Reading:
         Piece(
             piece.start + by, piece.end + by, piece.key, piece.type, piece.role, piece.head,
             piece.negated, piece.modality, piece.tense, piece.near, piece.opposites, piece.weight,
-            piece.number,
+            piece.form,
         )
         for piece in reading.pieces
     )  # fmt: skip

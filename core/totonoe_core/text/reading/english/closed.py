@@ -27,7 +27,7 @@ O: himself herself itself ourselves yourselves themselves one
 $: my your his its our their whose
 X: am is are was were be been being have has had having do does did will would shall should
 X: can could may might must cannot ought
--: not never nor neither no none nobody nothing nowhere without hardly barely scarcely
+-: not never nor neither no none nobody nothing nowhere without
 C: and or but & plus
 S: if unless because since when whenever while although though as until till once whereas
 S: whether so before after than lest
@@ -44,7 +44,7 @@ Q: another much lots only just always usually often sometimes rarely seldom ever
 CLOSED["n't"] = "-"
 
 PREPOSITIONS = table("""
-in: in into within inside
+in: in into inside
 on: on onto upon atop
 near: near beside alongside by_side
 under: under beneath underneath below
@@ -116,7 +116,7 @@ THING_WORDS = listed("everything something anything nothing")
 PLACE_WORDS = listed("everywhere somewhere anywhere nowhere")
 
 NEGATORS = listed(
-    "not n't never nor neither no none nobody nothing nowhere without hardly barely scarcely"
+    "not n't never nor neither no none nobody nothing nowhere without"
 )
 
 BE = listed("am is are was were be been being")
@@ -129,12 +129,16 @@ MODALS = {
     "may": "may",
     "might": "may",
     "must": "must",
+    "have to": "must",
+    "need not": "optional",
     "should": "should",
     "ought": "should",
     "shall": "",
     "will": "",
     "would": "would",
 }
+OPTIONAL = "optional"
+"""Modality of what is no duty, where the denial stands before "have to": not that of "must not"."""
 PAST_FORMS = listed("was were had did")
 FUTURE_FORMS = frozenset({"will", "shall"})
 
@@ -145,21 +149,24 @@ CATENATIVES: dict[str, tuple[str, str, bool]] = {
     **dict.fromkeys(("try", "attempt", "seek", "strive", "struggle"), ("try", "", False)),
     **dict.fromkeys(("need", "have", "require", "oblige", "force", "got"), ("must", "", False)),
     **dict.fromkeys(("seem", "appear", "tend"), ("seem", "", False)),
-    **dict.fromkeys(("able", "capable", "manage", "allow", "possible"), ("can", "", False)),
+    **dict.fromkeys(("able", "capable", "possible"), ("able", "", False)),
+    "allow": ("allowed", "", False),
+    "manage": ("", "", False),
     **dict.fromkeys(
         ("necessary", "require", "essential", "mandatory", "obligatory", "compulsory"),
         ("must", "", False),
     ),
     **dict.fromkeys(("advisable", "best"), ("should", "", False)),
-    "impossible": ("can", "", True),
+    "impossible": ("able", "", True),
     **dict.fromkeys(("suppose", "recommend", "advise"), ("should", "", False)),
     **dict.fromkeys(("likely",), ("may", "", False)),
     "go": ("", "future", False),
     "about": ("", "future", False),
     "use": ("", "past", False),
-    **dict.fromkeys(("fail", "refuse", "decline", "neglect", "omit"), ("", "", True)),
-    "unable": ("can", "", True),
-    "forget": ("", "", True),
+    **dict.fromkeys(("fail", "neglect", "omit"), ("", "", True)),
+    **dict.fromkeys(("refuse", "decline"), ("refuse", "", True)),
+    "unable": ("able", "", True),
+    "forget": ("forget", "", True),
 }
 GERUND_DENIERS = frozenset({"stop", "avoid", "quit", "cease", "refrain", "prevent", "discontinue"})
 LIKE_HAVING = frozenset({"contain", "feature", "own", "possess"})

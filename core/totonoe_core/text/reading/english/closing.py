@@ -79,6 +79,8 @@ class Closing(State):
             return
         if lemma in PLACED and clause.passive and not clause.agents:
             self.light[predicate] = True
+        if clause.passive and not clause.tense:
+            self.form[predicate] = "being done" if clause.course else "done"
         if clause.passive:
             patients = subjects or nouns
             for at in clause.agents:
@@ -152,6 +154,7 @@ class Closing(State):
             if head == predicate:
                 self.head[at] = deed
         self.tokens[deed].lemma, self.tokens[deed].tag = verb, "V"
+        self.form[deed] = ""
         self.kept[predicate] = False
         self.role[deed], self.head[deed] = Role.PREDICATE, done[0]
         self.denied[deed] += self.denied[predicate]

@@ -67,14 +67,17 @@ def _without_piece(parse: Parse) -> Iterator[FunctionWord]:
     """Yield quantifiers, denials, modals and tenses that no piece carries: "may be on leave"."""
     said = (*compress(parse.modality, parse.kept), *compress(parse.tense, parse.kept))
     carried = " ".join(said).split()
-    denies_nothing = not any(compress(parse.denied, parse.kept))
+    # "do not have to" is one modality.
+    denies_nothing = not any(compress(parse.denied, parse.kept)) and closed.OPTIONAL not in carried
     for at, token in enumerate(parse.tokens):
         tag = token.tag
         if tag not in _HOLD or at in parse.carried:
             continue
         if tag == "X":
             for key, kind in _held_by(token.lemma):
-                if key in carried:
+                if token.lemma == "have to" and closed.OPTIONAL in carried:
+                    carried.remove(closed.OPTIONAL)
+                elif key in carried:
                     carried.remove(key)
                 else:
                     yield FunctionWord(token.start, token.end, key, kind)

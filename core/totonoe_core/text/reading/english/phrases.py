@@ -135,7 +135,7 @@ class Phrases(Wordings):
         else:
             bare = False
             if pointed and tokens[head].tag == "N":
-                self.number[head] = "many" if is_plural(tokens[head]) else "one"
+                self.form[head] = "many" if is_plural(tokens[head]) else "one"
         for modifier in pending:
             self._modify(modifier, head)
         return head, at, bare

@@ -92,6 +92,30 @@ def _crowded(parse: Parse) -> set[tuple[str, int]]:
     return crowded
 
 
+_DEGREES = {"er": "more", "est": "most"}
+_IRREGULAR_DEGREES = {
+    "better": "more", "worse": "more", "more": "more", "less": "more", "best": "most",
+    "worst": "most", "most": "most", "least": "most",
+}  # fmt: skip
+
+
+def _form(at: int, token: Token, parse: Parse) -> str:
+    """What the form says beyond the lemma: number, degree, voice (`Piece.form`)."""
+    if told := parse.form[at]:
+        return told
+    if token.tag not in "AR" or token.word is None:
+        return ""
+    form = token.form
+    if token.lemma == token.word.verb and not {"D", "G"}.isdisjoint(token.word.forms):
+        return ("doing" if form.endswith("ing") else "done") if parse.head[at] > at else ""
+    if form in _IRREGULAR_DEGREES:
+        return _IRREGULAR_DEGREES[form]
+    for ending, degree in _DEGREES.items():
+        if form.endswith(ending) and not token.lemma.endswith(ending):
+            return degree
+    return "plain" if parse.role[at] == Role.MODIFIER and not token.word.base else ""
+
+
 def _owned(noun: int, parse: Parse) -> bool:
     """Whether a noun is of something, which is more than this: "the color of the banner"."""
     return any(
@@ -147,5 +171,5 @@ def _piece(
     return Piece(
         token.start, token.end, key, kind, role, head_key,
         denied % 2 == 1, modality, parse.tense[at], facts.near, opposites, weight,
-        parse.number[at],
+        _form(at, token, parse),
     )  # fmt: skip

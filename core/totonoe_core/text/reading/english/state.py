@@ -21,6 +21,7 @@ class Clause:
         "agents",
         "be",
         "complement",
+        "course",
         "denials",
         "kind",
         "link",
@@ -46,7 +47,7 @@ class Clause:
         self.denials = 0
         self.modality = ""
         self.tense = ""
-        self.passive = self.be = self.perfect = False
+        self.passive = self.be = self.perfect = self.course = False
 
 
 class State:
@@ -62,7 +63,7 @@ class State:
         self.tense = [""] * count
         self.kept = [False] * count
         self.light = [False] * count
-        self.number = [""] * count
+        self.form = [""] * count
         self.carried: set[int] = set()
         """Function words that the part of another token says: "by" before an actor."""
         self.group = list(range(count))

@@ -48,6 +48,7 @@ class Verbs(Phrases):
                 elif form in DO and nxt is not None and nxt.tag == "-":
                     self.orders = True
         if form in BE:
+            here.course = here.be and token.form == "being"
             here.be = True
             if at and self.tokens[at - 1].form == "there":
                 self._existential = True
@@ -63,8 +64,11 @@ class Verbs(Phrases):
                     here.tense = "past"
                 return self._have(at, here)
             here.perfect = True
+            here.tense = here.tense or "past"
         elif form in MODALS:
             here.modality = MODALS[form]
+            if form == "have to" and here.denials % 2:
+                here.modality, here.denials = closed.OPTIONAL, here.denials - 1
         elif form in ("want", "must", "should", "can", "will", "could"):
             here.modality = {"will": "", "could": "can"}.get(form, form)
         elif form == "used":
@@ -275,8 +279,11 @@ class Verbs(Phrases):
             here.be = False
             if len(here.subjects) == 1 and self.tokens[here.subjects[0]].lemma == "it":
                 self.kept[here.subjects.pop()] = False  # "it is impossible to undo this"
-            here.denials += self.denied[governor] + denials + negates
+            here.denials += self.denied[governor]
             self.denied[governor] = 0
+            if modality == "must" and here.denials % 2:
+                modality, here.denials = closed.OPTIONAL, here.denials - 1
+            here.denials += denials + negates
             here.modality = _added(here.modality, modality)
             here.tense = _added(here.tense, tense)
             self._prep = ""

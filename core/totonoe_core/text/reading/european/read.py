@@ -210,7 +210,7 @@ def read(text: str, language: str) -> Reading:
         pieces.append(
             Piece(
                 draft.start, draft.end, key, draft.type, negated=draft.negated, tense=draft.tense,
-                near=near, opposites=opposites, weight=weight, number=draft.number,
+                near=near, opposites=opposites, weight=weight, form=draft.number,
             )
         )  # fmt: skip
     return Reading(language, tuple(pieces), asks=asks, certain=3 * known >= len(said))
