@@ -40,7 +40,7 @@ class Features:
         Shares, 0..1, of the weight of all pieces: loose synonyms and negated opposites; light
         pieces without a partner; pairs whose parts agree only roughly; pairs in another order.
     loose : bool
-        There is a loose synonym.
+        There is a loose synonym, or another form of a word: "the pump", "the pumps".
     """
 
     cosine: float
@@ -53,8 +53,8 @@ class Features:
     def refuse(self, weights: Weights) -> bool:
         """Return whether the texts are a duplicate.
 
-        Not with a loose synonym at any p: many are a thing and its kind, "meat" and "beef", so that
-        the texts are likely the same, never certainly.
+        Not at any p if they are `loose`: many such words are a thing and its kind, "meat" and
+        "beef", so that the texts are likely the same, never certainly.
         """
         return not self.loose and self.probability(weights) >= weights.at_least
 

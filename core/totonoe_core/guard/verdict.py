@@ -437,7 +437,6 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
     """Decide by the weights: all that counts is paired, and only the wording differs."""
     near = [pair for pair in aligned.pairs if _loose(pair)]
     soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
-    reformed = [pair for pair in aligned.pairs if _other_form(pair)]
     light = (*aligned.added, *aligned.missing)
     features = Features(
         cosine=cosine,
@@ -445,12 +444,10 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         light=sum(piece.weight for piece in light) / total,
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
-        loose=bool(reformed) or any(pair.tie is Tie.NEAR for pair in aligned.pairs),
+        loose=any(pair.tie is Tie.NEAR or _other_form(pair) for pair in aligned.pairs),
     )
-    evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in near]
-    evidence += [
-        Evidence(Finding.FUNCTION_WORD, span(pair.own), span(pair.other)) for pair in reformed
-    ]
+    differing = [pair for pair in aligned.pairs if _loose(pair) or _other_form(pair)]
+    evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in differing]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
     evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
     shared = Evidence(

@@ -115,9 +115,7 @@ SOMEBODY = listed("someone somebody anyone anybody")
 THING_WORDS = listed("everything something anything nothing")
 PLACE_WORDS = listed("everywhere somewhere anywhere nowhere")
 
-NEGATORS = listed(
-    "not n't never nor neither no none nobody nothing nowhere without"
-)
+NEGATORS = listed("not n't never nor neither no none nobody nothing nowhere without")
 
 BE = listed("am is are was were be been being")
 HAVE = listed("have has had having")

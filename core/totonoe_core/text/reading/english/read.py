@@ -103,11 +103,14 @@ def _form(at: int, token: Token, parse: Parse) -> str:
     """What the form says beyond the lemma: number, degree, voice (`Piece.form`)."""
     if told := parse.form[at]:
         return told
-    if token.tag not in "AR" or token.word is None:
+    if token.tag not in "ARDG" or token.word is None:
         return ""
     form = token.form
     if token.lemma == token.word.verb and not {"D", "G"}.isdisjoint(token.word.forms):
-        return ("doing" if form.endswith("ing") else "done") if parse.head[at] > at else ""
+        before = parse.tokens[at - 1].tag if at else "."
+        if parse.head[at] == at + 1 and before in "TQ$AVP.,":
+            return "doing" if form.endswith("ing") else "done"
+        return ""
     if form in _IRREGULAR_DEGREES:
         return _IRREGULAR_DEGREES[form]
     for ending, degree in _DEGREES.items():
