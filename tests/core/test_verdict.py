@@ -162,18 +162,56 @@ class TestWhatItIsAbout:
         assert (judged.verdict, judged.evidence[0].finding) == (Verdict.CONTAINED, Finding.MISSING)
 
 
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("Plan: Ann leads the lab", "Fact: Ann leads the lab"),
+        ("Old rule: no deploys on Friday", "New rule: no deploys on Friday"),
+        ("User request: larger fonts", "Team request: larger fonts"),
+    ],
+)
+def test_labels_of_two_sorts_make_no_duplicate(own: str, other: str) -> None:
+    judged = compare(own, other, 0.95, WEIGHTS).judgement
+    assert (judged.verdict, judged.evidence[0].finding) == (Verdict.RELATED, Finding.REPLACED)
+    assert judged.same_probability <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("Plan: Ann leads the lab", "Ann leads the lab"),
+        ("Note: Ann leads the lab", "Fact: Ann leads the lab"),
+        ("Team decision: Ann leads the lab", "Decision: Ann leads the lab"),
+        ("Convention: no deploys on Friday", "Rule: no deploys on Friday"),
+    ],
+)
+def test_labels_of_one_sort_are_set_aside(own: str, other: str) -> None:
+    assert compare(own, other, 0.95, WEIGHTS).judgement.verdict is Verdict.DUPLICATE
+
+
 class TestMarks:
     @pytest.mark.parametrize(
         ("own", "other"),
         [("a == b", "a != b"), ("if (ready)", "if (!ready)"), ("C", "C++"), ("a.b", "a*b"),
-         ("x <3", "x >3"), ("☑ milk ☐ bread", "☐ milk ☑ bread"), ("★★ food", "★ food")],
+         ("x <3", "x >3"), ("a && b", "a || b"), ("a → b", "a ← b"),
+         ("a / b", "a - b"), ("❌ force push", "force push"), ("~~use npm~~", "use npm"),
+         ("☑ milk ☐ bread", "☐ milk ☑ bread"), ("★★ food", "★ food")],
     )  # fmt: skip
     def test_operators_and_symbols_differ(self, own: str, other: str) -> None:
-        def of(text: str) -> tuple[str, str]:
+        def of(text: str) -> tuple[str, str, str]:
             return marks(text, [Piece(0, len(text), "word")])
 
         assert not same_marks(of(own), of(other))
         assert same_marks(of(own), of(own))
+
+    def test_arrow_of_two_signs_is_one(self) -> None:
+        pieces = [Piece(0, 9, "word")]
+        assert same_marks(marks("home -> x", pieces), marks("home → x", pieces))
+
+    @pytest.mark.parametrize(("own", "other"), [("a & b", "a and b"), ("a - b", "a, b")])
+    def test_joint_may_be_left_out(self, own: str, other: str) -> None:
+        pieces = [Piece(0, 5, "word")]
+        assert same_marks(marks(own, pieces), marks(other, pieces))
 
     @pytest.mark.parametrize("text", ["Done!", "Done 🎉", "- done", "# done", "* done *", "done?!"])
     def test_format_and_decoration_do_not(self, text: str) -> None:

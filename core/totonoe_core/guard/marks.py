@@ -13,14 +13,20 @@ from collections.abc import Iterable
 from totonoe_core.text.reading.model import VALUES, Piece
 
 # Operators, alone or in a row. `!` only as a negation, `#` only after a letter, `*` only between
-# words. Not `-`, `/` and `|`, which also separate words, nor `&` and `~`, which stand for words.
-_OPERATORS = re.compile(r"[+=<>^\\≤≥≠¬±×÷²³⁰¹⁴-⁹]|!(?=[\w(=*])|(?<=[A-Za-z])#|(?<=\w)\*(?=\w)")
+# words, a quotation mark only by itself. Not `-`, `/`, `|` and `&`, which also separate words.
+_OPERATORS = re.compile(
+    r"[+=<>^\\≤≥≠¬±×÷²³⁰¹⁴-⁹←-↓∧∨❌🚫⛔]|!(?=[\w(=*])|(?<=[A-Za-z])#|(?<=\w)\*(?=\w)"
+    r"|&&|\|\||~~|(?<!\S)[\"'`](?!\w)"
+)
+_ARROWS = str.maketrans("→←", "><")
+# What joins two words, by itself: one text may leave it out, but not exchange it.
+_JOINTS = re.compile(r"(?<=\s)[-–/|&](?=\s)")
 _REACH = 2
 _MODIFIERS = re.compile("[\ufe00-\ufe0f\u200d\U0001f3fb-\U0001f3ff]")
 
 
-def marks(text: str, pieces: Iterable[Piece]) -> tuple[str, str]:
-    """Return operators and symbols outside of values, each in their order.
+def marks(text: str, pieces: Iterable[Piece]) -> tuple[str, str, str]:
+    """Return operators, joints and symbols outside of values, each in their order.
 
     Parameters
     ----------
@@ -34,22 +40,28 @@ def marks(text: str, pieces: Iterable[Piece]) -> tuple[str, str]:
         if piece.type in VALUES:
             kept[piece.start : piece.end] = " " * (piece.end - piece.start)
     # An operator before or after all pieces frames the text: a list mark, a tag, a heading.
-    operators = "".join(_OPERATORS.findall("".join(kept[max(0, begin - _REACH) : end + _REACH])))
+    inside = "".join(kept[max(0, begin - _REACH) : end + _REACH])
+    operators = "".join(_OPERATORS.findall(inside)).translate(_ARROWS)
+    joints = "".join(_JOINTS.findall(inside))
     if text.isascii():
-        return operators, ""
+        return operators, joints, ""
     rest = "".join(kept)
     symbols = "".join(
         mark for mark in _MODIFIERS.sub("", rest) if unicodedata.category(mark) == "So"
     )
-    return operators, symbols
+    return operators, joints, symbols
 
 
-def same_marks(own: tuple[str, str], other: tuple[str, str]) -> bool:
+def same_marks(own: tuple[str, str, str], other: tuple[str, str, str]) -> bool:
     """Return whether the marks of two texts agree.
 
-    An operator that only one text has is a difference; an emoji that only one has is decoration.
+    An operator that only one text has is a difference; an emoji that only one has is decoration,
+    and a joint may be a comma or a word in the other.
     """
-    (own_operators, own_symbols), (other_operators, other_symbols) = own, other
+    (own_operators, *own_rest), (other_operators, *other_rest) = own, other
     if own_operators != other_operators:
         return False
-    return not (own_symbols and other_symbols) or own_symbols == other_symbols
+    return all(
+        not (here and there) or here == there
+        for here, there in zip(own_rest, other_rest, strict=True)
+    )

@@ -33,7 +33,7 @@ class Traits:
     """
 
     reading: Reading
-    marks: tuple[str, str]
+    marks: tuple[str, str, str]
     weights: tuple[float, ...]
     values: Mapping[str, int]
     names: Mapping[str, int]

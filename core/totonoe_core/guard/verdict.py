@@ -50,7 +50,7 @@ from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
 from totonoe_core.text.reading.model import Reading
 from totonoe_core.text.reading.read import READ_CHARS_MAX, reads
-from totonoe_core.text.reading.wrapping import inner
+from totonoe_core.text.reading.wrapping import inner, other_sorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,7 @@ class Comparison:
         return replace(self, judgement=replace(self.judgement, evidence=evidence))
 
 
+_EVEN_CHANCE = 0.5
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
 _RELATED_FROM = 0.6
@@ -167,7 +168,24 @@ def compare(
     # In a fixed order of the texts, since which of two swapped pieces counts as moved is chance.
     mirrored = (len(other), other) < (len(own), own)
     texts = (other, own) if mirrored else (own, other)
-    return _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
+    found = _compare_texts(*texts, cosine, weights, budget, bundled, mirrored)
+    return _of_two_sorts(own, other, found)
+
+
+def _of_two_sorts(own: str, other: str, found: Comparison) -> Comparison:
+    """Return the comparison, or one that is no duplicate if labels tell a plan from a fact."""
+    if found.judgement.verdict is not Verdict.DUPLICATE:
+        return found
+    language = common_language(own, other)
+    here, there = inner(own, language)[0], inner(other, language)[0]
+    if not other_sorts(own[:here], other[:there], language):
+        return found
+    labels = _of_whole(Evidence(Finding.REPLACED, (0, here), (0, there)), own, other)
+    evidence = (*labels, *found.judgement.evidence)[: limits.EVIDENCE_MAX]
+    judgement = Judgement(
+        Verdict.RELATED, min(found.judgement.same_probability, _EVEN_CHANCE), evidence
+    )
+    return replace(found, judgement=judgement, features=None)
 
 
 def _mirrored(one: Evidence) -> Evidence:

@@ -55,6 +55,12 @@ _TRAILING = frozenset(_CLOSERS + _END_MARKS)
 _BULLET = re.compile(r"\s*[-*•]\s+(?=[^\W\d])")
 # Empty literals have a meaning: "returns []" is not "returns {}".
 _EMPTY_LITERAL = re.compile(r"""(\(\)|\[\]|\{\}|""|''|``)[.,;:!]*\Z""")
+# A mark that is spoken of: the separator is ';', names stand in `.
+_MARK_SPOKEN_OF = re.compile(
+    r"""[(\[]?["'`“‘„«]([^\w\s]{1,8}?)["'`”’“»][.,;:!)\]]*\Z|(["'`])[.,;:!]?\Z"""
+)
+# "No, restarts are needed" answers; "No restarts are needed" denies.
+_ANSWERS = frozenset({"no,", "no;", "no:"})
 _WORD_LIST = re.compile(r"[^\W\d_]+(?:[,;…][^\W\d_]+)+\Z")  # "red,green"
 _LIST_MARK = re.compile("[,;…]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*\??\Z")
@@ -211,6 +217,10 @@ def canonical_form(text: str) -> str:
             word = piece
         elif _EMPTY_LITERAL.match(piece):
             word = piece[:2]
+        elif len(pieces) > 1 and (mark := _MARK_SPOKEN_OF.match(piece)):
+            word = mark[1] or mark[2]
+        elif at_start and piece.lower() in _ANSWERS:
+            word = "no,"
         else:
             word = _strip(piece)
         if word == "?" and words:

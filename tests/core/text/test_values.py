@@ -20,6 +20,7 @@ def keys(text: str, language: str) -> list[tuple[PieceType, str]]:
 
 SAME = {
     "en": [
+        ("it weighs 2.50 kg", "it weighs 2.5 kg", "decimals of a quantity"),
         ("twenty-three files", "23 files", "numbers in words"),
         ("two hundred and fifty-one thousand rows", "251,000 rows", "long numbers in words"),
         ("a dozen eggs", "12 eggs", "dozen"),
@@ -158,6 +159,9 @@ SAME = {
 }
 DIFFERENT = {
     "en": [
+        ("the library is 2.30", "the library is 2.3", "a version without its word"),
+        ("at 30 4 * * 2", "at 30 4 2 * *", "cron lines"),
+        ("clean *.tmp", "clean **/*.tmp", "patterns of file names"),
         ("5", "5 years", "the unit"),
         ("5 years", "6 years", "the figure"),
         ("-5 °C", "5 °C", "the sign"),

@@ -13,6 +13,8 @@ brackets:
     [fillers]   what may stand beside a label (quick, important, for the robot)
     [openings]  phrases before a statement
     [closings]  phrases after a statement
+    [sorts]     words of labels that say what sort of statement it is, those of one sort in a line:
+                a label is content beside another text with another sort ("Plan:", "Fact:")
 
 In a phrase `[a|b]` is one of several, `(a|b)` the same or nothing; no nesting.
 """
@@ -31,7 +33,7 @@ _ROUNDS_MAX = 6
 """Wrappers around wrappers that are taken off on either side."""
 _WRAPPER_CHARS_MAX = 160
 _UNSPACED = frozenset({"ja", "zh"})
-_SECTIONS = ("labels", "fillers", "openings", "closings")
+_SECTIONS = ("labels", "fillers", "openings", "closings", "sorts")
 
 _OPEN, _SHUT = r"[\[(<{（【〔［「『《〈★☆■◆]", r"[\])>}）】〕］」』》〉★☆■◆]"
 _SYMBOL = "[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f]"
@@ -40,6 +42,7 @@ _BULLET = re.compile(r"\s*(?:[-*•・▪>]+\s+|\d{1,2}(?:[.)．]\s+|、))")
 # Where the text is searched, a run of spaces is looked at from its beginning only.
 _HASHTAG = re.compile(r"(?<!\s)\s*#([\w-]{1,40})\s*\Z")
 _WORD = re.compile(r"\w")
+_WORDS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class _Wrappers:
     openings: re.Pattern[str]
     closings: re.Pattern[str]
     tags: re.Pattern[str]
+    sorts: dict[str, int]
 
 
 @lru_cache(maxsize=_SPANS_KEPT)
@@ -86,6 +90,21 @@ def inner(text: str, language: str) -> tuple[int, int]:
             break
         end = found
     return start, end
+
+
+def other_sorts(own: str, other: str, language: str) -> bool:
+    """Whether what was taken off before two statements says that they are of two sorts.
+
+    "Old rule" and "New rule" are, "Rule" and "Team rule" are not.
+    """
+    wrappers = _wrappers(language)
+    if not own or not other or wrappers is None or not wrappers.sorts:
+        return False
+    here, there = (
+        {wrappers.sorts[word] for word in _WORDS.findall(text.lower()) if word in wrappers.sorts}
+        for text in (own, other)
+    )
+    return bool(here - there and there - here)
 
 
 def _start(text: str, start: int, end: int, wrappers: _Wrappers) -> int:
@@ -126,7 +145,7 @@ def _wrappers(language: str) -> _Wrappers | None:
     labels, fillers, openings, closings = (
         "|".join(_pattern(phrase) for phrase in sorted(lists[section], key=len, reverse=True))
         or r"(?!)"
-        for section in _SECTIONS
+        for section in _SECTIONS[:-1]
     )
     gap = r"[ _&/,-]{1,3}" if spaced else r"[ _&/・,、の-]{0,3}"
 
@@ -160,6 +179,7 @@ def _wrappers(language: str) -> _Wrappers | None:
             rf"|</(?:{label(labels)})>)[\s.!。！)）]*\Z"
         ),
         tags=re.compile(label(labels)),
+        sorts={word: at for at, line in enumerate(lists["sorts"]) for word in line.split()},
     )
 
 

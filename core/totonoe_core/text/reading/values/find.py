@@ -7,6 +7,7 @@ Every expression is bounded and what was read is skipped: the time is linear in 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from totonoe_core.text.reading.model import PieceType
@@ -14,6 +15,8 @@ from totonoe_core.text.reading.values import cjk as cjk_values
 from totonoe_core.text.reading.values import spaced as spaced_values
 from totonoe_core.text.reading.values.numbered import number_named
 
+# 3.10 is not 3.1 where no unit says that it measures.
+_LIKE_A_VERSION = re.compile(r"\d{1,4}\.\d{1,3}0")
 _WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _WIDTH |= {0x2212: 0x2D, 0xFFE5: 0xA5, 0x2010: 0x2D, 0x2011: 0x2D}
 # These mean something else in full width: 〜 ranges are read as they are.
@@ -55,4 +58,6 @@ def _named(text: str, value: Value) -> Value:
     if value.type is not PieceType.NUMBER:
         return value
     key = number_named(text, value.start, value.end, value.key)
+    if key is None and _LIKE_A_VERSION.fullmatch(text, value.start, value.end):
+        return Value(value.start, value.end, PieceType.NUMBER, text[value.start : value.end])
     return value if key is None else Value(value.start, value.end, PieceType.IDENTIFIER, key)

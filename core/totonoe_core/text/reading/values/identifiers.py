@@ -54,6 +54,24 @@ _HOST = re.compile(r"([a-z][a-z0-9+]*://)?([^/?#]*)(.*)\Z", re.IGNORECASE | re.D
 _JOIN = re.compile(r"(?<=[A-Za-z])-(?=\d)|(?<=\d)-(?=[A-Za-z])", re.ASCII)
 
 
+# Five fields of a cron line; a pattern of file names.
+_STARRED = re.compile(
+    r"(?P<cron>(?:[\d*/,-]{1,20} ){4}[\d*/,-]{1,20}(?![\w*]))"
+    r"|(?P<glob>\*{1,2}(?:/[\w.*-]{1,100}|\.[\w*-]{1,40}){1,20})",
+    re.ASCII,
+)
+
+
+def starred_at(text: str, at: int) -> tuple[int, PieceType, str] | None:
+    """Return the cron line or the pattern of file names that begins at a place, as `opaque_at`."""
+    match = _STARRED.match(text, at)
+    if match is None or "*" not in match.group():
+        return None
+    found = match.group().rstrip(".-,")
+    kind = PieceType.IDENTIFIER if match.lastgroup == "cron" else PieceType.PATH
+    return at + len(found), kind, found
+
+
 def opaque_at(text: str, at: int, measures: frozenset[str]) -> tuple[int, PieceType, str] | None:
     """What made name begins at a place, as (end, type, key).
 

@@ -10,7 +10,7 @@ from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values import days
 from totonoe_core.text.reading.values.figures import MEASURES, figure_at, number_at, rate_at
 from totonoe_core.text.reading.values.grammar import Grammar, grammar
-from totonoe_core.text.reading.values.identifiers import opaque_at
+from totonoe_core.text.reading.values.identifiers import opaque_at, starred_at
 from totonoe_core.text.reading.values.quotes import OPENINGS, quote_at
 from totonoe_core.text.reading.values.units import CURRENCY_SIGNS, SYMBOLS, quantity_key
 
@@ -21,7 +21,7 @@ Found = tuple[int, int, PieceType, str]
 _NEXT = re.compile(
     r"""(?:(?<![^\W\d])|(?=[½¼¾⅓⅔⅛⅜⅝⅞]))([^\W\d_]{1,60})(?=[\s,;!?)'’"]|\.?(?:\s|\Z))"""
     r"""|(?<!\w)['"`“„«‹「『《〈‘]|(?:US)?[$€£¥₩₹₽₿](?=\s?\d)|(?<![\w.])[-+#~./$]{1,3}(?=[A-Za-z0-9_])"""
-    r"""|\d|[½¼¾⅓⅔⅛⅜⅝⅞]|(?<![^\W\d])[^\W\d]"""
+    r"""|\d|[½¼¾⅓⅔⅛⅜⅝⅞]|(?<![^\W\d])[^\W\d]|(?<!\S)\*(?=[*./\s])"""
 )
 _CAMEL = re.compile(r"[a-z]{2,60}[A-Z][a-z]")
 _WORD = re.compile(r"[^\W\d_]{1,60}")
@@ -74,6 +74,8 @@ def scan(text: str, language: str) -> Iterator[Found]:
 def value_at(text: str, at: int, words: Grammar) -> Found | None:
     """Value that begins at a place."""
     sign = text[at]
+    if sign in "*0123456789" and (starred := starred_at(text, at)) is not None:
+        return at, *starred
     if sign in OPENINGS:
         quoted = quote_at(text, at)
         return None if quoted is None else (at, quoted[0], PieceType.QUOTE, quoted[1])
