@@ -165,6 +165,38 @@ class TestWhatItIsAbout:
 @pytest.mark.parametrize(
     ("own", "other"),
     [
+        ("Rinse the pot. Boil the water.", "Boil the water. Rinse the pot."),
+        ("Seal the bag and weigh the bag.", "Weigh the bag and seal the bag."),
+        ("Save, close and lock the file", "Lock, save and close the file"),
+        (
+            "The mast is tall. It sways. The hull is new.",
+            "The mast is tall. The hull is new. It sways.",
+        ),
+        ("Guides: Ann and Bob. Guests: Tim.", "Guides: Ann. Guests: Bob and Tim."),
+        ("栓を抜く。瓶を傾ける。", "瓶を傾ける。栓を抜く。"),
+    ],
+)
+def test_steps_in_another_order_are_no_duplicate(own: str, other: str) -> None:
+    judged = compare(own, other, 0.98, WEIGHTS).judgement
+    assert judged.verdict is Verdict.RELATED
+    assert Finding.ORDER in {one.finding for one in judged.evidence}
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("The horse drinks. The cow eats.", "The cow eats. The horse drinks."),
+        ("The limit is 40 and the unit is metres.", "The unit is metres and the limit is 40."),
+        ("If the alarm rings, leave the hall.", "Leave the hall if the alarm rings."),
+    ],
+)
+def test_what_has_its_own_subject_may_stand_anywhere(own: str, other: str) -> None:
+    assert compare(own, other, 0.95, WEIGHTS).judgement.verdict is Verdict.DUPLICATE
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
         ("Plan: Ann leads the lab", "Fact: Ann leads the lab"),
         ("Old rule: no deploys on Friday", "New rule: no deploys on Friday"),
         ("User request: larger fonts", "Team request: larger fonts"),

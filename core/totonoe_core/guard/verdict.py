@@ -44,6 +44,7 @@ from totonoe_core.guard.places import Places
 from totonoe_core.guard.probability import Slot, is_hard, placed, same_probability
 from totonoe_core.guard.quoting import Side, quoted
 from totonoe_core.guard.sentences import form_of, unshared, without_equal_ends
+from totonoe_core.guard.steps import out_of_order
 from totonoe_core.guard.traits import Traits, traits_of
 from totonoe_core.text.normalize import refusing_form
 from totonoe_core.text.reading.budget import ReadingBudget
@@ -378,6 +379,10 @@ def _compare_readings(
         both = bool(added and missing)
         verdict = Verdict.RELATED if both else _one_sided(bool(added))
         return _Found(verdict, [*leftover, *named])
+    moved_step = out_of_order(own, other, aligned)
+    if moved_step is not None:
+        more = Evidence(Finding.ORDER, span(moved_step.own), span(moved_step.other))
+        return _Found(Verdict.RELATED, [more])
     return _reworded(aligned, total, cosine, weights)
 
 
