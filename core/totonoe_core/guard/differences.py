@@ -203,7 +203,8 @@ def _difference(pair: Pair, partner: _Partners, floating: frozenset[str]) -> Fin
     if (own.negated != other.negated) is not opposite:
         return Finding.OPPOSITE if opposite else Finding.POLARITY
     if own.modality != other.modality and not like_modality(own, other):
-        return Finding.MODALITY
+        duty_denied = frozenset((own.modality, other.modality)) == _DUTY
+        return Finding.POLARITY if duty_denied else Finding.MODALITY
     if own.tense != other.tense:
         return Finding.TENSE
     parts = parts_of(pair)
@@ -220,6 +221,7 @@ def _pairs_of(text: str) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(pair.split("/")) for pair in text.split())
 
 
+_DUTY = frozenset(("must", "optional"))
 _SAME_MODALITIES = _pairs_of("can/able can/allowed")
 _LIKE_MODALITIES = _pairs_of("may/allowed")
 _LIKE_DENIED = _pairs_of("must/allowed must/may must/can /forget /refuse")

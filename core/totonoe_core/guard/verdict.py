@@ -49,7 +49,7 @@ from totonoe_core.guard.traits import Traits, traits_of
 from totonoe_core.text.normalize import refusing_form
 from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
-from totonoe_core.text.reading.model import Reading
+from totonoe_core.text.reading.model import PieceType, Reading
 from totonoe_core.text.reading.read import READ_CHARS_MAX, reads
 from totonoe_core.text.reading.wrapping import inner, other_sorts
 
@@ -467,7 +467,8 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         light=sum(piece.weight for piece in light) / total,
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
-        loose=any(pair.tie is Tie.NEAR or _other_form(pair) for pair in aligned.pairs),
+        loose=any(pair.tie is Tie.NEAR or _other_form(pair) for pair in aligned.pairs)
+        or any(piece.type is PieceType.QUANTIFIER for piece in light),
     )
     differing = [pair for pair in aligned.pairs if _loose(pair) or _other_form(pair)]
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in differing]

@@ -205,6 +205,10 @@ DIFFERENT = {
         ("Pilots must not log the noise", "Pilots are not required to log the noise"),
         ("Nobody must call the desk", "Nobody has to call the desk"),
     ],
+    "some, both": [
+        ("Some visitors park behind the barn", "Visitors park behind the barn"),
+        ("Both ovens are cold", "The ovens are cold"),
+    ],
     "barely": [
         ("The lamp barely lights the stairs", "The lamp does not light the stairs"),
         ("The lamp barely lights the stairs", "The lamp lights the stairs"),

@@ -21,6 +21,7 @@ def keys(text: str, language: str) -> list[tuple[PieceType, str]]:
 SAME = {
     "en": [
         ("it weighs 2.50 kg", "it weighs 2.5 kg", "decimals of a quantity"),
+        ("40 requests a minute", "40 requests per minute", "rates"),
         ("twenty-three files", "23 files", "numbers in words"),
         ("two hundred and fifty-one thousand rows", "251,000 rows", "long numbers in words"),
         ("a dozen eggs", "12 eggs", "dozen"),

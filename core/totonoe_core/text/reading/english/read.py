@@ -25,7 +25,7 @@ from totonoe_core.text.reading.values.find import find_values
 _NOTHING: frozenset[str] = frozenset()
 _LIGHT = 0.3
 _KINDS = {"M": PieceType.NAME, "Q": PieceType.QUANTIFIER}
-_WEAK_QUANTIFIERS = frozenset({"some", "any", "both"})
+_WEAK_QUANTIFIERS = frozenset({"some", "any"})
 _ALONE = frozenset({Role.ADVERB, Role.PREDICATE, Role.UNKNOWN})
 """Roles that several pieces of one head may have without being joined."""
 _OTHERS = {person: closed.PERSONS - {person} for person in closed.PERSONS}
@@ -90,6 +90,15 @@ def _crowded(parse: Parse) -> set[tuple[str, int]]:
         if groups.setdefault((role, head), parse.group[at]) != parse.group[at]:
             crowded.add((role, head))
     return crowded
+
+
+_JOINED_MAX = 8
+
+
+def _joins_two(at: int, key: str, parse: Parse) -> bool:
+    """Whether "both" only goes before "and": "both the flute and the cello"."""
+    following = parse.tokens[at + 1 : at + _JOINED_MAX]
+    return key == "both" and any(token.form == "and" for token in following)
 
 
 _DEGREES = {"er": "more", "est": "most"}
@@ -166,6 +175,8 @@ def _piece(
         weight = _LIGHT if lemma in closed.TITLES else 1.0
     elif tag == "Q":
         weight = _LIGHT if key in _WEAK_QUANTIFIERS else 1.0
+        if _joins_two(at, key, parse):
+            kind, weight = PieceType.WORD, _LIGHT
     elif tag in "O$":
         opposites = _OTHERS.get(key, _NOTHING)
     elif tag in "PS":

@@ -386,6 +386,10 @@ class _Clause:
         for tag in self.tags:
             if tag in ("past", "future", "if"):
                 draft.tense = tag
+            elif tag == "being":
+                # "wird gelöscht" is not "ist gelöscht"; "wird kommen" is "kommt".
+                if draft.said is not None and draft.said.participle:
+                    draft.person = tag
             else:
                 draft.person = tag
         self.tags = []

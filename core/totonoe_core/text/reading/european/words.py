@@ -50,7 +50,8 @@ def _map(text: str) -> dict[str, str]:
 _NEVER = re.compile(r"(?!)")
 
 NUMBERS = {
-    "de": _map(""),  # "die" may be either
+    # The case too, which tells who does it: "den Kunden informiert der Lieferant".
+    "de": {article: article for article in ("der", "die", "das", "den", "dem", "des")},
     "fr": _map("one: le la l; many: les"),
     "es": _map("one: el la lo; many: los las"),
     "pt": _map("one: o a; many: os as"),
@@ -75,18 +76,19 @@ TONGUES = {
             "unser: unsere unseren unserem unserer unseres; nicht: nich nichtmal"
         ),
         _map(
-            ": bin bist ist sind seid werde wirst wird werden werdet gewesen worden; "
+            ": bin bist ist sind seid gewesen worden; being: werde wirst wird werden werdet; "
             "past: war warst waren wart wurde wurdest wurden wurdet"
         ),
         _map(": habe hast hat haben habt; past: hatte hattest hatten hattet"),
         _split("nicht"),
         _split("kein keine keinen keinem keiner keines"),
         _map(
-            "all: alle allen aller alles jede jeder jedes jeden jedem sämtliche beide; "
+            "all: alle allen aller alles jede jeder jedes jeden jedem sämtliche; "
             "some: einige einigen einiger manche manchen etwas; only: nur bloß lediglich "
             "ausschließlich; never: nie niemals; always: immer stets; often: oft häufig; "
             "rarely: selten; sometimes: manchmal; mostly: meist meistens; many: viele vielen; "
-            "few: wenige wenigen weniger; almost: fast beinahe; hardly: kaum; "
+            "both: beide beiden; less: weniger; few: wenige wenigen; "
+            "almost: fast beinahe; hardly: kaum; "
             "at least: mindestens wenigstens; at most: höchstens; nothing: nichts; "
             "nobody: niemand niemanden niemandem"
         ),

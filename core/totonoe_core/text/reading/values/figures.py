@@ -40,7 +40,7 @@ _RATE = re.compile(
 )
 _COUNTED_RATE = re.compile(
     r" (requests?|queries|messages?|events?|calls?|frames?|tokens?|words?|people|users?|items?)"
-    r"(?:/| per )([^\W\d_]{1,8})(?!\w)"
+    r"(?:/| per | an? | each | every )([^\W\d_]{1,8})(?!\w)"
 )
 _DEGREES = re.compile(r" ?(?:degrees? |°)?(celsius|centigrade|fahrenheit)(?!\w)", re.IGNORECASE)
 _PER_CENT = re.compile(
