@@ -188,6 +188,7 @@ def test_steps_in_another_order_are_no_duplicate(own: str, other: str) -> None:
         ("The horse drinks. The cow eats.", "The cow eats. The horse drinks."),
         ("The limit is 40 and the unit is metres.", "The unit is metres and the limit is 40."),
         ("If the alarm rings, leave the hall.", "Leave the hall if the alarm rings."),
+        ("If the tank is full, close the tap.", "Close the tap if the tank is full."),
     ],
 )
 def test_what_has_its_own_subject_may_stand_anywhere(own: str, other: str) -> None:

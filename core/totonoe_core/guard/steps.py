@@ -9,19 +9,18 @@ What has a subject of its own may stand anywhere: "Ann likes tea. Bob likes milk
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 from totonoe_core.guard.alignment import Alignment, Pair, Tie
-from totonoe_core.text.reading.model import Piece, Reading, Role
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 
 _PREDICATES_MAX = 64
 _POINTING_BACK = frozenset({"it", "they", "he", "she"})
 
 
 def out_of_order(own: Reading, other: Reading, aligned: Alignment) -> Pair | None:
-    """Return the first step that passes another predicate in the other text; `None` if none does.
+    """Return the first step that another one passes in the other text; `None` if none does.
 
-    At most 64 predicates are looked at.
+    What points back ("it") is passed by any predicate. At most 64 predicates are looked at.
     """
     if not any(pair.moved for pair in aligned.pairs):
         return None
@@ -33,17 +32,16 @@ def out_of_order(own: Reading, other: Reading, aligned: Alignment) -> Pair | Non
         and _is_predicate(pair.own, here)
         and _is_predicate(pair.other, there)
     ][:_PREDICATES_MAX]
-    for at, pair in enumerate(pairs):
-        if _is_step(pair.own, here) and _is_step(pair.other, there) and _passes(at, pairs):
+    steps = [pair for pair in pairs if _is_step(pair.own, here) and _is_step(pair.other, there)]
+    for pair in steps:
+        others = pairs if _points_back(pair.own, here) else steps
+        if any(_pass_each_other(pair, another) for another in others):
             return pair
     return None
 
 
-def _passes(at: int, pairs: Sequence[Pair]) -> bool:
-    place = pairs[at].other.start
-    return any(pair.other.start > place for pair in pairs[:at]) or any(
-        pair.other.start < place for pair in pairs[at + 1 :]
-    )
+def _pass_each_other(one: Pair, another: Pair) -> bool:
+    return (one.own.start < another.own.start) != (one.other.start < another.other.start)
 
 
 def _dependents(reading: Reading) -> dict[str, list[Piece]]:
@@ -63,13 +61,20 @@ def _is_predicate(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
 
 def _is_step(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
     """Return whether a predicate needs its place to be understood: it has no subject of its own."""
-    mine = dependents.get(piece.key, ())
-    if piece.key in _POINTING_BACK or any(one.key in _POINTING_BACK for one in mine):
+    if _points_back(piece, dependents):
         return True
+    mine = dependents.get(piece.key, ())
     if piece.form:
         return False  # a participle or passive: what it is done to is its subject
     if not mine:
         return not piece.head
-    things = {one.key for one in mine if one.role == Role.PATIENT}
+    things = {one.key for one in mine if one.role == Role.PATIENT or one.role.startswith("prep:")}
+    if piece.type is not PieceType.WORD:
+        return False
     acts_itself = any(one.role == Role.AGENT for one in mine)
     return bool(things) and not acts_itself and piece.head in things | {""}
+
+
+def _points_back(piece: Piece, dependents: dict[str, list[Piece]]) -> bool:
+    keys = [piece.key, *(one.key for one in dependents.get(piece.key, ()))]
+    return not _POINTING_BACK.isdisjoint(keys)

@@ -28,6 +28,9 @@ SAME = {
         ("Mia can open the safe", "Mia is able to open the safe"),
         ("Mia can open the safe", "Mia is allowed to open the safe"),
     ],
+    "fronted condition": [
+        ("If the tank is full, stop pumping", "Stop pumping if the tank is full"),
+    ],
     "perfect and past": [
         ("The parcel has arrived", "The parcel arrived"),
         ("The offer has been withdrawn", "The offer was withdrawn"),

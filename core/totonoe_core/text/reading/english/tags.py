@@ -195,12 +195,12 @@ def _verb_or_noun(
         return other
     if previous == "O":
         return "V"
+    denies = following is not None and not following.tag and "G" in following.forms()
+    if denies and previous in ".S," and token.form in closed.GERUND_DENIERS:
+        return "V"  # "stop deleting it"
     orders = following is not None and following.tag in ("T", "$", "O", "#")
     if previous in ".S" or (previous == "," and (strong or (orders and "V" in forms))):
         # a base form at the start orders; a plural or a bare noun opens a caption
-        begins = following is not None and not following.tag and "G" in following.forms()
-        if begins and token.form in closed.GERUND_DENIERS:
-            return "V"
         if "Z" in forms and strong and previous == ",":
             return "V"
         if previous == "." and token.form in closed.NUMBERED and _numbered(tokens, at):
