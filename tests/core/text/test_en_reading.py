@@ -253,6 +253,8 @@ DIFFERENT = {
         ("Print the number of open tickets", "Print the open tickets"),
         ("Save the type of the sensor", "Save the sensor"),
         ("The sensor's type is saved", "The sensor is saved"),
+        ("Sort the second row of the sheet", "Sort the second sheet"),
+        ("Members may leave their own groups", "Members may leave groups"),
         ("A part of the garden is flooded", "The garden is flooded"),
         ("The colour of the door matters", "The door matters"),
         ("The purpose of this flag is odd", "This flag is odd"),

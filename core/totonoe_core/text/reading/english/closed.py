@@ -191,8 +191,8 @@ CREATURES = listed(
 )
 """What can do something by itself, so that "a dog running" may be the dog's."""
 COLLECTIVES = listed(
-    "group bunch piece pair set couple slice bit crowd variety series collection herd flock pack"
-    " stack pile row team cluster gathering assortment"
+    "group bunch piece pair set couple slice bit crowd variety herd flock pack stack pile"
+    " team cluster gathering assortment"
 )
 """Nouns before "of" that only bundle what follows."""
 MERE_COLLECTIVES = listed("group bunch set crowd herd flock cluster gathering assortment")
