@@ -119,7 +119,7 @@ Fitted to the probe set (`guard.probe`) and to
 
 from __future__ import annotations
 
-from totonoe_core.guard.weights import Weights
+from totonoe_core.domain.weights import Weights
 
 MODEL, VERSION, DIMENSION = "{model.name}", "{model.version}", {model.dimension}
 WEIGHTS = Weights(

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from bench import quality_fit
 from totonoe_core.base.limits import EMBED_BATCH_TEXTS_MAX
-from totonoe_core.domain.calibration import weights_for
+from totonoe_core.domain import shipped
+from totonoe_core.domain.calibration import SHIPPED, Fitted, weights_for
 from totonoe_core.domain.records import Verdict
 from totonoe_core.embedding import EmbedderSettings, make_embedder
 from totonoe_core.guard.probe import probe_pairs
@@ -57,3 +59,7 @@ def test_no_class_of_the_probe_set_gets_worse() -> None:
         if (counts[language, name, kind] - was) * (-1 if kind == "merged" else 1) < -MARGIN
     ]
     assert not worse
+
+
+def test_shipped_weights_are_what_the_fit_writes() -> None:
+    assert quality_fit.module(Fitted(SHIPPED[0], (), ())) == Path(shipped.__file__).read_text()

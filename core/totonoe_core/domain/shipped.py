@@ -15,8 +15,8 @@ from totonoe_core.domain.weights import Weights
 
 MODEL, VERSION, DIMENSION = "use-multilingual", "3", 512
 WEIGHTS = Weights(
-    bias=-4.9903,
-    cosine=13.1157,
+    bias=-5.3205,
+    cosine=13.4261,
     near=-6.0,
     light=-8.0,
     soft=-3.0,
@@ -24,6 +24,6 @@ WEIGHTS = Weights(
     at_least=0.5,
 )
 FALSE_MERGE_BUDGET = 0.005
-FALSE_MERGE_RATE = 0.001241
-DUPLICATE_RECALL = 0.474592
+FALSE_MERGE_RATE = 0.000993
+DUPLICATE_RECALL = 0.374319
 PAIR_COUNT = 6233
