@@ -237,6 +237,7 @@ DIFFERENT = {
         ("The roof is being repaired", "The roof is repaired"),
         ("The roof has been repaired", "The roof is being repaired"),
         ("Lena has moved out", "Lena moves out"),
+        ("Lena has moved out", "Lena had moved out"),
     ],
     "a thing and its kind, or one beside it": [
         ("Dinner is served on the terrace", "Lunch is served on the terrace"),

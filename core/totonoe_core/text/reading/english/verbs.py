@@ -64,6 +64,10 @@ class Verbs(Phrases):
                     here.tense = "past"
                 return self._have(at, here)
             here.perfect = True
+            if form == "had":
+                here.tense = "past perfect"
+                self._prep = ""
+                return at + 1
             here.tense = here.tense or "past"
         elif form in MODALS:
             here.modality = MODALS[form]
