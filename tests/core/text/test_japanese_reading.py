@@ -370,6 +370,12 @@ def test_any_text_is_read_in_order_and_alike(text: str) -> None:
     assert all(0 <= piece.start <= piece.end <= len(text) for piece in reading.pieces)
 
 
+@pytest.mark.parametrize("text", ["㏀の値", "㏀", "抵抗は5㏀です", "㌔㌘㍍㏁", "㋿㍿の件"])
+def test_sign_that_is_several_words_is_read(text: str) -> None:
+    reading = read(text)
+    assert all(0 <= piece.start <= piece.end <= len(text) for piece in reading.pieces)
+
+
 def test_a_text_longer_than_the_analyser_takes_is_read() -> None:
     text = "猫が寝る。" * 3_400  # 51,000 bytes
     assert read(text).pieces[-1].end == len(text) - 1

@@ -282,8 +282,8 @@ def words(text: str) -> list[Word]:
             word.base = "伝聞"  # 降るそうだ is said by somebody, 降りそうだ is seen
         elif tag == LINK and base in ("で", "ちゃ"):
             word.base = "て"
-        elif tag == NOUN and word.surface[0].isupper() and word.surface.isascii():
-            word.tag = NAME
+        elif tag == NOUN and word.surface[:1].isupper() and word.surface.isascii():
+            word.tag = NAME  # the second word of ㏀ has no surface of its own
         elif tag in (OTHER, JOINER) and normal in _CASES_ALONE and found and found[-1].tag == SPACE:
             word.tag = CASE  # ASR1603 が
         if word.surface == "は" and found and found[-1].normal == "又" and found[-1].end == start:
