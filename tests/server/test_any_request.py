@@ -20,6 +20,7 @@ from support.mutating import Requests, methods
 from support.requests_of import KNOWN, calls
 from support.waits import wait_s
 from totonoe import Client
+from totonoe_core.base.limits import COLLECTIONS_OPEN_MAX
 from totonoe_server.tools.testing import running_server
 
 CALLS_EACH = 50
@@ -30,6 +31,7 @@ ENDLESS_S = 0.05
 FIRST_MESSAGES = 2
 """Of a stream: the first one of a Multiplex is about no item."""
 FILES_MORE_MAX = 64
+FILES_EACH_MAX = 32
 THREADS_MORE_MAX = 32
 
 
@@ -80,11 +82,11 @@ def sent(target: Any, read_failure: Any, batch: list[Any]) -> Counter[str]:
     return Counter(outcome(call, method, read_failure) for call, method in begun)
 
 
-def open_files() -> int:
-    """Files that are open, without those of collections, which close when they are idle."""
+def open_files() -> Counter[str]:
+    """How many files are open by collection; those of no collection under the empty name."""
     folder = Path("/proc/self/fd")
-    found = list(folder.iterdir()) if folder.exists() else []
-    return sum(1 for one in found if "/collections/" not in os.path.realpath(one))
+    found = [os.path.realpath(one) for one in folder.iterdir()] if folder.exists() else []
+    return Counter(one.partition("/collections/")[2].partition("/")[0] for one in found)
 
 
 def seeded(seed: int) -> list[Any]:
@@ -105,7 +107,10 @@ def attack(target: Any, read_failure: Any, seeds: range) -> Counter[str]:
     before = open_files(), threading.active_count()
     for seed in seeds:
         outcomes += sent(target, read_failure, seeded(seed))
-    assert open_files() - before[0] < FILES_MORE_MAX
+    files = open_files()
+    assert files.pop("", 0) - before[0][""] < FILES_MORE_MAX
+    # An idle collection is closed after a while.
+    assert len(files) <= COLLECTIONS_OPEN_MAX and max(files.values(), default=0) < FILES_EACH_MAX
     assert threading.active_count() - before[1] < THREADS_MORE_MAX
     with Client(server.address, token=token) as client:
         client.create_collection("afterwards")
@@ -117,7 +122,9 @@ def attack(target: Any, read_failure: Any, seeds: range) -> Counter[str]:
 def test_ten_thousand_requests_end_with_an_answer_or_a_reason(
     target: Any, read_failure: Any
 ) -> None:
+    before = open_files().total()
     outcomes = attack(target, read_failure, range(SEEDS))
+    assert open_files().total() - before < FILES_MORE_MAX
     assert outcomes.total() == SEEDS * CALLS_EACH
     assert outcomes["OK"] > 500 and len(outcomes) > 8, outcomes
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+EVEN_CHANCE = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:

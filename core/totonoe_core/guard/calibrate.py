@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.domain.calibration import Calibration, ClassFigures, CurvePoint, Fitted
 from totonoe_core.domain.records import ModelIdentity, Verdict
-from totonoe_core.domain.weights import Features, Weights
+from totonoe_core.domain.weights import EVEN_CHANCE, Features, Weights
 from totonoe_core.guard.verdict import Comparison, compare
 
 COEFFICIENTS = tuple(item.name for item in fields(Weights) if item.name != "at_least")
@@ -32,7 +32,6 @@ _FREE, _HELD = 0.3, 2.0
 """Strength of the pull to the start: for bias and cosine, which the model sets; for the rest."""
 _STEPS_MAX = 50
 _DIGITS = 4
-_EVEN_CHANCE = 0.5
 
 Floats = NDArray[np.float64]
 
@@ -279,7 +278,7 @@ def threshold(probabilities: Floats, same: NDArray[np.bool_], budget: float) -> 
     scale = 10.0**_DIGITS
     middle = math.ceil(((bound + upper) / 2.0) * scale) / scale
     # If two pairs are closer than the rounding, take the upper one.
-    return min(1.0, max(_EVEN_CHANCE, middle if bound < middle <= upper else upper))
+    return min(1.0, max(EVEN_CHANCE, middle if bound < middle <= upper else upper))
 
 
 def point_at(probabilities: Floats, same: NDArray[np.bool_], at_least: float) -> CurvePoint:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
-from totonoe_core.domain.weights import Features, Weights
+from totonoe_core.domain.weights import EVEN_CHANCE, Features, Weights
 from totonoe_core.guard import features as pair_features
 from totonoe_core.guard import sentences, traits
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
@@ -83,7 +83,6 @@ class Comparison:
         return replace(self, judgement=replace(self.judgement, evidence=evidence))
 
 
-_EVEN_CHANCE = 0.5
 _SHARED_MIN = 0.4
 """Share of the weight that must be common before a difference counts within one frame."""
 _RELATED_FROM = 0.6
@@ -184,7 +183,7 @@ def _of_two_sorts(own: str, other: str, found: Comparison) -> Comparison:
     labels = _of_whole(Evidence(Finding.REPLACED, (0, here), (0, there)), own, other)
     evidence = (*labels, *found.judgement.evidence)[: limits.EVIDENCE_MAX]
     judgement = Judgement(
-        Verdict.RELATED, min(found.judgement.same_probability, _EVEN_CHANCE), evidence
+        Verdict.RELATED, min(found.judgement.same_probability, EVEN_CHANCE), evidence
     )
     return replace(found, judgement=judgement, features=None)
 
@@ -458,8 +457,11 @@ def _verdict_of(named: Sequence[Evidence], several: bool) -> Verdict:
 
 def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights) -> _Found:
     """Decide by the weights: all that counts is paired, and only the wording differs."""
-    near = [pair for pair in aligned.pairs if _loose(pair)]
-    soft = [pair for pair in aligned.pairs if not _loose(pair) and parts_of(pair) is Parts.ROUGH]
+    near = [pair for pair in aligned.pairs if _other_word(pair)]
+    soft = [
+        pair for pair in aligned.pairs if not _other_word(pair) and parts_of(pair) is Parts.ROUGH
+    ]
+    reformed = [pair for pair in aligned.pairs if _other_form(pair)]
     light = (*aligned.added, *aligned.missing)
     features = Features(
         cosine=cosine,
@@ -467,10 +469,11 @@ def _reworded(aligned: Alignment, total: float, cosine: float, weights: Weights)
         light=sum(piece.weight for piece in light) / total,
         soft=_weight(soft) / total,
         moved=_weight([pair for pair in aligned.pairs if pair.moved]) / total,
-        loose=any(pair.tie is Tie.NEAR or _other_form(pair) for pair in aligned.pairs)
+        loose=bool(reformed)
+        or any(pair.tie is Tie.NEAR for pair in near)
         or any(piece.type is PieceType.QUANTIFIER for piece in light),
     )
-    differing = [pair for pair in aligned.pairs if _loose(pair) or _other_form(pair)]
+    differing = [pair for pair in aligned.pairs if pair in near or pair in reformed]
     evidence = [Evidence(Finding.SYNONYM, span(pair.own), span(pair.other)) for pair in differing]
     evidence += [Evidence(Finding.ADDED, span(piece)) for piece in aligned.added]
     evidence += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in aligned.missing]
@@ -502,6 +505,6 @@ def _other_form(pair: Pair) -> bool:
     return own.modality != other.modality and not same_modality(own, other)
 
 
-def _loose(pair: Pair) -> bool:
+def _other_word(pair: Pair) -> bool:
     """Return whether a pair is a loose synonym, or the negated opposite: not the same word."""
     return pair.tie is Tie.NEAR or pair.tie is Tie.OPPOSITE

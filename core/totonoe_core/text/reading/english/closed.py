@@ -120,6 +120,8 @@ NEGATORS = listed("not n't never nor neither no none nobody nothing nowhere with
 BE = listed("am is are was were be been being")
 HAVE = listed("have has had having")
 DO = listed("do does did")
+OPTIONAL = "optional"
+"""Modality of what is no duty, where the denial stands before "have to": not that of "must not"."""
 MODALS = {
     "can": "can",
     "could": "can",
@@ -128,15 +130,13 @@ MODALS = {
     "might": "may",
     "must": "must",
     "have to": "must",
-    "need not": "optional",
+    "need not": OPTIONAL,
     "should": "should",
     "ought": "should",
     "shall": "",
     "will": "",
     "would": "would",
 }
-OPTIONAL = "optional"
-"""Modality of what is no duty, where the denial stands before "have to": not that of "must not"."""
 PAST_FORMS = listed("was were had did")
 FUTURE_FORMS = frozenset({"will", "shall"})
 

@@ -109,7 +109,7 @@ _IRREGULAR_DEGREES = {
 
 
 def _form(at: int, token: Token, parse: Parse) -> str:
-    """What the form says beyond the lemma: number, degree, voice (`Piece.form`)."""
+    """Number, degree or voice of a word, as `Piece.form` has it; "" if it says none."""
     if told := parse.form[at]:
         return told
     if token.tag not in "ARDG" or token.word is None:
@@ -134,7 +134,7 @@ def _owned(noun: int, parse: Parse) -> bool:
         head == noun
         and parse.kept[at]
         and parse.tokens[at].tag in "NMO$"
-        and (at > noun or parse.tokens[at + 1].tag in "'")
+        and (at > noun or parse.tokens[at + 1].tag == "'")
         for at, head in enumerate(parse.head)
     )
 

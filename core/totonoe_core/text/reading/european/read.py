@@ -19,7 +19,7 @@ from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 from simplemma.strategies.dictionary_lookup import DictionaryLookupStrategy
 
 from totonoe_core.text.lexicon import lexicon
-from totonoe_core.text.reading.european.words import NUMBERS, TONGUES, Tongue
+from totonoe_core.text.reading.european.words import ARTICLE_FORMS, TONGUES, Tongue
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 from totonoe_core.text.reading.values.find import Value, find_values
 
@@ -98,7 +98,7 @@ class _Draft:
     negated: bool = False
     tense: str = ""
     person: str = ""
-    number: str = ""
+    form: str = ""
 
 
 _DICTIONARIES = DefaultDictionaryFactory(cache_max_size=len(TONGUES))
@@ -210,7 +210,7 @@ def read(text: str, language: str) -> Reading:
         pieces.append(
             Piece(
                 draft.start, draft.end, key, draft.type, negated=draft.negated, tense=draft.tense,
-                near=near, opposites=opposites, weight=weight, form=draft.number,
+                near=near, opposites=opposites, weight=weight, form=draft.form,
             )
         )  # fmt: skip
     return Reading(language, tuple(pieces), asks=asks, certain=3 * known >= len(said))
@@ -266,7 +266,7 @@ class _Clause:
         self.of_noun = False
         self.tags: list[str] = []
         self.perfect = False
-        self.number = ""
+        self.form = ""
         self.deniable: _Draft | None = None
         self.participle_at: int | None = None
         # "non ... mai", "никто не": one negation in two words.
@@ -306,7 +306,7 @@ class _Clause:
         elif lower in tongue.none:
             self.denied, self.of_noun = 1, self.language == "de"
         elif lower in tongue.articles and not (last and lower == "ein"):
-            self.number = NUMBERS[self.language].get(token.lower, "")
+            self.form = ARTICLE_FORMS[self.language].get(token.lower, "")
         elif lower in tongue.auxiliaries:
             self.tags += tongue.auxiliaries[lower].split()
         elif lower in tongue.have and self._participle_follows(number):
@@ -372,7 +372,7 @@ class _Clause:
             draft.negated = self.denied % 2 == 1
             self.denied = 0
         if said is not None:
-            draft.number, self.number = self.number, ""
+            draft.form, self.form = self.form, ""
             draft.tense, draft.person = said.tense, said.person
             if said.verb and self.tags:
                 self._tag(draft)

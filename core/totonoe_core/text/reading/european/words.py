@@ -49,7 +49,7 @@ def _map(text: str) -> dict[str, str]:
 
 _NEVER = re.compile(r"(?!)")
 
-NUMBERS = {
+ARTICLE_FORMS = {
     # The case too, which tells who does it: "den Kunden informiert der Lieferant".
     "de": {article: article for article in ("der", "die", "das", "den", "dem", "des")},
     "fr": _map("one: le la l; many: les"),
@@ -58,7 +58,7 @@ NUMBERS = {
     "it": _map("one: il lo la l; many: i gli le"),
     "ru": _map(""),
 }
-"""What an article says of its noun, by language."""
+"""What an article says of its noun (`Piece.form`), by language."""
 
 TONGUES = {
     "de": Tongue(
