@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +46,21 @@ GRANTS = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+def verbs_of(page: str) -> dict[str, str]:
+    """Return the verb of each call by the table of a page, which says what each verb is for."""
+    rows = re.findall(r"^\| `(\w+)` \| ([A-Z]\w+(?:, \w+)*) \|", page, re.M)
+    return {call: verb for verb, calls in rows for call in calls.split(", ")}
+
+
+def test_table_of_the_docs_is_that_of_the_contract() -> None:
+    assert verbs_of((ROOT / "docs" / "api.md").read_text()) == VERB_OF_CALL
+
+
+def test_calls_that_a_table_lacks_or_has_wrong_are_found() -> None:
+    page = "| verb | calls |\n|---|---|\n| `read` | Get, List | |\n| `admin` | Purge | none |\n"
+    assert verbs_of(page) == {"Get": "read", "List": "read", "Purge": "admin"}
 
 
 def caller_with(given_grants: Any, agent_id: str = "me") -> Caller:

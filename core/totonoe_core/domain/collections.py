@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from totonoe_core.domain.asking import Previewable
@@ -18,6 +19,14 @@ from totonoe_core.domain.policy import (
     TidyPolicy,
 )
 from totonoe_core.domain.records import ModelIdentity
+
+Sees = Callable[[str], bool]
+"""Whether a caller may know of the collection of a name. Called from any thread."""
+
+
+def sees_all(_: str) -> bool:
+    """See every collection: what holds for a caller without an identity."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -596,7 +596,8 @@ class OpenFigures:
 class EngineStats:
     """Figures of the engine. The server adds those of processes and clocks.
 
-    `lost_catalogue_revisions` are gone from the disk, in the format of `Verified.lost_revisions`.
+    `open` is `None` for a caller who does not see all collections. `lost_catalogue_revisions` are
+    gone from the disk, in the format of `Verified.lost_revisions`.
     """
 
     collections: tuple[CollectionStats, ...]
@@ -605,6 +606,6 @@ class EngineStats:
     model: ModelIdentity | None
     embedder_state: str
     embedder_cpu_s: float
-    open: OpenFigures
+    open: OpenFigures | None
     snapshots: SnapshotStats
     lost_catalogue_revisions: str = ""

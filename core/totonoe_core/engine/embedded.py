@@ -11,7 +11,7 @@ from typing import TypeVar
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock, system_clock
 from totonoe_core.base.errors import Precondition
-from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.collections import CollectionInfo, Sees, sees_all
 from totonoe_core.domain.figures import EngineFigures
 from totonoe_core.domain.policy import (
     NO_RETENTION,
@@ -159,14 +159,16 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             digest=digest,
         )
 
-    def list_collections(self, page_size: int, page_token: str) -> Future[CollectionPage]:
+    def list_collections(
+        self, page_size: int, page_token: str, sees: Sees = sees_all
+    ) -> Future[CollectionPage]:
         """See `Engine.list_collections`."""
         reading.check_page(page_size)
         given = paging.position(page_token, (str,), "collections")
         after = "" if given is None else str(given[0])
 
         def work() -> CollectionPage:
-            revision, infos, more = self._collections.page(after, page_size)
+            revision, infos, more = self._collections.page(after, page_size, sees)
             token = paging.token((infos[-1].name,), "collections") if more else ""
             return CollectionPage(revision, tuple(infos), token)
 
@@ -209,12 +211,15 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             lambda vectors: ready(comparing.compare(text_a, text_b, vectors, service.identity)),
         )
 
-    def stats(self, collection: str, agent_id: str) -> Future[EngineStats]:
+    def stats(
+        self, collection: str, agent_id: str, sees: Sees | None = None
+    ) -> Future[EngineStats]:
         """See `Engine.stats`."""
+        seen = sees or sees_all
 
         def work() -> EngineStats:
-            figures = self._figures(collection, agent_id)
-            count, revision = self._collections.count()
+            figures = self._figures(collection, agent_id, seen)
+            count, revision = self._collections.count(seen)
             service = self._embedding
             return EngineStats(
                 collections=tuple(sorted(figures, key=lambda one: one.name)),
@@ -223,8 +228,8 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
                 model=None if service is None else service.identity,
                 embedder_state="none" if service is None else service.state,
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
-                open=self._collections.open_figures(),
-                snapshots=self.snapshots.stats(),
+                open=self._collections.open_figures() if sees is None else None,
+                snapshots=self.snapshots.stats(sees),
                 lost_catalogue_revisions=self._collections.names.lost_revisions,
             )
 
@@ -242,18 +247,25 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             embedder=None if service is None else service.figures(),
         )
 
-    def _figures(self, collection: str, agent_id: str) -> list[CollectionStats]:
+    def _figures(self, collection: str, agent_id: str, sees: Sees) -> list[CollectionStats]:
         """Return figures of one collection; without a name, of the default one and all open ones.
 
         Waits for them. This look does not count as use, so that idle collections still close.
         """
-        asked = self._collections.call(collection or DEFAULT, lambda found: found.stats(agent_id))
         if collection:
-            return [asked.result()]
+            call = self._collections.call(collection, lambda found: found.stats(agent_id))
+            return [call.result()]
+        waiting = []
+        if sees(DEFAULT):
+            waiting.append(self._collections.call(DEFAULT, lambda found: found.stats(agent_id)))
         opened = self._collections.use_open()
         try:
-            waiting = [one.future.result().stats(agent_id) for one in opened if one.name != DEFAULT]
-            return [asked.result(), *(one.result() for one in waiting)]
+            waiting += [
+                one.future.result().stats(agent_id)
+                for one in opened
+                if one.name != DEFAULT and sees(one.name)
+            ]
+            return [one.result() for one in waiting]
         finally:
             for one in opened:
                 self._collections.give_back(one, used=False)

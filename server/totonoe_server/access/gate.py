@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -18,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from totonoe.v1 import access_pb2
+from google.protobuf.message import Message
+
+from totonoe.v1 import access_pb2, graph_pb2, types_pb2
 from totonoe_core.base import clock, limits
 from totonoe_core.base.errors import TotonoeError
 from totonoe_server.access import grants
@@ -26,6 +29,7 @@ from totonoe_server.access.book import Book, Identities
 from totonoe_server.access.errors import FileError, PermissionDenied, Unauthenticated
 from totonoe_server.access.identities import Identity, Key
 from totonoe_server.access.metering import Metered, Meters
+from totonoe_server.access.seal import Seal
 from totonoe_server.access.table import VERB_OF_CALL, Place, Rule
 from totonoe_server.access.tokens import digest_of, is_token
 from totonoe_server.access.transport import first_end_s
@@ -98,7 +102,7 @@ OWNER = Caller(None)
 class Gate:
     """Knows the identities of a data directory, and keeps count of refused calls.
 
-    Everything but `load` is for the event loop only.
+    Everything but `load` and `load_key` is for the event loop only.
 
     Parameters
     ----------
@@ -118,6 +122,8 @@ class Gate:
         self.book = Book(data_dir)
         self.refused: Counter[str] = Counter()
         self.meters = Meters(monotonic_s)
+        # Until the key of the data directory is there.
+        self.seal = Seal(secrets.token_bytes(32))
         self._now_us, self._monotonic_s = now_us, monotonic_s
         self._stamp: object = None
         self._closed = False
@@ -139,6 +145,10 @@ class Gate:
         """Whether any identity may call now."""
         now_us = self._now_us()
         return any(_fault(identity, None, now_us) is None for identity in self._by_name.values())
+
+    def load_key(self) -> None:
+        """Takes the key of page tokens from the data directory. Raises `OSError`."""
+        self.seal = Seal.of(self.book.path.parent)
 
     def load(self) -> bool:
         """Reads the file if it changed; returns whether it did. Raises `FileError`."""
@@ -311,12 +321,13 @@ class Gate:
 class Call:
     """One call on its way. A context manager; errors that leave it are counted as refusals."""
 
-    __slots__ = ("_admitted", "_collection", "_context", "_gate", "_limit", "_meter", "_why",
-                 "caller", "rule")  # fmt: skip
+    __slots__ = ("_admitted", "_agent_id", "_collection", "_context", "_gate", "_limit", "_meter",
+                 "_why", "caller", "rule")  # fmt: skip
 
     def __init__(self, gate: Gate, rule: Rule, context: Context) -> None:
         self._gate, self.rule, self._context = gate, rule, context
         self.caller: Caller | None = None
+        self._agent_id = ""
         self._collection = ""
         self._admitted: set[str] = set()
         self._limit: asyncio.Timeout | None = None
@@ -345,20 +356,38 @@ class Call:
     async def admit(self, request: Any) -> None:
         """Checks a request, or one message of a stream, and takes it off the limits.
 
-        Items of a message that are decided one by one are left to `refusals`.
+        Items of a message that are decided one by one are left to `refusals`. A page token is
+        opened in the request itself.
 
         Raises
         ------
         PermissionDenied, RateLimited, Quota
+        InvalidArgument
+            BAD_PAGE_TOKEN.
         """
-        if self.rule.per_item or self.caller is None or self.caller.identity is None:
+        if self.rule.per_item:
             return
+        if not self.by_owner:
+            await self._check(request)
+        if self.rule.takes_token:
+            self._agent_id = getattr(request, "agent_id", "")
+            if request.page_token:
+                request.page_token = self._gate.seal.open(request.page_token, *self._bound())
+
+    async def _check(self, request: Any) -> None:
+        assert self.caller is not None and self.caller.identity is not None
         for place in self.rule.places(request):
             self._collection = place.collection
             self.caller.check(self.rule, place)
             if self.caller.identity.limits:
                 await self._metered(self.caller.identity, place.collection)
             self._admitted.add(place.collection)
+
+    def _bound(self) -> tuple[str, ...]:
+        """What a page token of this call is for: no other call, identity or agent."""
+        identity = None if self.caller is None else self.caller.identity
+        who = ("", "") if identity is None else (identity.name, str(identity.created_us))
+        return self.rule.path, *who, self._agent_id
 
     def leave_when_sent(self) -> None:
         """Lets the call count on as one at once until the running task, which sends its answer,
@@ -396,29 +425,57 @@ class Call:
 
         Raises `PermissionDenied`. A kind that is no call of the contract needs `admin`.
         """
-        if self.caller is None:
-            return
         for kind in kinds:
-            verb = VERB_OF_CALL.get(kind, "admin")
-            if not all(self.caller.allows(verb, name) for name in self._admitted):
-                raise _not_granted(self.caller.name, verb, "this collection")
+            self.needs(VERB_OF_CALL.get(kind, "admin"))
+
+    def needs(self, verb: str) -> None:
+        """Raises `PermissionDenied` unless the caller has one more verb on what it asks about."""
+        if self.caller is not None and not self._has(verb):
+            raise _not_granted(self.caller.name, verb, "this collection")
+
+    def _has(self, verb: str) -> bool:
+        caller = self.caller
+        return caller is None or all(caller.allows(verb, name) for name in self._admitted)
 
     @property
     def by_owner(self) -> bool:
         """Whether everything is allowed."""
         return self.caller is None or self.caller.identity is None
 
-    def trim(self, answer: Any) -> None:
-        """Takes out of an answer what is about collections that the caller has no grant for."""
-        if not self.rule.answers or self.by_owner:
-            return
-        assert self.caller is not None
-        list_name, field = self.rule.answers
-        listed = getattr(answer, list_name)
-        kept = [one for one in listed if self.caller.allows(self.rule.verb, getattr(one, field))]
-        if len(kept) < len(listed):
-            del listed[:]
-            listed.extend(kept)
+    def sees(self, collection: str) -> bool:
+        """Whether the caller may make this call on a collection. From any thread."""
+        return self.caller is None or self.caller.allows(self.rule.verb, collection)
+
+    @property
+    def sees_everything(self) -> bool:
+        """Whether the caller may make this call on every collection."""
+        identity = None if self.caller is None else self.caller.identity
+        return identity is None or grants.everywhere(identity.grants, self.rule.verb)
+
+    def finish(self, answer: Any) -> None:
+        """Makes an answer what the caller may have. From any thread.
+
+        What is about collections that it has no grant for is taken out, so are texts where the
+        verb alone shows none, and the token for the next page is sealed.
+        """
+        if self.rule.verb in _WITHOUT_TEXTS and not self._has("read"):
+            _hide_texts(answer)
+        if self.rule.answers and not self.by_owner:
+            list_name, field = self.rule.answers
+            listed = getattr(answer, list_name)
+            kept = [one for one in listed if self.sees(getattr(one, field))]
+            if len(kept) < len(listed):
+                del listed[:]
+                listed.extend(kept)
+        if self.rule.token:
+            holder = answer
+            for step in self.rule.token[:-1]:
+                if not holder.HasField(step):
+                    return
+                holder = getattr(holder, step)
+            token = getattr(holder, self.rule.token[-1])
+            if token:
+                setattr(holder, self.rule.token[-1], self._gate.seal.close(token, *self._bound()))
 
     @asynccontextmanager
     async def while_allowed(self) -> AsyncIterator[None]:
@@ -462,6 +519,30 @@ REFUSALS = frozenset(
     }
 )
 """Reasons of refusals that are counted and logged."""
+
+
+_WITHOUT_TEXTS = ("remember", "forget")
+"""Verbs that change memories whose texts their holder may not read. The guard's quotes are what a
+Remember is for; who merges or tidies decides by the texts."""
+
+
+def _hide_texts(message: Message) -> None:
+    """Leaves of each memory and episode in an answer the id and the revision."""
+    for field, value in message.ListFields():
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        for one in value if field.is_repeated else (value,):
+            if field.message_type.full_name in _WITH_TEXTS:
+                kept = {name: getattr(one, name) for name in _KEPT if hasattr(one, name)}
+                one.Clear()
+                for name, known in kept.items():
+                    setattr(one, name, known)
+            else:
+                _hide_texts(one)
+
+
+_WITH_TEXTS = (types_pb2.Memory.DESCRIPTOR.full_name, graph_pb2.Episode.DESCRIPTOR.full_name)
+_KEPT = ("id", "revision")
 
 
 def _fault(identity: Identity, key: Key | None, now_us: int) -> Unauthenticated | None:

@@ -18,6 +18,7 @@ from totonoe_server.wire.scalars import collection_name
 
 _AGENT = "agent_id"
 _DEFAULT_FIELD = "collection"
+_PAGE_TOKEN, _NEXT_PAGE_TOKEN = "page_token", "next_page_token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,10 @@ class Rule:
         Path of the collection's name within the answer; empty: it is not filtered.
     calls : dict of str to str
         Of a stream whose items are calls: paths of their methods, by the field of the request.
+    takes_token : bool
+        Whether the request has a `page_token`.
+    token : tuple of str
+        Path of `next_page_token` within the answer; empty: it has none.
     """
 
     path: str
@@ -67,6 +72,8 @@ class Rule:
     streams_out: bool
     answers: tuple[str, ...]
     calls: Mapping[str, str]
+    takes_token: bool
+    token: tuple[str, ...]
 
     @property
     def writes(self) -> bool:
@@ -143,7 +150,23 @@ def rule_of(path: str, method: MethodDescriptor) -> Rule:
         streams_out=bool(getattr(method, "server_streaming", False)),
         answers=answers,
         calls=calls,
+        takes_token=_PAGE_TOKEN in method.input_type.fields_by_name,
+        token=_token_of(path, method.output_type),
     )
+
+
+def _token_of(path: str, answer: Descriptor) -> tuple[str, ...]:
+    """The path of the field for the next page in an answer, or in a message within it."""
+    if _NEXT_PAGE_TOKEN in answer.fields_by_name:
+        return (_NEXT_PAGE_TOKEN,)
+    found = [
+        (field.name, _NEXT_PAGE_TOKEN)
+        for field in answer.fields
+        if field.message_type and _NEXT_PAGE_TOKEN in field.message_type.fields_by_name
+    ]
+    if len(found) > 1:
+        raise ValueError(f"{path}: the answer has more than one {_NEXT_PAGE_TOKEN}")
+    return found[0] if found else ()
 
 
 def _calls_of(path: str, method: MethodDescriptor, oneof: str) -> dict[str, str]:

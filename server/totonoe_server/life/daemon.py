@@ -138,6 +138,7 @@ class Daemon:
                 if engine is None:
                     engine = await _to_the_end(self._open)
                 self._engine = engine
+                await _to_the_end(self.gate.load_key)
                 process = Process(started_us, package_version())
                 self._tracing = self.guard.tracing = _open_tracing(self.settings, process.version)
                 await self._serve(engine, process)
@@ -158,14 +159,16 @@ class Daemon:
             **({"traces": self.settings.tracing_endpoint} if self._tracing else {}),
         )
         # The first comparison takes half a second: not in the first Remember, and nobody waits.
-        loading = threading.Thread(
-            target=load_words, args=(self._stopping,), name="word lists", daemon=True
-        )
+        loading = threading.Thread(target=self._load_the_rest, name="word lists", daemon=True)
         loading.start()
         self._gate_watch = asyncio.create_task(self.gate.watch())
         self._expiry_watch = asyncio.create_task(self._expiries.watch())
         if self._embedding is not None:
             self._model_watch = asyncio.create_task(self._report_model(self._embedding))
+
+    def _load_the_rest(self) -> None:
+        self.gate.seal.load()
+        load_words(self._stopping)
 
     async def stop(self, grace_s: float) -> None:
         """Ends running calls within `grace_s`, cuts off the rest, closes. Idempotent.

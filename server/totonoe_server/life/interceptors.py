@@ -273,7 +273,7 @@ class _Call:
                         counted.request = request
                         answer = await self.behaviour(request, context)
                         if call is not None:
-                            call.trim(answer)
+                            call.finish(answer)
                         encoded = _encoded(answer)
                         self.unread.hold(counted.identity or peer, len(encoded))
                         if call is not None:
@@ -311,6 +311,8 @@ class _Call:
         answers = self.behaviour(request, context)
         try:
             async for answer in answers:
+                if call is not None:
+                    call.finish(answer)
                 _fits(answer.ByteSize())
                 counted.answer = answer
                 if self.rule is not None and self.rule.per_item:

@@ -14,7 +14,8 @@ from totonoe_core.domain.policy import (
     DiversityPolicy,
 )
 from totonoe_core.engine.seam.seam import Engine
-from totonoe_server.services.calls import Context
+from totonoe_server.access.gate import CALL
+from totonoe_server.services.calls import Context, seen
 from totonoe_server.services.pending import answer_of
 from totonoe_server.services.process import Process
 from totonoe_server.services.reembed import ReembedCalls
@@ -79,7 +80,7 @@ class AdminService(
     ) -> pb.ListCollectionsResponse:
         """One page of collections."""
         size = request.page_size or limits.PAGE_SIZE_DEFAULT
-        page = await answer_of(self._engine.list_collections(size, request.page_token))
+        page = await answer_of(self._engine.list_collections(size, request.page_token, seen()))
         return policy.collections_to_wire(page)
 
     async def UpdateCollection(
@@ -129,7 +130,9 @@ class AdminService(
 
     async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
         """Figures of engine and process."""
-        stats = await answer_of(self._engine.stats(request.collection, request.agent_id))
+        call = CALL.get()
+        sees = None if call is None or call.sees_everything else call.sees
+        stats = await answer_of(self._engine.stats(request.collection, request.agent_id, sees))
         return admin.stats_to_wire(
             stats,
             version=self._process.version,

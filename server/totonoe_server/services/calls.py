@@ -11,8 +11,10 @@ from google.protobuf.message import Message
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.engine.seam.seam import Engine
+from totonoe_server.access.gate import CALL
 from totonoe_server.services.pending import answer_of, shutting_down
 from totonoe_server.wire.scalars import collection_name
 
@@ -91,6 +93,12 @@ class StreamingCalls(Calls):
                     yield message
         finally:
             run.leave()
+
+
+def seen() -> Sees:
+    """Return which collections the caller of the running call may know of."""
+    call = CALL.get()
+    return sees_all if call is None else call.sees
 
 
 def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0) -> None:

@@ -12,6 +12,7 @@ from totonoe_core.domain.memories import Forget as ForgetCommand
 from totonoe_core.domain.memories import ForgetMatching, Forgotten
 from totonoe_core.domain.queries import GetQuery, ListQuery
 from totonoe_core.engine.seam.seam import Engine
+from totonoe_server.access.gate import CALL
 from totonoe_server.services.audit import AuditCalls
 from totonoe_server.services.bulk import Bulk
 from totonoe_server.services.calls import UNMEASURED_MEMORIES_MAX, Context, fits_an_answer
@@ -152,6 +153,10 @@ class MemoryService(
 
     async def _found_to_forget(self, request: pb.ForgetRequest) -> pb.ForgetResponse:
         collection, where = collection_name(request.collection), forget_filter_from_wire(request)
+        call = CALL.get()
+        if call is not None:
+            # What a filter finds, and that it finds it, is about contents.
+            call.needs("read")
         found = await answer_of(
             self._engine.preview(collection, ForgetMatching(request.agent_id, where))
         )

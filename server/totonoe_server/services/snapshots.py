@@ -8,7 +8,7 @@ from totonoe_core.base.errors import NotFound
 from totonoe_core.domain import memories
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.snapshots import SnapshotUse
-from totonoe_server.services.calls import Calls, Context
+from totonoe_server.services.calls import Calls, Context, seen
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import snapshots as codec
 from totonoe_server.wire.history import purge_from_wire
@@ -36,7 +36,7 @@ class SnapshotCalls(Calls):
     ) -> snapshot_pb2.ListSnapshotsResponse:
         """One page of snapshots."""
         size = request.page_size or limits.PAGE_SIZE_DEFAULT
-        future = self._engine.list_snapshots(request.collection, size, request.page_token)
+        future = self._engine.list_snapshots(request.collection, size, request.page_token, seen())
         return codec.listed_to_wire(await answer_of(future))
 
     async def DeleteSnapshot(
@@ -84,7 +84,9 @@ class SnapshotCalls(Calls):
             result = found
         ids = (*result.purged_ids, *result.missing_ids)
         holding = await answer_of(
-            self._engine.purge_snapshots(name, command.agent_id, ids, use, dry_run=request.dry_run)
+            self._engine.purge_snapshots(
+                name, command.agent_id, ids, use, dry_run=request.dry_run, sees=seen()
+            )
         )
         return codec.purged_with_snapshots_to_wire(done, holding)
 
@@ -98,7 +100,9 @@ class SnapshotCalls(Calls):
         if error.reason != "MEMORY_NOT_FOUND":
             raise error
         holding = await answer_of(
-            self._engine.purge_snapshots(name, command.agent_id, command.ids, use, dry_run=False)
+            self._engine.purge_snapshots(
+                name, command.agent_id, command.ids, use, dry_run=False, sees=seen()
+            )
         )
         if not holding:
             raise error

@@ -26,7 +26,7 @@ from totonoe_core.base.errors import (
     UndoRefused,
 )
 from totonoe_core.base.ids import new_operation_id
-from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.collections import CollectionInfo, Sees
 from totonoe_core.domain.figures import CollectionFigures
 from totonoe_core.domain.policy import (
     NO_RETENTION,
@@ -175,16 +175,20 @@ class Collections:
                 found.append(one.figures())
         return tuple(sorted(found, key=lambda one: one.name))
 
-    def count(self) -> tuple[int, int]:
-        """Return the number of collections, and the catalogue's newest revision."""
+    def count(self, sees: Sees) -> tuple[int, int]:
+        """Return the number of collections seen, and the catalogue's newest revision."""
         with self.names.lock:
-            return len(self.names.by_name), self._catalog.revision()
+            return sum(map(sees, self.names.by_name)), self._catalog.revision()
 
-    def page(self, after: str, size: int) -> tuple[int, list[CollectionInfo], bool]:
-        """Return the revision, settings of `size` collections after a name, and if more follow."""
+    def page(self, after: str, size: int, sees: Sees) -> tuple[int, list[CollectionInfo], bool]:
+        """Return the revision, settings of `size` collections after a name, and if more follow.
+
+        What is not seen is left out before the page is cut: neither its size nor its end says
+        anything about it.
+        """
         self.make_default()
         with self.names.lock:
-            names = sorted(name for name in self.names.by_name if name > after)
+            names = sorted(name for name in self.names.by_name if name > after and sees(name))
             revision = self._catalog.revision()
         return revision, [self.info(name) for name in names[:size]], len(names) > size
 
@@ -372,7 +376,7 @@ class Collections:
         def go_on(kept: Deleted | None) -> Future[Deleted]:
             if kept is not None:
                 return ready(kept)
-            stats = self.call(name, lambda found: found.stats(None))
+            stats = self.call(name, lambda found: found.stats(agent_id))
             return then(settled(stats), counted)
 
         return then(submit(self._searchers, replayed), go_on)
@@ -439,10 +443,10 @@ class Collections:
         finally:
             self.give_back(one)
 
-    def figures(self, name: str) -> tuple[CollectionInfo, int]:
-        """Settings of a collection with its newest revision, and its live count."""
+    def figures(self, name: str, agent_id: str) -> tuple[CollectionInfo, int]:
+        """Settings of a collection with its newest revision, and its live count for an agent."""
         with self.using(name) as found:
-            return found.info, found.stats(None).result().active_count
+            return found.info, found.stats(agent_id).result().active_count
 
     @contextmanager
     def closed(self, name: str) -> Iterator[CollectionInfo | None]:

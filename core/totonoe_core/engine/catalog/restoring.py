@@ -60,7 +60,7 @@ class Restoring:
             self._collections.make_default()
         before = Restored(snapshot, restored=False)
         if not self._collections.names.free(name):
-            info, active_count = self._collections.figures(name)
+            info, active_count = self._collections.figures(name, agent_id)
             before = replace(
                 before,
                 replaced_uid=self._collections.names.uid(name),

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from totonoe_core.base import ids, limits
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.snapshots import (
     Restored,
     Snapshot,
@@ -41,7 +42,7 @@ class SnapshotCalls:
         )
 
     def list_snapshots(
-        self, collection: str, page_size: int, page_token: str
+        self, collection: str, page_size: int, page_token: str, sees: Sees = sees_all
     ) -> Future[SnapshotPage]:
         """See `Engine.list_snapshots`."""
         if collection:
@@ -50,7 +51,9 @@ class SnapshotCalls:
         given = paging.position(page_token, (int, str), "snapshots", collection)
 
         def work() -> SnapshotPage:
-            every = self.snapshots.list(collection)
+            every = [
+                one for one in self.snapshots.list(collection) if sees(one.snapshot.collection)
+            ]
             if given is not None:
                 every = [one for one in every if _place(one.snapshot) > (-int(given[0]), given[1])]
             shown, token = every[:page_size], ""
@@ -101,11 +104,14 @@ class SnapshotCalls:
         use: SnapshotUse,
         *,
         dry_run: bool,
+        sees: Sees = sees_all,
     ) -> Future[tuple[SnapshotHolding, ...]]:
         """See `Engine.purge_snapshots`."""
         validate.collection_name(collection)
         validate.count(len(memory_ids), "ids", limits.IDS_PER_REQUEST_MAX)
-        return self.snapshots.about_purge(collection, agent_id, memory_ids, use, dry_run=dry_run)
+        return self.snapshots.about_purge(
+            collection, agent_id, memory_ids, use, dry_run=dry_run, sees=sees
+        )
 
 
 def _place(snapshot: Snapshot) -> tuple[int, str]:

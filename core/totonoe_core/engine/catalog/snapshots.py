@@ -26,6 +26,7 @@ from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import AlreadyExists, Corruption, Quota, TotonoeError, Unavailable
 from totonoe_core.base.ids import new_operation_id, new_snapshot_id
+from totonoe_core.domain.collections import Sees
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.domain.snapshots import (
     ListedSnapshot,
@@ -120,7 +121,7 @@ class Snapshots:
                 snapshot = plain.loads(Snapshot, kept)
                 return SnapshotCreated(snapshot, operation_id, replayed=True)
             # Before the look-up: the default collection is made when it is first used.
-            self._collections.figures(collection)
+            self._collections.figures(collection, agent_id)
             uid = self._collections.names.uid(collection)
             # By the operation id: a retry finds what was listed before its answer was kept.
             snapshot_id = new_snapshot_id()
@@ -261,6 +262,7 @@ class Snapshots:
         use: SnapshotUse,
         *,
         dry_run: bool,
+        sees: Sees,
     ) -> Future[tuple[SnapshotHolding, ...]]:
         """See `Engine.purge_snapshots`."""
 
@@ -275,8 +277,14 @@ class Snapshots:
                 self._purge_replaced(uid, chosen)
             for snapshot in self._of_family(uid):
                 held = holds(self.files.path(snapshot), chosen)
-                if held:
-                    out.append(self._purged(snapshot, held, SnapshotUse.LIST if dry_run else use))
+                if not held:
+                    continue
+                seen, wanted = sees(snapshot.collection), SnapshotUse.LIST if dry_run else use
+                if wanted is SnapshotUse.DELETE and not seen:
+                    wanted = SnapshotUse.REWRITE
+                done = self._purged(snapshot, held, wanted)
+                if seen:
+                    out.append(done)
             return tuple(out)
 
         return self._submit(work)
@@ -377,8 +385,15 @@ class Snapshots:
             self.files.delete(old)
         return True
 
-    def stats(self) -> SnapshotStats:
-        """Figures of all snapshots."""
+    def stats(self, sees: Sees | None) -> SnapshotStats:
+        """Return figures of all snapshots; with `sees`, of those of collections that are seen.
+
+        Then the figures of the schedule, which is one for all, are 0.
+        """
+        if sees is not None:
+            every = [one for one in self.files.all() if sees(one.collection)]
+            newest_us = max((one.created_us for one in every), default=0)
+            return SnapshotStats(len(every), sum(one.file_bytes for one in every), newest_us, 0, 0)
         every = list(self.files.all())
         return SnapshotStats(
             len(every),

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from totonoe_core.domain.asking import Previewable, Previewed, Query
-from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.domain.collections import CollectionInfo, Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.consolidate import ConsolidateQuery
 from totonoe_core.domain.figures import EngineFigures
@@ -171,8 +171,10 @@ class Engine(Protocol):
         """Return the settings of one collection."""
         ...
 
-    def list_collections(self, page_size: int, page_token: str) -> Future[CollectionPage]:
-        """Return one page of collections by name."""
+    def list_collections(
+        self, page_size: int, page_token: str, sees: Sees = sees_all
+    ) -> Future[CollectionPage]:
+        """Return one page of the collections that the caller sees, by name."""
         ...
 
     def delete_collection(
@@ -205,9 +207,12 @@ class Engine(Protocol):
         ...
 
     def list_snapshots(
-        self, collection: str, page_size: int, page_token: str
+        self, collection: str, page_size: int, page_token: str, sees: Sees = sees_all
     ) -> Future[SnapshotPage]:
-        """Return one page of the snapshots of a collection, or (empty) of all, newest first."""
+        """Return one page of the snapshots of a collection, or (empty) of all, newest first.
+
+        Those of collections that the caller does not see are left out.
+        """
         ...
 
     def delete_snapshot(
@@ -242,8 +247,12 @@ class Engine(Protocol):
         use: SnapshotUse,
         *,
         dry_run: bool,
+        sees: Sees = sees_all,
     ) -> Future[tuple[SnapshotHolding, ...]]:
         """Treat the snapshots that hold any of some purged memories, and return them.
+
+        A snapshot of a collection that the caller does not see is not returned, and not deleted:
+        with `SnapshotUse.DELETE` it is rewritten.
 
         Searches those of the collection, of the collections it was restored from, and of those
         restored from it. Ids of memories that are not purged (in a dry run: that do not exist), or
@@ -255,10 +264,14 @@ class Engine(Protocol):
         """Compare two texts as the guard would, without a store."""
         ...
 
-    def stats(self, collection: str, agent_id: str) -> Future[EngineStats]:
+    def stats(
+        self, collection: str, agent_id: str, sees: Sees | None = None
+    ) -> Future[EngineStats]:
         """Return figures of one collection, or (empty name) of all open ones.
 
-        Private memories, and links that lead to them, count for their own agent only.
+        Private memories, and links that lead to them, count for their own agent only. With `sees`,
+        the default collection, open ones and snapshots count only if the caller sees them, and
+        what is open in all (`EngineStats.open`) is left out.
         """
         ...
 
