@@ -42,8 +42,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from totonoe import advice
-
 
 class ClientClosed(RuntimeError):
     """A call was made after the client's `close`. A mistake in the program, no failed call."""
@@ -93,7 +91,7 @@ class TotonoeError(Exception):
     @property
     def advice(self) -> str:
         """Hint for an agent, and what to do next; empty if there is none."""
-        return advice.NOT_FOUND if self.reason == "MEMORY_NOT_FOUND" else ""
+        return self.details.get("advice", "")
 
 
 class InvalidArgument(TotonoeError):
@@ -147,7 +145,7 @@ class FailedPrecondition(TotonoeError):
 
 
 class NotActive(FailedPrecondition):
-    """The memory is forgotten, superseded or closed."""
+    """The memory is forgotten, superseded or closed; `details["superseded_by"]` took its place."""
 
 
 class ModelMismatch(FailedPrecondition):

@@ -19,6 +19,7 @@ from grpc_status.rpc_status import GRPC_DETAILS_METADATA_KEY
 
 from totonoe.v1 import memory_service_pb2
 from totonoe_core.base.errors import TotonoeError, typed
+from totonoe_server.advice import of_error
 from totonoe_server.logger import logger, trace_of
 
 DOMAIN: Final = "totonoe.v1"
@@ -119,7 +120,9 @@ def _internal(error: Exception) -> TotonoeError:
 
 
 def _details(error: TotonoeError) -> dict[str, str]:
-    return {name: _cut(value, DETAIL_CHARS_MAX) for name, value in error.details.items()}
+    advice = of_error(error.reason, error.details)
+    details = error.details | ({"advice": advice} if advice else {})
+    return {name: _cut(value, DETAIL_CHARS_MAX) for name, value in details.items()}
 
 
 def _cut(text: str, chars_max: int) -> str:

@@ -52,7 +52,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
-         "forgotten", "grown_id", "question", "outdated", "advice"},
+         "forgotten", "grown_id", "question", "outdated", "advice", "scaffold"},
     ),
     "check": (
         ["check", "a"],
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
          "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
-         "outdated", "advice"},
+         "outdated", "advice", "scaffold"},
     ),
     "recall": (
         ["recall", "a"],
@@ -86,14 +86,14 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Update",
         pb.UpdateResponse(updated=True),
         {"updated", "memory", "duplicate", "layers", "revision", "replayed", "operation_id",
-         "question", "advice"},
+         "question", "advice", "scaffold"},
     ),
     "forget": (
         ["forget", "a"],
         "Forget",
         pb.ForgetResponse(),
         {"forgotten", "missing_ids", "unlinked_count", "dry_run", "revision", "replayed",
-         "operation_id", "matching_count", "advice"},
+         "operation_id", "matching_count", "advice", "scaffold"},
     ),
     "purge": (
         ["purge", "a", "--yes"],

@@ -203,13 +203,14 @@ Found 1 near-duplicate pair(s): (of 3 in all)
   - port: 8080 -> 8081
   Keep: mem_2 (newer)
 
-Review each pair with recall. If one is redundant, use forget to remove it.
-If both have value, consider which perspective to keep.
+Answer each pair.
 """
 
 
 def test_command_without_a_terminal_lists_the_kept_pairs(run: Run) -> None:
-    script = Script([PROGRESS, FIRST, SECOND, done(candidate(1, 2), pair_count=3)])
+    script = Script(
+        [PROGRESS, FIRST, SECOND, done(candidate(1, 2), pair_count=3, advice="Answer each pair.")]
+    )
     result = run("consolidate", Consolidate=script)
     assert result.exit_code == 0
     assert result.stdout == SHOWN

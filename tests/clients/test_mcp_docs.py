@@ -6,11 +6,13 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 
 from totonoe.cli.commands.mcp import Host
-from totonoe.mcp import notes, tools
+from totonoe.mcp import answers, notes, tools
 from totonoe.mcp.hosts import entry_of
 from totonoe.mcp.server import RECENT_SHOWN, MemoryServer
 from totonoe.mcp.settings import Settings, load_settings
@@ -34,8 +36,23 @@ def test_page_has_each_tool_with_its_arguments() -> None:
         assert named == list(tool.parameters["properties"]), tool.name
 
 
+def test_page_has_the_fields_of_each_part_of_an_answer() -> None:
+    parts = {
+        (name, hint)
+        for model in answers.Answer.__subclasses__() + answers.Written.__subclasses__()
+        for name, field in model.model_fields.items()
+        for hint in get_args(field.annotation)
+        if isinstance(hint, type) and issubclass(hint, BaseModel)
+    }
+    assert len(parts) == 5
+    for name, part in parts:
+        named = re.findall(r"`(\w+)`", row(name).split("|")[2].partition("(")[0])
+        assert named == list(part.model_fields), name
+
+
 def test_page_has_each_setting_with_its_variable() -> None:
-    own = {one.name for one in fields(Settings)} - {"make_collection", "timeout_s"}
+    elsewhere = {"timeout_s", "token", "ca", "cert", "key", "proved"}
+    own = {one.name for one in fields(Settings)} - elsewhere
     names = {name.partition("_")[0] if name.startswith("listen") else name for name in own}
     for name in names:
         option = f"--{name.replace('_', '-')}"

@@ -165,3 +165,15 @@ def test_toml_adds_one_table_behind_the_rest(before: str) -> None:
 def test_toml_that_cannot_take_a_table_is_refused(before: str) -> None:
     with pytest.raises(ValueError, match=r"s: got|Invalid"):
         toml_entry.with_entry(before, "s", "t", FIELDS)
+
+
+def test_entry_of_an_identity_names_its_files_and_no_agent(tmp_path: Path) -> None:
+    files = {"token-file": tmp_path / "token", "tls-ca": None}
+    entry = entry_of("cursor", agent=None, collection=None, address=None, files=files)
+    assert entry.fields["args"] == ["mcp", "--token-file", str(tmp_path / "token")]
+    assert entry.fields["env"] == {}
+    named = entry_of("cursor", agent="coder", collection=None, address=None, files=files)
+    assert named.fields["env"] == {"TOTONOE_AGENT": "coder"}
+    only_tls = {"tls-ca": tmp_path / "ca.pem"}
+    entry = entry_of("cursor", agent=None, collection=None, address=None, files=only_tls)
+    assert entry.fields["env"] == {"TOTONOE_AGENT": "cursor"}

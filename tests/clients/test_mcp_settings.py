@@ -18,7 +18,18 @@ from totonoe.mcp.server import MemoryServer
 from totonoe.mcp.settings import Settings, load_settings
 from totonoe.mcp.starting import is_local
 
-NAMES = ("AGENT", "SESSION", "COLLECTION", "TOOLS", "TRANSPORT", "LISTEN", "START_DAEMON")
+NAMES = (
+    "AGENT",
+    "SESSION",
+    "COLLECTION",
+    "TOOLS",
+    "TRANSPORT",
+    "LISTEN",
+    "SCAFFOLDS",
+    "START_DAEMON",
+    "TOKEN",
+    "CERT",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +48,7 @@ def test_each_setting_comes_from_the_option_else_from_the_environment(
         "TOTONOE_COLLECTION": "c",
         "TOTONOE_ADDRESS": "127.0.0.1:9",
         "TOTONOE_TOOLS": "full",
+        "TOTONOE_SCAFFOLDS": "1",
         "TOTONOE_LISTEN": "[::1]:8",
         "TOTONOE_START_DAEMON": "no",
     }
@@ -51,6 +63,7 @@ def test_each_setting_comes_from_the_option_else_from_the_environment(
         listen_host="::1",
         listen_port=8,
         tools="full",
+        scaffolds=True,
         start_daemon=False,
     )
     options: dict[str, Any] = {
@@ -60,6 +73,7 @@ def test_each_setting_comes_from_the_option_else_from_the_environment(
         "collection": "d",
         "address": "unix:/x",
         "tools": "core",
+        "scaffolds": False,
         "listen": "localhost:7",
         "start_daemon": True,
         "timeout_s": 2.0,
@@ -146,6 +160,17 @@ def test_caller_is_the_request_the_setting_the_host_or_mcp(
 ) -> None:
     settings = Settings(address="x", agent=agent_id, session="s")
     assert caller_of(settings, headers, host) == Caller(expected, "s")
+
+
+@pytest.mark.parametrize("proof", ["token", "cert"])
+def test_caller_with_an_identity_speaks_as_its_own_agent(
+    monkeypatch: pytest.MonkeyPatch, proof: str
+) -> None:
+    monkeypatch.setenv(f"TOTONOE_{proof.upper()}", "x")
+    settings = load_settings(session="s")
+    assert caller_of(settings, None, "claude-code") == Caller("", "s")
+    named = load_settings(session="s", agent="coder")
+    assert caller_of(named, None, "claude-code") == Caller("coder", "s")
 
 
 def test_only_a_daemon_of_this_machine_is_started() -> None:

@@ -12,6 +12,7 @@ import pytest
 from support.engines import (
     InProcessEmbedding,
     Store,
+    dismiss,
     forget,
     link,
     merge,
@@ -241,6 +242,31 @@ class TestRefused:
         for other in (gone, old):
             assert refused(store, merge(keep, other), errors.Precondition).reason == "NOT_ACTIVE"
             assert refused(store, merge(other, keep), errors.Precondition).reason == "NOT_ACTIVE"
+
+    def test_what_was_replaced_names_the_end_of_its_chain(self, store: Store) -> None:
+        first, second, third = (store.save(text) for text in ("first", "second", "third"))
+        other = store.save("fourth")
+        store.do(merge(second, first))
+        store.do(merge(third, second))
+        for command in (merge(other, first), merge(first, other), dismiss(first, other)):
+            error = refused(store, command, errors.Precondition)
+            assert error.details == {
+                "memory_id": first,
+                "status": "superseded",
+                "superseded_by": third,
+            }
+            assert error.message == f"memory {first} is superseded by {third}, not active"
+        store.do(forget(other))
+        assert (
+            "superseded_by" not in refused(store, merge(third, other), errors.Precondition).details
+        )
+
+    def test_what_was_replaced_names_no_private_memory_of_another(self, store: Store) -> None:
+        first, second = (store.save(text, private=True) for text in ("first", "second"))
+        store.do(merge(second, first))
+        shown = store.save("third", agent="ben")
+        late = refused(store, merge(shown, first, agent="ben"), errors.NotFound)
+        assert second not in str(late.details)
 
     @pytest.mark.parametrize("kind", [Kind.EVENT, Kind.AFFECT])
     def test_logs_are_never_merged(self, store: Store, kind: Kind) -> None:

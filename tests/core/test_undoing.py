@@ -366,3 +366,14 @@ class TestTarget:
     def test_the_only_one_of_an_id_is_meant_whoever_made_it(self, store: Store) -> None:
         answer = store.apply(remember("text"), operation_id="op")
         assert store.do(undo("op", agent="bob")).operation.revision == answer.revision
+
+
+def test_own_only_refuses_another_agents_operation(store: Store) -> None:
+    saved = store.save("Anna likes tea.", agent="anna")
+    store.do(forget(saved, agent="ben"))
+    revision = store.revision
+    with pytest.raises(errors.NotOwner) as caught:
+        store.do(undo(revision, own_only=True))
+    assert (caught.value.reason, store.revision) == ("NOT_OWNER", revision)
+    assert store.do(undo(revision, agent="ben", own_only=True)).undone
+    assert store.do(undo(revision + 1)).undone

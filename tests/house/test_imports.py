@@ -31,6 +31,7 @@ LAYERS = (
 SERVER_LAYERS = (
     "extra",
     "logger",
+    "advice",
     "status",
     "wire",
     "access",

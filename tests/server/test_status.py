@@ -15,6 +15,7 @@ from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base import errors
 from totonoe_server import status
+from totonoe_server.advice import NOT_FOUND
 
 PROTO = Path(__file__).parents[2] / "proto/totonoe/v1/errors.proto"
 
@@ -42,6 +43,7 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
     if status.CODES[reason] == code_pb2.UNAVAILABLE:
         error = errors.Unavailable(reason, "words for people", retry_delay_ms=350)
     fake.engine.behave = lambda *_, **__: error
+    advice = {"advice": NOT_FOUND} if reason == "MEMORY_NOT_FOUND" else {}
     failure = fails(fake.memory.Get, pb.GetRequest(ids=["mem_1"]))
     assert failure.code.value[0] == status.CODES[reason]
     assert (failure.reason, failure.domain) == (reason, "totonoe.v1")
@@ -50,7 +52,7 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         assert failure.retry_delay_ms == 350
     else:
         assert failure.retry_delay_ms is None
-        assert failure.details == {"field": "name"}
+        assert failure.details == {"field": "name"} | advice
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         (errors.InvalidArgument("OUT_OF_RANGE", field="k", got=0, allowed="1"), "INVALID_ARGUMENT"),
         (errors.NotFound("MEMORY_NOT_FOUND", kind="memory", name="m"), "NOT_FOUND"),
         (errors.AlreadyExists("COLLECTION_EXISTS", kind="collection", name="c"), "ALREADY_EXISTS"),
-        (errors.NotOwner(memory_id="m", field="private"), "PERMISSION_DENIED"),
+        (errors.NotOwner("not yours", memory_id="m"), "PERMISSION_DENIED"),
         (errors.StaleRevision(name="m", expected=1, actual=2), "ABORTED"),
         (errors.UndoRefused(3, ["mem_1: changed at revision 5"]), "ABORTED"),
         (errors.OutOfRange(field="after_revision", got=9, newest=4), "OUT_OF_RANGE"),

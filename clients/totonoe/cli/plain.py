@@ -25,9 +25,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Episode):
         return _renamed(value, "episode_id")
     if is_dataclass(value) and not isinstance(value, type):
-        found = {item.name: plain(getattr(value, item.name)) for item in fields(value)}
-        # A property, so that it is no field of the contract.
-        return found | ({"advice": value.advice} if hasattr(value, "advice") else {})
+        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):

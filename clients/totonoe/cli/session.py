@@ -92,13 +92,13 @@ class Session:
             agent_id=self.agent_id,
             collection=self.collection_name,
             timeout_s=DEFAULT_TIMEOUT_S if self.timeout_s is None else self.timeout_s,
-            token=self._token(),
+            token=self.token(),
             ca=self.tls_ca,
             cert=self.tls_cert,
             key=self.tls_key,
         )
 
-    def _token(self) -> str | None:
+    def token(self) -> str | None:
         """The token of the file; `None`: the environment's. No option: lists of processes show it.
 
         Raises `ValueError`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from totonoe import advice
 from totonoe.enums import KeepReason
 from totonoe.memories.models import Judgement
 
@@ -108,11 +107,8 @@ class Consolidated:
     scored_count: int
     likely_link_count: int
     unscored_count: int
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.REVIEW_PAIRS if self.merge_candidates else ""
+    advice: str
+    scaffold: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class HistoryCalls(Calls):
         reason: str = "",
         force: bool = False,
         partial: bool = False,
+        own_only: bool = False,
         dry_run: bool = False,
         operation_id: str = "",
         collection: str | None = None,
@@ -42,6 +43,8 @@ class HistoryCalls(Calls):
             Bring a text back even if it now repeats another live memory.
         partial : bool
             Take back what is unchanged since, and list the rest as conflicts.
+        own_only : bool
+            Refuse (PermissionDenied) an operation of another agent.
         dry_run : bool
             Only report what would be taken back, and every conflict.
 
@@ -61,6 +64,7 @@ class HistoryCalls(Calls):
             reason=reason,
             force=force,
             partial=partial,
+            own_only=own_only,
             dry_run=dry_run,
             operation_id=operation_id,
             collection=collection,

@@ -8,7 +8,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from totonoe.errors import AlreadyExists, DeadlineExceeded, NotFound, Unavailable, Unreachable
+from totonoe.errors import (
+    AlreadyExists,
+    DeadlineExceeded,
+    NotFound,
+    PermissionDenied,
+    Unavailable,
+    Unreachable,
+)
 from totonoe.mcp.settings import Settings
 from totonoe.mcp.starting import DaemonStarter, StartFailed
 
@@ -36,7 +43,7 @@ class Refused(Exception):  # noqa: N818 - named for what happened, as the errors
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Sender of a request: its agent id and its session."""
+    """Sender of a request: its agent id (empty: that of its identity) and its session."""
 
     agent: str
     session: str
@@ -59,7 +66,9 @@ def caller_of(settings: Settings, headers: Mapping[str, str] | None, host_name: 
     # The daemon takes no name with a line end or a control character, and hosts choose freely.
     printed = "".join(one if one.isprintable() else " " for one in host_name)
     named = " ".join(printed.split()).encode()[:NAME_BYTES_MAX].decode(errors="ignore")
-    agent = said.get(AGENT_HEADER, "").strip() or settings.agent or named or NOBODY
+    # A proved identity speaks as its own agent, which the daemon knows by itself.
+    default = "" if settings.proved else named or NOBODY
+    agent = said.get(AGENT_HEADER, "").strip() or settings.agent or default
     return Caller(agent, said.get(SESSION_HEADER, "").strip() or settings.session)
 
 
@@ -110,11 +119,18 @@ class Access:
         try:
             return await call(client)
         except NotFound as error:
-            if error.reason != "COLLECTION_NOT_FOUND" or not self.settings.make_collection:
+            if error.reason != "COLLECTION_NOT_FOUND" or not self.settings.collection:
                 raise
-        # Another server of this project may be faster.
-        with suppress(AlreadyExists):
-            await client.create_collection(self.settings.collection)
+        name = self.settings.collection
+        try:
+            # Another server of this project may be faster.
+            with suppress(AlreadyExists):
+                await client.create_collection(name)
+        except PermissionDenied:
+            raise Refused(
+                f"There is no collection {name!r}, and this identity may not create it. Somebody "
+                f"who may does: totonoe collections create {name}"
+            ) from None
         return await call(client)
 
     def _start(self) -> str:
@@ -133,8 +149,15 @@ class Access:
             from totonoe.call.retry import RetryPolicy
 
             retry = RetryPolicy(attempts_max=TRIES_MAX, backoff_max_s=BACKOFF_MAX_S)
+            own = self.settings
             self._connected = AsyncClient(
-                self.settings.address, collection=self.settings.collection, retry=retry
+                own.address,
+                collection=own.collection,
+                retry=retry,
+                token=own.token,
+                ca=own.ca,
+                cert=own.cert,
+                key=own.key,
             )
         client = self._connected.as_agent(CALLER.get().agent)
         limit_s = self.settings.timeout_s

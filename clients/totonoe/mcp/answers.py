@@ -75,6 +75,7 @@ class Version(BaseModel):
 
     memory_id: str
     revision: int
+    operation_id: str
     operation: str
     agent_id: str
     time: str
@@ -126,10 +127,22 @@ class Consolidated(Written):
     pair_count: int
 
 
-class Dismissed(Written):
-    """Answer of `dismiss`."""
+class Question(BaseModel):
+    """Two memories that probably say the same; `memory_id` is the newer one."""
 
-    changed: bool
+    memory_id: str
+    other_id: str
+    content: str
+    other_content: str
+    same_probability: float
+    differs: list[str]
+
+
+class Questions(Answer):
+    """Answer of `list_questions`; `more`: others are open too."""
+
+    questions: list[Question]
+    more: bool
 
 
 class Undone(Written):

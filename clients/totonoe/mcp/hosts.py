@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from totonoe.mcp import jsonc, toml_entry
 NAME = "totonoe"
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A larger configuration file is left alone. That of Claude Code holds whole histories."""
+NO_FILES: Mapping[str, Path | None] = {}
 _LABELS = {
     "claude-code": "claude",
     "claude-desktop": "claude-desktop",
@@ -97,7 +99,14 @@ class Entry:
         return after.encode("utf-8")
 
 
-def entry_of(host: str, *, agent: str | None, collection: str | None, address: str | None) -> Entry:
+def entry_of(
+    host: str,
+    *,
+    agent: str | None,
+    collection: str | None,
+    address: str | None,
+    files: Mapping[str, Path | None] = NO_FILES,
+) -> Entry:
     """Return the entry for a host.
 
     Parameters
@@ -105,16 +114,26 @@ def entry_of(host: str, *, agent: str | None, collection: str | None, address: s
     host : str
         A value of `totonoe.cli.commands.mcp.Host`.
     agent, collection : str or None
-        Of the calls of this host; `None`: an agent named for the host, and `default`.
+        Of the calls of this host; `None`: an agent named for the host, or that of the identity
+        that a token or certificate proves, and `default`.
     address : str or None
         Of the daemon; `None`: the default.
+    files : mapping of str to Path or None
+        Options that name a file, without `--`: `token-file`, `tls-ca`, `tls-cert`, `tls-key`.
     """
-    environment = {"TOTONOE_AGENT": agent or _LABELS[host]}
+    given = {option: str(path.absolute()) for option, path in files.items() if path is not None}
+    proved = "token-file" in given or "tls-cert" in given
+    environment = {} if proved and not agent else {"TOTONOE_AGENT": agent or _LABELS[host]}
     if collection:
         environment["TOTONOE_COLLECTION"] = collection
     if address:
         environment["TOTONOE_ADDRESS"] = address
-    fields: dict[str, Any] = {"command": own_command(), "args": ["mcp"], "env": environment}
+    options = [part for option, path in given.items() for part in (f"--{option}", path)]
+    fields: dict[str, Any] = {
+        "command": own_command(),
+        "args": ["mcp", *options],
+        "env": environment,
+    }
     if host in ("claude-code", "vscode"):
         fields = {"type": "stdio", **fields}
     keys = {"codex": "mcp_servers", "vscode": "servers"}

@@ -10,7 +10,7 @@ from pydantic import Field
 from totonoe.mcp import answers, notes, words
 from totonoe.mcp.access import Refused
 from totonoe.mcp.schemas import reply
-from totonoe.mcp.tools import CoreTools, Id
+from totonoe.mcp.tools import CoreTools, Id, OperationId, Revision
 
 EPISODE_MEMORIES_MAX = 100
 
@@ -21,10 +21,10 @@ class FullTools(CoreTools):
     """The tools of `full`, as methods; `undo` takes back operations of every agent."""
 
     async def undo(
-        self, operation_id: Annotated[str, Field(description="op_...")]
+        self, operation_id: OperationId = "", revision: Revision = 0
     ) -> Annotated[CallToolResult, answers.Undone]:
         """Take back one operation."""
-        return await self._undo(operation_id)
+        return await self._undo(operation_id, revision, own_only=False)
 
     async def link_memories(
         self, source_id: Id, target_id: Id, link_type: Type = "related", note: str = ""

@@ -14,7 +14,6 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from totonoe.advice import NOT_FOUND
 from totonoe.errors import InvalidArgument, NotFound, TotonoeError
 from totonoe.mcp.access import Refused
 from totonoe.mcp.answers import Answer
@@ -27,16 +26,9 @@ _ARGUMENTS = {"text": "query", "target": "operation_id", "id": "episode_id"}
 logger = logging.getLogger(__name__)
 
 
-def reply(data: str, answer: Answer, advice: str = "") -> CallToolResult:
-    """Return an answer: its data, `---` and the advice as text, and the same as structure.
-
-    Parameters
-    ----------
-    advice : str
-        In place of that of the answer, for what only this server says.
-    """
-    below = advice or answer.advice
-    text = f"{data}\n\n---\n{below}" if below else data
+def reply(data: str, answer: Answer) -> CallToolResult:
+    """Return an answer: its data, `---` and the advice as text, and the same as structure."""
+    text = f"{data}\n\n---\n{answer.advice}" if answer.advice else data
     structure = answer.model_dump(mode="json", exclude_none=True)
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structure
@@ -67,9 +59,9 @@ class MemoryTool(Tool):
             (metadata.arg_model,),
             {"model_config": ConfigDict(extra="forbid"), "__module__": __name__},
         )
-        tool.parameters = slim(metadata.arg_model.model_json_schema(), described=True)
+        tool.parameters = slim(metadata.arg_model.model_json_schema())
         model: type[BaseModel] = metadata.output_model
-        metadata.output_schema = slim(model.model_json_schema(), described=False)
+        metadata.output_schema = outline(model.model_json_schema())
         return tool
 
     async def run(
@@ -87,7 +79,7 @@ class MemoryTool(Tool):
         if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
             return failure("\n".join(_misfits(cause)))
         if isinstance(cause, NotFound | InvalidArgument) and (missing := _missing_id(cause)):
-            return failure(f"Memory not found: {missing}", NOT_FOUND)
+            return failure(f"Memory not found: {missing}", cause.advice)
         if isinstance(cause, TotonoeError):
             return failure(_with_argument(cause), cause.advice)
         if isinstance(cause, Refused):
@@ -147,36 +139,47 @@ def _missing_id(error: TotonoeError) -> str:
     return ""
 
 
-def slim(schema: dict[str, Any], described: bool) -> dict[str, Any]:
+def slim(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON schema without what no reader needs, which each host pays for in tokens.
 
-    Titles go; of `T or null` only T stays, as null is never sent.
-
-    Parameters
-    ----------
-    described : bool
-        Keep the descriptions of properties.
+    Titles go, and defaults that say "nothing"; of `T or null` only T stays, as null is never sent.
     """
-    slimmed: dict[str, Any] = _slim(schema, described)
+    slimmed: dict[str, Any] = _slim(schema)
     slimmed.pop("description", None)
     return slimmed
 
 
-def _slim(part: Any, described: bool, names: bool = False) -> Any:
+def outline(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an answer with its own fields only; docs/mcp.md has those of its parts.
+
+    Models read the text of an answer. Programs need to know which fields there are.
+    """
+    slimmed = slim(schema)
+    properties = {name: _shallow(part) for name, part in slimmed["properties"].items()}
+    return {"type": "object", "properties": properties}
+
+
+def _shallow(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field, without that of the objects in it."""
+    if "$ref" in part:
+        return {"type": "object"}
+    kept = {key: value for key, value in part.items() if key not in ("description", "default")}
+    return kept | ({"items": _shallow(kept["items"])} if "items" in kept else {})
+
+
+def _slim(part: Any, names: bool = False) -> Any:
     """Slim a part of a schema; with `names` its keys are names of properties or definitions."""
     if isinstance(part, list):
-        return [_slim(one, described) for one in part]
+        return [_slim(one) for one in part]
     if not isinstance(part, dict):
         return part
     if names:
-        return {name: _slim(one, described) for name, one in part.items()}
+        return {name: _slim(one) for name, one in part.items()}
     kept: dict[str, Any] = {}
     for key, value in part.items():
-        if key == "title" or (key == "description" and not described):
+        if key == "title" or (key == "default" and not value):
             continue
-        if key == "default" and value in ("", [], None):
-            continue
-        kept[key] = _slim(value, described, names=key in ("properties", "$defs"))
+        kept[key] = _slim(value, names=key in ("properties", "$defs"))
     options = [one for one in kept.get("anyOf", []) if one != {"type": "null"}]
     if len(options) == 1:
         del kept["anyOf"]

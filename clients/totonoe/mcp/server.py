@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ToolAnnotations
 
 import totonoe
-from totonoe.advice import INTROSPECT, NOT_FOUND
 from totonoe.errors import InvalidArgument, NotFound, TotonoeError
 from totonoe.mcp import notes
 from totonoe.mcp.access import CALLER, Access, Refused, caller_of
@@ -32,6 +31,12 @@ _OPERATIONS_READ = 100
 _WRITES = ("Remember", "Update", "Merge", "Resolve", "Import")
 """Kinds of operations that bring texts."""
 
+INTROSPECT = (
+    "Reflect on these in your own words. How do you feel right now?\n"
+    "If this is a genuinely new insight, save with remember (category: introspection).\n"
+    "If memory feels fragmented, run consolidate."
+)
+"""Text below the memories of the prompt `introspect` (docs/sources.md, 000)."""
 INSTRUCTIONS = (
     "Long-term memory that you share with other agents. Call recall before you begin a task and "
     "whenever something could be known already. Call remember as soon as you learn what a later "
@@ -41,7 +46,7 @@ DESCRIPTIONS = {
     "remember": (
         "Save one durable fact, decision or preference that a later conversation will need. Call "
         "it as soon as you learn such a thing; one self-contained fact per call. A restatement is "
-        "refused and the existing memory is named: that is success, do not retry or reword. If "
+        "refused and the existing memory is named: that is success, {retry}. If "
         "the answer asks whether two memories are the same, answer with resolve."
     ),
     "recall": (
@@ -50,7 +55,7 @@ DESCRIPTIONS = {
     ),
     "get_memory": (
         "Read whole memories by id, for instance one that recall cut or that an answer named. "
-        "With history, who changed them, when and why."
+        "With history, who changed them, when and why, and the operations that undo takes."
     ),
     "forget": (
         "Hide one memory that is wrong or no longer of use. If a newer memory replaces it, call "
@@ -64,14 +69,14 @@ DESCRIPTIONS = {
         "Find pairs of memories that may say the same. Call it when memory feels fragmented, not "
         "after every save. Nothing is merged by it."
     ),
-    "dismiss": (
-        "Note that two memories that look alike say different things. Call it for a pair of "
-        "consolidate that must stay apart."
-    ),
-    "undo": "Take back one operation, by the operation id of its answer.",
+    "undo": "Take back one operation, by the operation id of its answer or by its revision.",
     "resolve": (
-        "Answer the question that remember ended with: whether two memories are the same, "
-        "different, or one replaces the other (memory_id replaces other_id)."
+        "Say whether two memories are the same, different, or one replaces the other (memory_id "
+        "replaces other_id). Answers what remember or list_questions asks, and pairs of "
+        "consolidate."
+    ),
+    "list_questions": (
+        "List pairs of memories that are probably the same and that nobody answered with resolve."
     ),
     "link_memories": "Link two memories, for instance a cause and its effect.",
     "create_episode": "Put memories of one event together, in their order, under a summary.",
@@ -81,20 +86,27 @@ DESCRIPTIONS = {
     ),
 }
 
+RETRY = {
+    False: "do not retry or reword",
+    True: "write again only to say what changed",
+}
+"""Words of the description of `remember` on a refusal, by whether the advice holds questions."""
 
-def _hints(read_only: bool, destructive: bool, idempotent: bool) -> ToolAnnotations:
+
+def _writes(destructive: bool, idempotent: bool) -> ToolAnnotations:
     return ToolAnnotations(
-        read_only_hint=read_only,
+        read_only_hint=False,
         destructive_hint=destructive,
         idempotent_hint=idempotent,
         open_world_hint=False,
     )
 
 
-_READS = _hints(read_only=True, destructive=False, idempotent=True)
-_ADDS = _hints(read_only=False, destructive=False, idempotent=True)
-_ADDS_EACH_TIME = _hints(read_only=False, destructive=False, idempotent=False)
-_REPLACES = _hints(read_only=False, destructive=True, idempotent=True)
+# The other hints mean nothing beside this one.
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_ADDS = _writes(destructive=False, idempotent=True)
+_ADDS_EACH_TIME = _writes(destructive=False, idempotent=False)
+_REPLACES = _writes(destructive=True, idempotent=True)
 ANNOTATIONS = {
     "remember": _ADDS,
     "recall": _READS,
@@ -102,9 +114,9 @@ ANNOTATIONS = {
     "forget": _REPLACES,
     "merge_memories": _REPLACES,
     "consolidate": _ADDS_EACH_TIME,
-    "dismiss": _ADDS,
     "undo": _REPLACES,
     "resolve": _REPLACES,
+    "list_questions": _READS,
     "link_memories": _ADDS,
     "create_episode": _ADDS_EACH_TIME,
     "get_episode": _READS,
@@ -133,7 +145,11 @@ class MemoryServer(MCPServer[None]):
             instructions=INSTRUCTIONS,
             version=totonoe.__version__,
             tools=[
-                MemoryTool.made(getattr(methods, name), DESCRIPTIONS[name], ANNOTATIONS[name])
+                MemoryTool.made(
+                    getattr(methods, name),
+                    DESCRIPTIONS[name].format(retry=RETRY[settings.scaffolds]),
+                    ANNOTATIONS[name],
+                )
                 for name in (DESCRIPTIONS if full else CORE)
             ],
             log_level="WARNING",
@@ -258,7 +274,7 @@ async def _resource(read: Callable[[], Awaitable[R]]) -> R:
     try:
         return await read()
     except (NotFound, InvalidArgument) as error:
-        raise ResourceNotFoundError(f"Memory not found. {NOT_FOUND}") from error
+        raise ResourceNotFoundError(f"Memory not found. {error.advice}".rstrip()) from error
     except (TotonoeError, Refused) as error:
         raise ResourceError(str(error)) from error
     except Exception as error:

@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from totonoe.call.channel import resolve_address
@@ -33,15 +33,20 @@ class Settings:
     Attributes
     ----------
     agent : str
-        Agent of every call; empty: the name that the host gives, else `mcp`.
+        Agent of every call; empty: that of the identity if there is a token or certificate, else
+        the name that the host gives, else `mcp`.
     session : str
         Session of new memories; empty over HTTP: none but that of a request.
     collection : str
-        Empty for `default`.
-    make_collection : bool
-        Make the collection at its first use.
+        Empty for `default`. Any other is made at its first use.
     listen_host, listen_port
         Address of the transport `http`; port 0 takes a free one.
+    scaffolds : bool
+        Advice of answers holds questions that an agent may ask itself.
+    token, ca, cert, key
+        As of `totonoe.Client`; `None`: those of the environment.
+    proved : bool
+        A token or a certificate proves the caller.
     timeout_s : float
         Seconds that a call of the daemon may take.
     """
@@ -50,13 +55,18 @@ class Settings:
     agent: str = ""
     session: str = ""
     collection: str = ""
-    make_collection: bool = False
     transport: str = "stdio"
     listen_host: str = "127.0.0.1"
     listen_port: int = 7767
     tools: str = "core"
+    scaffolds: bool = False
     start_daemon: bool = True
     timeout_s: float = CALL_S
+    token: str | None = field(default=None, repr=False)
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    proved: bool = False
 
     @property
     def over_http(self) -> bool:
@@ -73,8 +83,13 @@ def load_settings(
     address: str | None = None,
     tools: str | None = None,
     listen: str | None = None,
+    scaffolds: bool | None = None,
     start_daemon: bool | None = None,
     timeout_s: float | None = None,
+    token: str | None = None,
+    ca: Path | None = None,
+    cert: Path | None = None,
+    key: Path | None = None,
     folder: Path | None = None,
 ) -> Settings:
     """Return the settings; `None` takes the variable `TOTONOE_` and the name, else the default.
@@ -99,13 +114,18 @@ def load_settings(
         agent=_given(agent, "agent", ""),
         session=_given(session, "session", own_session),
         collection=project_collection(folder or Path.cwd()) if is_project else wanted,
-        make_collection=is_project,
         transport=chosen,
         listen_host=host,
         listen_port=port,
         tools=_one_of("tools", _given(tools, "tools", "core"), TOOL_SETS),
+        scaffolds=_flag(scaffolds, "scaffolds", default=False),
         start_daemon=_flag(start_daemon, "start_daemon", default=True),
         timeout_s=checked_timeout_s(CALL_S if timeout_s is None else timeout_s),
+        token=token,
+        ca=ca,
+        cert=cert,
+        key=key,
+        proved=bool(_given(token, "token", "") or _given(str(cert) if cert else None, "cert", "")),
     )
 
 

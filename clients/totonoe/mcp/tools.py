@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from totonoe.advice import NOT_FOUND
 from totonoe.cli.plain import plain
 from totonoe.cli.text import similarity_of
 from totonoe.consolidate.models import Consolidated
 from totonoe.enums import Answer as Verdict
+from totonoe.errors import TotonoeError
 from totonoe.history.models import HistoryPage
 from totonoe.mcp import answers, notes, words
 from totonoe.mcp.access import CALLER, Access, Refused
 from totonoe.mcp.schemas import failure, reply
-from totonoe.memories.models import Found, TimeRange
+from totonoe.memories.models import Found, Remembered, TimeRange
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient
@@ -26,13 +27,32 @@ if TYPE_CHECKING:
 VERSIONS_SHOWN = 20
 """Versions of each memory that `get_memory` shows, the newest."""
 RECALLED_MAX = 50
+RELEVANCE_MIN = 0.1
+"""Notes of lower relevance hardly ever have to do with what was asked."""
 GOT_MAX = 20
 PAIRS_MAX = 50
+QUESTIONS_MAX = 20
 
 Id = Annotated[str, Field(description="mem_...")]
 Ids = Annotated[list[str], Field(min_length=1, max_length=GOT_MAX)]
 Labels = Annotated[tuple[str, ...], Field(max_length=64)]
 SomeIds = Annotated[tuple[str, ...], Field(max_length=16)]
+OperationId = Annotated[str, Field(description="op_...")]
+Revision = Annotated[int, Field(ge=0, description="in place of operation_id")]
+
+
+class Advised(Protocol):
+    """An answer with advice."""
+
+    @property
+    def advice(self) -> str:
+        """Next step of an agent."""
+        ...
+
+    @property
+    def scaffold(self) -> str:
+        """Advice with questions, for hosts that ask for them."""
+        ...
 
 
 def moment(text: str, name: str) -> datetime | None:
@@ -73,6 +93,7 @@ class CoreTools:
         attribute: str = "",
         supersede_ids: Annotated[SomeIds, Field(description="no longer true")] = (),
         distinct_from: Annotated[SomeIds, Field(description="checked: these differ")] = (),
+        emotion: str = "",
         force: Annotated[bool, Field(description="save although it repeats")] = False,
         private: Annotated[bool, Field(description="only you read it")] = False,
     ) -> Annotated[CallToolResult, answers.Remembered]:
@@ -88,16 +109,22 @@ class CoreTools:
             "key": (subject, attribute) if subject else None,
             "supersede_ids": supersede_ids or None,
             "distinct_from": distinct_from or None,
+            "emotion": emotion or None,
             "private": private or None,
             "session_id": CALLER.get().session or None,
         }
         given = {name: value for name, value in fields.items() if value is not None}
-        done = await self._access.run(lambda client: client.remember(content, force=force, **given))
-        advice = done.advice
-        if done.duplicate is not None:
-            advice = f"{advice}\n{words.USE_THIS_ID}"
+
+        async def save(client: AsyncClient) -> Remembered:
+            done = await client.remember(content, force=force, **given)
+            # A host shows no turns of its conversation; one that brings something to keep is one.
+            with suppress(TotonoeError):
+                await client.record_turn()
+            return done
+
+        done = await self._access.run(save)
         structure = answers.Remembered(
-            advice=advice,
+            advice=self._advice(done),
             operation_id=done.operation_id,
             saved=done.saved,
             memory_id=done.memory_id,
@@ -129,6 +156,7 @@ class CoreTools:
         since: Annotated[str, Field(description="ISO 8601, saved from then on")] = "",
         until: Annotated[str, Field(description="ISO 8601, saved before")] = "",
         this_session: bool = False,
+        min_relevance: Annotated[float, Field(ge=0, le=1)] = RELEVANCE_MIN,
     ) -> Annotated[CallToolResult, answers.Recalled]:
         """Find memories by meaning and by words."""
         conditions: dict[str, Any] = {}
@@ -141,11 +169,13 @@ class CoreTools:
             conditions["created"] = TimeRange(begin, end)
         if this_session:
             conditions["session_ids"] = [self._session("this_session: got true")]
-        found = await self._access.run(lambda client: client.recall(query, k=limit, **conditions))
+        found = await self._access.run(
+            lambda client: client.recall(query, k=limit, min_relevance=min_relevance, **conditions)
+        )
         kept = [(hit.memory, notes.found(hit)) for hit in found.hits]
         structure = answers.Recalled(advice="", notes=[note for _, note in kept])
         if not kept:
-            return reply("Nothing found.", structure)
+            return reply(words.nothing(found, min_relevance), structure)
         blocks = [notes.block_of(memory, note) for memory, note in kept]
         degraded = f"Note: {found.degraded_because}\n" if found.degraded_because else ""
         return reply(degraded + notes.between_markers(blocks), structure)
@@ -170,7 +200,7 @@ class CoreTools:
         found, pages = await self._access.run(read)
         missing = [f"Memory not found: {one}" for one in found.missing_ids]
         if not found.memories:
-            return failure(words.joined(missing), NOT_FOUND)
+            return failure(words.joined(missing), found.advice)
         chars = notes.share_of(len(found.memories))
         kept = [(memory, notes.noted(memory, chars)) for memory in found.memories]
         blocks = [notes.block_of(memory, note) for memory, note in kept]
@@ -183,6 +213,7 @@ class CoreTools:
                 answers.Version(
                     memory_id=name,
                     revision=one.operation.revision,
+                    operation_id=one.operation.operation_id,
                     operation=one.operation.kind,
                     agent_id=one.operation.agent_id,
                     time=plain(one.operation.time) or "",
@@ -202,7 +233,9 @@ class CoreTools:
         """Hide a memory."""
         done = await self._access.run(lambda client: client.forget(memory_id, reason=reason))
         structure = answers.Forgot(
-            advice=done.advice, operation_id=done.operation_id, memory_id=done.forgotten[0].id
+            advice=self._advice(done),
+            operation_id=done.operation_id,
+            memory_id=done.forgotten[0].id,
         )
         return reply(words.forgotten(done), structure)
 
@@ -243,7 +276,7 @@ class CoreTools:
 
         done = await self._access.run(read)
         structure = answers.Consolidated(
-            advice=done.advice,
+            advice=self._advice(done),
             operation_id=done.operation_id if done.operation_revision else "",
             pairs=[
                 answers.Pair(
@@ -261,38 +294,17 @@ class CoreTools:
         )
         return reply(words.consolidated(done), structure)
 
-    async def dismiss(
-        self, memory_id_a: Id, memory_id_b: Id, reason: str = ""
-    ) -> Annotated[CallToolResult, answers.Dismissed]:
-        """Note that two memories do not say the same."""
-        done = await self._access.run(
-            lambda client: client.dismiss(memory_id_a, memory_id_b, reason=reason)
-        )
-        structure = answers.Dismissed(
-            advice="", operation_id=done.operation_id, changed=done.changed
-        )
-        if not done.changed:
-            return reply("This pair was dismissed before.", structure)
-        line = "Dismissed: the pair is left out, until one of the two texts changes."
-        return reply(f"{line}\n{words.undo_line(done.operation_id)}", structure)
-
     async def undo(
-        self, operation_id: Annotated[str, Field(description="op_...")]
+        self, operation_id: OperationId = "", revision: Revision = 0
     ) -> Annotated[CallToolResult, answers.Undone]:
         """Take back one operation of the caller."""
+        return await self._undo(operation_id, revision, own_only=True)
 
-        async def own(client: AsyncClient) -> int:
-            # The agent of an operation never changes, and its revision names it for ever: between
-            # this look and the undo nothing can slip in.
-            seen = (await client.undo(operation_id, dry_run=True)).operation
-            if not seen.revision or seen.agent_id != CALLER.get().agent:
-                raise Refused("operation_id: got another agent's operation, allowed: your own")
-            return seen.revision
-
-        return await self._undo(await self._access.run(own))
-
-    async def _undo(self, target: int | str) -> CallToolResult:
-        done = await self._access.run(lambda client: client.undo(target))
+    async def _undo(self, operation_id: str, revision: int, own_only: bool) -> CallToolResult:
+        if bool(operation_id) == bool(revision):
+            raise Refused("operation_id, revision: allowed: one of them")
+        target = operation_id or revision
+        done = await self._access.run(lambda client: client.undo(target, own_only=own_only))
         structure = answers.Undone(
             advice="",
             operation_id=done.operation_id,
@@ -302,14 +314,54 @@ class CoreTools:
         )
         return reply(words.undone(done), structure)
 
+    async def list_questions(
+        self,
+        memory_id: Annotated[str, Field(description="only about this one")] = "",
+        limit: Annotated[int, Field(ge=1, le=QUESTIONS_MAX)] = 5,
+    ) -> Annotated[CallToolResult, answers.Questions]:
+        """List pairs that nobody answered yet."""
+        page = await self._access.run(
+            lambda client: client.list_questions(memory_id=memory_id, page_size=limit)
+        )
+        chars = notes.share_of(2 * len(page.questions))
+        pairs = [
+            (one, notes.noted(one.b, chars), notes.noted(one.a, chars)) for one in page.questions
+        ]
+        structure = answers.Questions(
+            advice="",
+            questions=[
+                answers.Question(
+                    memory_id=newer.memory_id,
+                    other_id=older.memory_id,
+                    content=newer.content,
+                    other_content=older.content,
+                    same_probability=round(one.same_probability, 4),
+                    differs=words.differences(one.judgement),
+                )
+                for one, newer, older in pairs
+            ],
+            more=bool(page.next_page_token),
+        )
+        if not pairs:
+            return reply("No open questions.", structure)
+        blocks = [
+            block
+            for one, newer, older in pairs
+            for block in (notes.block_of(one.b, newer), notes.block_of(one.a, older))
+        ]
+        return reply(f"{notes.between_markers(blocks)}\n{words.asked(page)}", structure)
+
     async def resolve(
         self,
         memory_id: Id,
         other_id: Id,
         answer: Literal["same", "different", "replaces", "replaced_by"],
+        reason: str = "",
     ) -> Annotated[CallToolResult, answers.Resolved]:
         """Answer whether two memories say the same."""
-        done = await self._access.run(lambda client: client.resolve(memory_id, other_id, answer))
+        done = await self._access.run(
+            lambda client: client.resolve(memory_id, other_id, answer, reason=reason)
+        )
         structure = answers.Resolved(
             advice="",
             operation_id=done.operation_id,
@@ -319,6 +371,10 @@ class CoreTools:
             duplicate_of=done.duplicate.memory_id if done.duplicate else None,
         )
         return reply(words.resolved(done, Verdict(answer)), structure)
+
+    def _advice(self, done: Advised) -> str:
+        """Return the daemon's advice, or its questions where the host asks for them."""
+        return (self._access.settings.scaffolds and done.scaffold) or done.advice
 
     def _session(self, wanted: str) -> str:
         """Return the caller's session. Raises `Refused` if it has none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from totonoe.advice import UPDATE_HINT
 from totonoe.cli.show.parts import counted
 from totonoe.cli.show.parts import evidence as finding
 from totonoe.cli.text import (
@@ -26,10 +25,10 @@ from totonoe.enums import Answer, Finding, Verdict
 from totonoe.graph.models import Merged
 from totonoe.history.models import Undone, Version
 from totonoe.mcp.notes import indented, one_line
-from totonoe.memories.models import Duplicate, Forgotten, Judgement, Remembered
-from totonoe.questions.models import Resolved
+from totonoe.memories.models import Duplicate, Forgotten, Judgement, Recalled, Remembered
+from totonoe.questions.models import QuestionPage, Resolved
 
-USE_THIS_ID = "Nothing to do: use this id."
+ANSWERS = "answer=same|different|replaces|replaced_by"
 _ALIKE = frozenset(
     {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
 )
@@ -82,14 +81,14 @@ def remembered(answer: Remembered) -> str:
         lines.append(probably_same(answer.question))
         lines.append(
             f"Answer with resolve(memory_id={answer.memory_id}, "
-            f"other_id={answer.question.memory_id}, answer=same|different|replaces|replaced_by)."
+            f"other_id={answer.question.memory_id}, {ANSWERS})."
         )
     return joined(lines)
 
 
 def refused(duplicate: Duplicate) -> list[str]:
     """Return the lines of a text that says nothing new."""
-    return [NOT_SAVED, *existing(duplicate), UPDATE_HINT]
+    return [NOT_SAVED, *existing(duplicate)]
 
 
 def _differing(answer: Remembered) -> Iterable[str]:
@@ -107,16 +106,40 @@ def _differing(answer: Remembered) -> Iterable[str]:
         )
 
 
+def nothing(found: Recalled, min_relevance: float) -> str:
+    """Say why a recall has no notes."""
+    if not found.filtered_count:
+        return "Nothing found: there is no memory that meets these conditions."
+    if not min_relevance:
+        return "Nothing found."
+    return (
+        f"Nothing fits: no memory has a relevance of {min_relevance:g} or more. "
+        "min_relevance=0 shows the nearest."
+    )
+
+
+def asked(page: QuestionPage) -> str:
+    """Say how to answer open questions."""
+    lines = [
+        f"Probably the same ({shown_similarity(one.same_probability)}): "
+        f"resolve(memory_id={one.b.id}, other_id={one.a.id}, {ANSWERS})"
+        for one in page.questions
+    ]
+    return joined([*lines, *(["More questions are open."] if page.next_page_token else [])])
+
+
 def version(memory_id: str, one: Version) -> str:
     """Return a version of a memory."""
     operation = one.operation
-    said = [f"[{memory_id}] revision {operation.revision}", operation.kind]
+    said = [f"[{memory_id}] revision {operation.revision}", operation.kind, operation.operation_id]
     if operation.agent_id:
         said.append(f"by {operation.agent_id}")
     if operation.reason:
         said.append(f"reason: {operation.reason}")
     if one.changed:
         said.append(f"changed {', '.join(one.changed)}")
+    if operation.undone_by:
+        said.append(f"undone by revision {operation.undone_by}")
     text = ""
     if one.memory is not None and (not one.changed or "content" in one.changed):
         text = f"\n    {snippet(one.memory.content)}"
@@ -165,12 +188,7 @@ def consolidated(done: Consolidated) -> str:
     lines.append(f"Found {len(done.merge_candidates)} near-duplicate pair(s):")
     for one in done.merge_candidates:
         lines += _pair(one)
-    return joined(
-        [
-            *lines,
-            "Merge two with merge_memories, or keep both with dismiss.",
-        ]
-    )
+    return joined(lines)
 
 
 def _pair(one: MergeCandidate) -> Sequence[str]:

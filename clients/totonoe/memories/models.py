@@ -2,7 +2,9 @@
 
 Times are aware datetimes in UTC. Similarities are cosines (-1 to 1) or shares (0 to 1),
 higher is closer. `revision` is the newest revision of the collection when the answer was
-made, unless a field says otherwise.
+made, unless a field says otherwise. `advice` says what an agent does next, in words for its
+model; `scaffold` stands in its place for hosts that guide their agent with questions, and is empty
+where `advice` holds.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from totonoe import advice
 from totonoe.enums import (
     DiversityEffect,
     Finding,
@@ -272,20 +273,13 @@ class Remembered:
     revision: int
     replayed: bool
     operation_id: str
+    advice: str
+    scaffold: str
 
     @property
     def duplicate_of(self) -> str | None:
         """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.after_remember(
-            refused=self.duplicate is not None,
-            connected=self.saved and bool(self.links or self.similar),
-            asked=self.question is not None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,20 +304,13 @@ class Checked:
     question: Similar | None
     outdated: OutdatedMatch | None
     revision: int
+    advice: str
+    scaffold: str
 
     @property
     def duplicate_of(self) -> str | None:
         """Id of the live memory that says the same, `None` if there is none."""
         return self.duplicate.memory_id if self.duplicate else None
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.after_remember(
-            refused=self.duplicate is not None,
-            connected=self.would_save and bool(self.similar),
-            asked=self.question is not None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,11 +395,7 @@ class Found:
     redirects: Mapping[str, str]
     as_of_revision: int
     revision: int
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.NOT_FOUND if self.missing_ids else ""
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,15 +451,8 @@ class Updated:
     revision: int
     replayed: bool
     operation_id: str
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.after_remember(
-            refused=self.duplicate is not None and not self.updated,
-            connected=False,
-            asked=self.question is not None,
-        )
+    advice: str
+    scaffold: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,11 +470,8 @@ class Forgotten:
     revision: int
     replayed: bool
     operation_id: str
-
-    @property
-    def advice(self) -> str:
-        """Questions for the agent, and what to do next; empty if there are none."""
-        return advice.after_forget(0 if self.dry_run else len(self.forgotten))
+    advice: str
+    scaffold: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class MergeCluster(_message.Message):
     def __init__(self, memory_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ConsolidateDone(_message.Message):
-    __slots__ = ("revision", "replay_events", "coactivation_updates", "link_updates", "refreshed_memories", "merge_candidates", "memory_count", "pair_count", "operation_id", "operation_revision", "replayed", "scored_count", "likely_link_count", "unscored_count")
+    __slots__ = ("revision", "replay_events", "coactivation_updates", "link_updates", "refreshed_memories", "merge_candidates", "memory_count", "pair_count", "operation_id", "operation_revision", "replayed", "scored_count", "likely_link_count", "unscored_count", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     REPLAY_EVENTS_FIELD_NUMBER: _ClassVar[int]
     COACTIVATION_UPDATES_FIELD_NUMBER: _ClassVar[int]
@@ -107,6 +107,8 @@ class ConsolidateDone(_message.Message):
     SCORED_COUNT_FIELD_NUMBER: _ClassVar[int]
     LIKELY_LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
     UNSCORED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
     replay_events: int
     coactivation_updates: int
@@ -121,7 +123,9 @@ class ConsolidateDone(_message.Message):
     scored_count: int
     likely_link_count: int
     unscored_count: int
-    def __init__(self, revision: _Optional[int] = ..., replay_events: _Optional[int] = ..., coactivation_updates: _Optional[int] = ..., link_updates: _Optional[int] = ..., refreshed_memories: _Optional[int] = ..., merge_candidates: _Optional[_Iterable[_Union[MergeCandidate, _Mapping]]] = ..., memory_count: _Optional[int] = ..., pair_count: _Optional[int] = ..., operation_id: _Optional[str] = ..., operation_revision: _Optional[int] = ..., replayed: _Optional[bool] = ..., scored_count: _Optional[int] = ..., likely_link_count: _Optional[int] = ..., unscored_count: _Optional[int] = ...) -> None: ...
+    advice: str
+    scaffold: str
+    def __init__(self, revision: _Optional[int] = ..., replay_events: _Optional[int] = ..., coactivation_updates: _Optional[int] = ..., link_updates: _Optional[int] = ..., refreshed_memories: _Optional[int] = ..., merge_candidates: _Optional[_Iterable[_Union[MergeCandidate, _Mapping]]] = ..., memory_count: _Optional[int] = ..., pair_count: _Optional[int] = ..., operation_id: _Optional[str] = ..., operation_revision: _Optional[int] = ..., replayed: _Optional[bool] = ..., scored_count: _Optional[int] = ..., likely_link_count: _Optional[int] = ..., unscored_count: _Optional[int] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class ConsolidateResponse(_message.Message):
     __slots__ = ("resume_token", "progress", "candidate", "cluster", "done")

@@ -172,7 +172,7 @@ class RememberRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., force: _Optional[bool] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., cosine_distance_below: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., links_max: _Optional[int] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class RememberResponse(_message.Message):
-    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question", "outdated")
+    __slots__ = ("revision", "saved", "memory_id", "duplicate", "method", "similarity", "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids", "forgotten", "grown_id", "question", "outdated", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
@@ -190,6 +190,8 @@ class RememberResponse(_message.Message):
     GROWN_ID_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     OUTDATED_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
     saved: bool
     memory_id: str
@@ -207,7 +209,9 @@ class RememberResponse(_message.Message):
     grown_id: str
     question: _types_pb2.SimilarMemory
     outdated: _types_pb2.OutdatedMatch
-    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ...) -> None: ...
+    advice: str
+    scaffold: str
+    def __init__(self, revision: _Optional[int] = ..., saved: _Optional[bool] = ..., memory_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., links: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class CheckRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "memory", "supersede_ids", "on_update", "on_contradiction", "on_refinement", "cosine_distance_below", "distinct_from", "on_contained")
@@ -234,7 +238,7 @@ class CheckRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., supersede_ids: _Optional[_Iterable[str]] = ..., on_update: _Optional[_Union[_types_pb2.Action, str]] = ..., on_contradiction: _Optional[_Union[_types_pb2.Action, str]] = ..., on_refinement: _Optional[_Union[_types_pb2.Action, str]] = ..., cosine_distance_below: _Optional[float] = ..., distinct_from: _Optional[_Iterable[str]] = ..., on_contained: _Optional[_Union[_types_pb2.Action, str]] = ...) -> None: ...
 
 class CheckResponse(_message.Message):
-    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question", "outdated")
+    __slots__ = ("revision", "would_save", "duplicate", "method", "similarity", "similar", "layers", "verdict", "forgotten", "grown_id", "superseded_ids", "question", "outdated", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     WOULD_SAVE_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
@@ -248,6 +252,8 @@ class CheckResponse(_message.Message):
     SUPERSEDED_IDS_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
     OUTDATED_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
     would_save: bool
     duplicate: _types_pb2.Duplicate
@@ -261,7 +267,9 @@ class CheckResponse(_message.Message):
     superseded_ids: _containers.RepeatedScalarFieldContainer[str]
     question: _types_pb2.SimilarMemory
     outdated: _types_pb2.OutdatedMatch
-    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ...) -> None: ...
+    advice: str
+    scaffold: str
+    def __init__(self, revision: _Optional[int] = ..., would_save: _Optional[bool] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., method: _Optional[_Union[_types_pb2.Method, str]] = ..., similarity: _Optional[float] = ..., similar: _Optional[_Iterable[_Union[_types_pb2.SimilarMemory, _Mapping]]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., verdict: _Optional[_Union[_types_pb2.Verdict, str]] = ..., forgotten: _Optional[_Union[_types_pb2.ForgottenMatch, _Mapping]] = ..., grown_id: _Optional[str] = ..., superseded_ids: _Optional[_Iterable[str]] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., outdated: _Optional[_Union[_types_pb2.OutdatedMatch, _Mapping]] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class RememberManyRequest(_message.Message):
     __slots__ = ("items",)
@@ -533,7 +541,7 @@ class GetRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., include_vectors: _Optional[bool] = ..., as_of: _Optional[_Union[_types_pb2.AsOf, _Mapping]] = ..., follow_superseded: _Optional[bool] = ..., touch: _Optional[bool] = ...) -> None: ...
 
 class GetResponse(_message.Message):
-    __slots__ = ("revision", "memories", "missing_ids", "redirects", "as_of_revision")
+    __slots__ = ("revision", "memories", "missing_ids", "redirects", "as_of_revision", "advice")
     class RedirectsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -546,12 +554,14 @@ class GetResponse(_message.Message):
     MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
     REDIRECTS_FIELD_NUMBER: _ClassVar[int]
     AS_OF_REVISION_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
     revision: int
     memories: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
     missing_ids: _containers.RepeatedScalarFieldContainer[str]
     redirects: _containers.ScalarMap[str, str]
     as_of_revision: int
-    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., redirects: _Optional[_Mapping[str, str]] = ..., as_of_revision: _Optional[int] = ...) -> None: ...
+    advice: str
+    def __init__(self, revision: _Optional[int] = ..., memories: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., redirects: _Optional[_Mapping[str, str]] = ..., as_of_revision: _Optional[int] = ..., advice: _Optional[str] = ...) -> None: ...
 
 class ListRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "filter", "page_size", "page_token", "include_vectors", "as_of", "touch")
@@ -652,7 +662,7 @@ class UpdateRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., memory: _Optional[_Union[_types_pb2.MemoryDraft, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., expected_revision: _Optional[int] = ..., reason: _Optional[str] = ..., force: _Optional[bool] = ...) -> None: ...
 
 class UpdateResponse(_message.Message):
-    __slots__ = ("revision", "updated", "memory", "duplicate", "layers", "replayed", "operation_id", "question")
+    __slots__ = ("revision", "updated", "memory", "duplicate", "layers", "replayed", "operation_id", "question", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     UPDATED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
@@ -661,6 +671,8 @@ class UpdateResponse(_message.Message):
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
     updated: bool
     memory: _types_pb2.Memory
@@ -669,7 +681,9 @@ class UpdateResponse(_message.Message):
     replayed: bool
     operation_id: str
     question: _types_pb2.SimilarMemory
-    def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ...) -> None: ...
+    advice: str
+    scaffold: str
+    def __init__(self, revision: _Optional[int] = ..., updated: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., question: _Optional[_Union[_types_pb2.SimilarMemory, _Mapping]] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class ForgetRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "ids", "reason", "dry_run", "filter", "expected_revisions")
@@ -699,7 +713,7 @@ class ForgetRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., ids: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ..., filter: _Optional[_Union[_types_pb2.Filter, _Mapping]] = ..., expected_revisions: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class ForgetResponse(_message.Message):
-    __slots__ = ("revision", "forgotten", "missing_ids", "unlinked_count", "dry_run", "replayed", "operation_id", "matching_count")
+    __slots__ = ("revision", "forgotten", "missing_ids", "unlinked_count", "dry_run", "replayed", "operation_id", "matching_count", "advice", "scaffold")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
     MISSING_IDS_FIELD_NUMBER: _ClassVar[int]
@@ -708,6 +722,8 @@ class ForgetResponse(_message.Message):
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     MATCHING_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ADVICE_FIELD_NUMBER: _ClassVar[int]
+    SCAFFOLD_FIELD_NUMBER: _ClassVar[int]
     revision: int
     forgotten: _containers.RepeatedCompositeFieldContainer[_types_pb2.Memory]
     missing_ids: _containers.RepeatedScalarFieldContainer[str]
@@ -716,7 +732,9 @@ class ForgetResponse(_message.Message):
     replayed: bool
     operation_id: str
     matching_count: int
-    def __init__(self, revision: _Optional[int] = ..., forgotten: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., unlinked_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., matching_count: _Optional[int] = ...) -> None: ...
+    advice: str
+    scaffold: str
+    def __init__(self, revision: _Optional[int] = ..., forgotten: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., missing_ids: _Optional[_Iterable[str]] = ..., unlinked_count: _Optional[int] = ..., dry_run: _Optional[bool] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., matching_count: _Optional[int] = ..., advice: _Optional[str] = ..., scaffold: _Optional[str] = ...) -> None: ...
 
 class LinkRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "source_id", "target_id", "type", "confidence", "note")

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from totonoe.v1 import types_pb2 as totonoe_dot_v1_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btotonoe/v1/operations.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"\xff\x01\n\tOperation\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12(\n\x04time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nmemory_ids\x18\x07 \x03(\t\x12\x13\n\x0b\x65pisode_ids\x18\x08 \x03(\t\x12\x12\n\nlink_count\x18\t \x01(\x05\x12\x10\n\x08settings\x18\n \x01(\x08\x12\x0e\n\x06undoes\x18\x0b \x01(\x03\x12\x11\n\tundone_by\x18\x0c \x01(\x03\"\xce\x01\n\x0bUndoRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x19\n\x0ftarget_revision\x18\x04 \x01(\x03H\x00\x12\x1d\n\x13target_operation_id\x18\x05 \x01(\tH\x00\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\x12\x0f\n\x07partial\x18\x08 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x42\x08\n\x06target\"\xc2\x01\n\x0cUndoConflict\x12*\n\x04kind\x18\x01 \x01(\x0e\x32\x1c.totonoe.v1.UndoConflictKind\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x12\n\nepisode_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x10\n\x08settings\x18\x06 \x01(\x08\x12\x11\n\ttarget_id\x18\x07 \x01(\t\"\xbb\x02\n\x0cUndoResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0e\n\x06undone\x18\x02 \x01(\x08\x12(\n\toperation\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12$\n\x08memories\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x13\n\x0b\x65pisode_ids\x18\x05 \x03(\t\x12\x12\n\nlink_count\x18\x06 \x01(\x05\x12*\n\ncollection\x18\x07 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12+\n\tconflicts\x18\x08 \x03(\x0b\x32\x18.totonoe.v1.UndoConflict\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x12\x10\n\x08replayed\x18\n \x01(\x08\x12\x14\n\x0coperation_id\x18\x0b \x01(\t\"p\n\x0eHistoryRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"\xae\x01\n\x07Version\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x0f\n\x07\x63hanged\x18\x03 \x03(\t\x12 \n\x06linked\x18\x04 \x03(\x0b\x32\x10.totonoe.v1.Link\x12\"\n\x08unlinked\x18\x05 \x03(\x0b\x32\x10.totonoe.v1.Link\"c\n\x0fHistoryResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12%\n\x08versions\x18\x02 \x03(\x0b\x32\x13.totonoe.v1.Version\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\xd7\x01\n\x15ListOperationsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tagent_ids\x18\x03 \x03(\t\x12\r\n\x05kinds\x18\x04 \x03(\t\x12#\n\x04time\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.TimeRange\x12\x11\n\tmemory_id\x18\x06 \x01(\t\x12\x17\n\x0freason_contains\x18\x07 \x01(\t\x12\x11\n\tpage_size\x18\x08 \x01(\x05\x12\x12\n\npage_token\x18\t \x01(\t\"n\n\x16ListOperationsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12)\n\noperations\x18\x02 \x03(\x0b\x32\x15.totonoe.v1.Operation\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\x9d\x01\n\x0cWatchRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x1b\n\x0e\x61\x66ter_revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.totonoe.v1.Filter\x12\x13\n\x0bheartbeat_s\x18\x05 \x01(\x01\x42\x11\n\x0f_after_revision\"k\n\x0cMemoryChange\x12$\n\x04type\x18\x01 \x01(\x0e\x32\x16.totonoe.v1.ChangeType\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\"P\n\nLinkChange\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x1e\n\x04link\x18\x02 \x01(\x0b\x32\x10.totonoe.v1.Link\x12\x0f\n\x07removed\x18\x03 \x01(\x08\"\x85\x01\n\x06\x43hange\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12*\n\x08memories\x18\x02 \x03(\x0b\x32\x18.totonoe.v1.MemoryChange\x12%\n\x05links\x18\x03 \x03(\x0b\x32\x16.totonoe.v1.LinkChange\"|\n\rWatchResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x06\x63hange\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.ChangeH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.HeartbeatH\x00\x42\x07\n\x05\x65vent\"\x0b\n\tHeartbeat*\xfe\x02\n\x10UndoConflictKind\x12\"\n\x1eUNDO_CONFLICT_KIND_UNSPECIFIED\x10\x00\x12\x1e\n\x1aUNDO_CONFLICT_KIND_CHANGED\x10\x01\x12\x1d\n\x19UNDO_CONFLICT_KIND_PURGED\x10\x02\x12$\n UNDO_CONFLICT_KIND_LINK_END_GONE\x10\x03\x12(\n$UNDO_CONFLICT_KIND_EXTERNAL_ID_TAKEN\x10\x04\x12 \n\x1cUNDO_CONFLICT_KIND_KEY_TAKEN\x10\x05\x12 \n\x1cUNDO_CONFLICT_KIND_DUPLICATE\x10\x06\x12%\n!UNDO_CONFLICT_KIND_UNDONE_ALREADY\x10\x07\x12\'\n#UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD\x10\x08\x12#\n\x1fUNDO_CONFLICT_KIND_NOTHING_LEFT\x10\t*\xdc\x01\n\nChangeType\x12\x1b\n\x17\x43HANGE_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANGE_TYPE_CREATED\x10\x01\x12\x17\n\x13\x43HANGE_TYPE_UPDATED\x10\x02\x12\x1a\n\x16\x43HANGE_TYPE_SUPERSEDED\x10\x03\x12\x16\n\x12\x43HANGE_TYPE_CLOSED\x10\x04\x12\x19\n\x15\x43HANGE_TYPE_FORGOTTEN\x10\x05\x12\x18\n\x14\x43HANGE_TYPE_RESTORED\x10\x06\x12\x16\n\x12\x43HANGE_TYPE_PURGED\x10\x07\x42\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1btotonoe/v1/operations.proto\x12\ntotonoe.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16totonoe/v1/types.proto\"\xff\x01\n\tOperation\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12(\n\x04time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nmemory_ids\x18\x07 \x03(\t\x12\x13\n\x0b\x65pisode_ids\x18\x08 \x03(\t\x12\x12\n\nlink_count\x18\t \x01(\x05\x12\x10\n\x08settings\x18\n \x01(\x08\x12\x0e\n\x06undoes\x18\x0b \x01(\x03\x12\x11\n\tundone_by\x18\x0c \x01(\x03\"\xe0\x01\n\x0bUndoRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x14\n\x0coperation_id\x18\x02 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x03 \x01(\t\x12\x19\n\x0ftarget_revision\x18\x04 \x01(\x03H\x00\x12\x1d\n\x13target_operation_id\x18\x05 \x01(\tH\x00\x12\x0e\n\x06reason\x18\x06 \x01(\t\x12\r\n\x05\x66orce\x18\x07 \x01(\x08\x12\x0f\n\x07partial\x18\x08 \x01(\x08\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x12\x10\n\x08own_only\x18\x1e \x01(\x08\x42\x08\n\x06target\"\xc2\x01\n\x0cUndoConflict\x12*\n\x04kind\x18\x01 \x01(\x0e\x32\x1c.totonoe.v1.UndoConflictKind\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\x12\n\nepisode_id\x18\x03 \x01(\t\x12\x10\n\x08revision\x18\x04 \x01(\x03\x12(\n\tduplicate\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.Duplicate\x12\x10\n\x08settings\x18\x06 \x01(\x08\x12\x11\n\ttarget_id\x18\x07 \x01(\t\"\xbb\x02\n\x0cUndoResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\x0e\n\x06undone\x18\x02 \x01(\x08\x12(\n\toperation\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12$\n\x08memories\x18\x04 \x03(\x0b\x32\x12.totonoe.v1.Memory\x12\x13\n\x0b\x65pisode_ids\x18\x05 \x03(\t\x12\x12\n\nlink_count\x18\x06 \x01(\x05\x12*\n\ncollection\x18\x07 \x01(\x0b\x32\x16.totonoe.v1.Collection\x12+\n\tconflicts\x18\x08 \x03(\x0b\x32\x18.totonoe.v1.UndoConflict\x12\x0f\n\x07\x64ry_run\x18\t \x01(\x08\x12\x10\n\x08replayed\x18\n \x01(\x08\x12\x14\n\x0coperation_id\x18\x0b \x01(\t\"p\n\x0eHistoryRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tmemory_id\x18\x03 \x01(\t\x12\x11\n\tpage_size\x18\x04 \x01(\x05\x12\x12\n\npage_token\x18\x05 \x01(\t\"\xae\x01\n\x07Version\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12\"\n\x06memory\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.Memory\x12\x0f\n\x07\x63hanged\x18\x03 \x03(\t\x12 \n\x06linked\x18\x04 \x03(\x0b\x32\x10.totonoe.v1.Link\x12\"\n\x08unlinked\x18\x05 \x03(\x0b\x32\x10.totonoe.v1.Link\"c\n\x0fHistoryResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12%\n\x08versions\x18\x02 \x03(\x0b\x32\x13.totonoe.v1.Version\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\xd7\x01\n\x15ListOperationsRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x11\n\tagent_ids\x18\x03 \x03(\t\x12\r\n\x05kinds\x18\x04 \x03(\t\x12#\n\x04time\x18\x05 \x01(\x0b\x32\x15.totonoe.v1.TimeRange\x12\x11\n\tmemory_id\x18\x06 \x01(\t\x12\x17\n\x0freason_contains\x18\x07 \x01(\t\x12\x11\n\tpage_size\x18\x08 \x01(\x05\x12\x12\n\npage_token\x18\t \x01(\t\"n\n\x16ListOperationsResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12)\n\noperations\x18\x02 \x03(\x0b\x32\x15.totonoe.v1.Operation\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\"\x9d\x01\n\x0cWatchRequest\x12\x12\n\ncollection\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x1b\n\x0e\x61\x66ter_revision\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12\"\n\x06\x66ilter\x18\x04 \x01(\x0b\x32\x12.totonoe.v1.Filter\x12\x13\n\x0bheartbeat_s\x18\x05 \x01(\x01\x42\x11\n\x0f_after_revision\"k\n\x0cMemoryChange\x12$\n\x04type\x18\x01 \x01(\x0e\x32\x16.totonoe.v1.ChangeType\x12\x11\n\tmemory_id\x18\x02 \x01(\t\x12\"\n\x06memory\x18\x03 \x01(\x0b\x32\x12.totonoe.v1.Memory\"P\n\nLinkChange\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x1e\n\x04link\x18\x02 \x01(\x0b\x32\x10.totonoe.v1.Link\x12\x0f\n\x07removed\x18\x03 \x01(\x08\"\x85\x01\n\x06\x43hange\x12(\n\toperation\x18\x01 \x01(\x0b\x32\x15.totonoe.v1.Operation\x12*\n\x08memories\x18\x02 \x03(\x0b\x32\x18.totonoe.v1.MemoryChange\x12%\n\x05links\x18\x03 \x03(\x0b\x32\x16.totonoe.v1.LinkChange\"|\n\rWatchResponse\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12$\n\x06\x63hange\x18\x02 \x01(\x0b\x32\x12.totonoe.v1.ChangeH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.totonoe.v1.HeartbeatH\x00\x42\x07\n\x05\x65vent\"\x0b\n\tHeartbeat*\xfe\x02\n\x10UndoConflictKind\x12\"\n\x1eUNDO_CONFLICT_KIND_UNSPECIFIED\x10\x00\x12\x1e\n\x1aUNDO_CONFLICT_KIND_CHANGED\x10\x01\x12\x1d\n\x19UNDO_CONFLICT_KIND_PURGED\x10\x02\x12$\n UNDO_CONFLICT_KIND_LINK_END_GONE\x10\x03\x12(\n$UNDO_CONFLICT_KIND_EXTERNAL_ID_TAKEN\x10\x04\x12 \n\x1cUNDO_CONFLICT_KIND_KEY_TAKEN\x10\x05\x12 \n\x1cUNDO_CONFLICT_KIND_DUPLICATE\x10\x06\x12%\n!UNDO_CONFLICT_KIND_UNDONE_ALREADY\x10\x07\x12\'\n#UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD\x10\x08\x12#\n\x1fUNDO_CONFLICT_KIND_NOTHING_LEFT\x10\t*\xdc\x01\n\nChangeType\x12\x1b\n\x17\x43HANGE_TYPE_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANGE_TYPE_CREATED\x10\x01\x12\x17\n\x13\x43HANGE_TYPE_UPDATED\x10\x02\x12\x1a\n\x16\x43HANGE_TYPE_SUPERSEDED\x10\x03\x12\x16\n\x12\x43HANGE_TYPE_CLOSED\x10\x04\x12\x19\n\x15\x43HANGE_TYPE_FORGOTTEN\x10\x05\x12\x18\n\x14\x43HANGE_TYPE_RESTORED\x10\x06\x12\x16\n\x12\x43HANGE_TYPE_PURGED\x10\x07\x42\\\n\x14io.github.totonoe.v1P\x01Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\xaa\x02\nTotonoe.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,38 +34,38 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'totonoe.v1.operations_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\024io.github.totonoe.v1P\001Z5github.com/totonoe/totonoe/proto/totonoe/v1;totonoev1\252\002\nTotonoe.V1'
-  _globals['_UNDOCONFLICTKIND']._serialized_start=2431
-  _globals['_UNDOCONFLICTKIND']._serialized_end=2813
-  _globals['_CHANGETYPE']._serialized_start=2816
-  _globals['_CHANGETYPE']._serialized_end=3036
+  _globals['_UNDOCONFLICTKIND']._serialized_start=2449
+  _globals['_UNDOCONFLICTKIND']._serialized_end=2831
+  _globals['_CHANGETYPE']._serialized_start=2834
+  _globals['_CHANGETYPE']._serialized_end=3054
   _globals['_OPERATION']._serialized_start=101
   _globals['_OPERATION']._serialized_end=356
   _globals['_UNDOREQUEST']._serialized_start=359
-  _globals['_UNDOREQUEST']._serialized_end=565
-  _globals['_UNDOCONFLICT']._serialized_start=568
-  _globals['_UNDOCONFLICT']._serialized_end=762
-  _globals['_UNDORESPONSE']._serialized_start=765
-  _globals['_UNDORESPONSE']._serialized_end=1080
-  _globals['_HISTORYREQUEST']._serialized_start=1082
-  _globals['_HISTORYREQUEST']._serialized_end=1194
-  _globals['_VERSION']._serialized_start=1197
-  _globals['_VERSION']._serialized_end=1371
-  _globals['_HISTORYRESPONSE']._serialized_start=1373
-  _globals['_HISTORYRESPONSE']._serialized_end=1472
-  _globals['_LISTOPERATIONSREQUEST']._serialized_start=1475
-  _globals['_LISTOPERATIONSREQUEST']._serialized_end=1690
-  _globals['_LISTOPERATIONSRESPONSE']._serialized_start=1692
-  _globals['_LISTOPERATIONSRESPONSE']._serialized_end=1802
-  _globals['_WATCHREQUEST']._serialized_start=1805
-  _globals['_WATCHREQUEST']._serialized_end=1962
-  _globals['_MEMORYCHANGE']._serialized_start=1964
-  _globals['_MEMORYCHANGE']._serialized_end=2071
-  _globals['_LINKCHANGE']._serialized_start=2073
-  _globals['_LINKCHANGE']._serialized_end=2153
-  _globals['_CHANGE']._serialized_start=2156
-  _globals['_CHANGE']._serialized_end=2289
-  _globals['_WATCHRESPONSE']._serialized_start=2291
-  _globals['_WATCHRESPONSE']._serialized_end=2415
-  _globals['_HEARTBEAT']._serialized_start=2417
-  _globals['_HEARTBEAT']._serialized_end=2428
+  _globals['_UNDOREQUEST']._serialized_end=583
+  _globals['_UNDOCONFLICT']._serialized_start=586
+  _globals['_UNDOCONFLICT']._serialized_end=780
+  _globals['_UNDORESPONSE']._serialized_start=783
+  _globals['_UNDORESPONSE']._serialized_end=1098
+  _globals['_HISTORYREQUEST']._serialized_start=1100
+  _globals['_HISTORYREQUEST']._serialized_end=1212
+  _globals['_VERSION']._serialized_start=1215
+  _globals['_VERSION']._serialized_end=1389
+  _globals['_HISTORYRESPONSE']._serialized_start=1391
+  _globals['_HISTORYRESPONSE']._serialized_end=1490
+  _globals['_LISTOPERATIONSREQUEST']._serialized_start=1493
+  _globals['_LISTOPERATIONSREQUEST']._serialized_end=1708
+  _globals['_LISTOPERATIONSRESPONSE']._serialized_start=1710
+  _globals['_LISTOPERATIONSRESPONSE']._serialized_end=1820
+  _globals['_WATCHREQUEST']._serialized_start=1823
+  _globals['_WATCHREQUEST']._serialized_end=1980
+  _globals['_MEMORYCHANGE']._serialized_start=1982
+  _globals['_MEMORYCHANGE']._serialized_end=2089
+  _globals['_LINKCHANGE']._serialized_start=2091
+  _globals['_LINKCHANGE']._serialized_end=2171
+  _globals['_CHANGE']._serialized_start=2174
+  _globals['_CHANGE']._serialized_end=2307
+  _globals['_WATCHRESPONSE']._serialized_start=2309
+  _globals['_WATCHRESPONSE']._serialized_end=2433
+  _globals['_HEARTBEAT']._serialized_start=2435
+  _globals['_HEARTBEAT']._serialized_end=2446
 # @@protoc_insertion_point(module_scope)

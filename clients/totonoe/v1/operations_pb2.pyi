@@ -82,7 +82,7 @@ class Operation(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., memory_ids: _Optional[_Iterable[str]] = ..., episode_ids: _Optional[_Iterable[str]] = ..., link_count: _Optional[int] = ..., settings: _Optional[bool] = ..., undoes: _Optional[int] = ..., undone_by: _Optional[int] = ...) -> None: ...
 
 class UndoRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "target_revision", "target_operation_id", "reason", "force", "partial", "dry_run")
+    __slots__ = ("collection", "operation_id", "agent_id", "target_revision", "target_operation_id", "reason", "force", "partial", "dry_run", "own_only")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -92,6 +92,7 @@ class UndoRequest(_message.Message):
     FORCE_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_FIELD_NUMBER: _ClassVar[int]
     DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    OWN_ONLY_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -101,7 +102,8 @@ class UndoRequest(_message.Message):
     force: bool
     partial: bool
     dry_run: bool
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., target_operation_id: _Optional[str] = ..., reason: _Optional[str] = ..., force: _Optional[bool] = ..., partial: _Optional[bool] = ..., dry_run: _Optional[bool] = ...) -> None: ...
+    own_only: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., target_revision: _Optional[int] = ..., target_operation_id: _Optional[str] = ..., reason: _Optional[str] = ..., force: _Optional[bool] = ..., partial: _Optional[bool] = ..., dry_run: _Optional[bool] = ..., own_only: _Optional[bool] = ...) -> None: ...
 
 class UndoConflict(_message.Message):
     __slots__ = ("kind", "memory_id", "episode_id", "revision", "duplicate", "settings", "target_id")

@@ -6,7 +6,7 @@
     ├── NotFound             the named thing does not exist, or the caller may not see it
     │   └── NotYet           the memory did not exist at the moment of the past asked for
     ├── AlreadyExists        the name or operation id is taken
-    ├── NotOwner             only the agent that the memory belongs to may do this
+    ├── NotOwner             only the agent that owns the memory or operation may do this
     ├── StaleRevision        the row changed since the caller read it
     ├── UndoRefused          rows of the operation changed since, or it is undone already
     ├── NotConfirmed         what would be replaced is not what the caller confirmed
@@ -108,15 +108,10 @@ class AlreadyExists(TotonoeError):
 
 
 class NotOwner(TotonoeError):
-    """Only the agent that owns the memory may make this change. Nothing was changed."""
+    """Only the agent of the memory, or of the operation, may do this. Nothing was changed."""
 
-    def __init__(self, *, memory_id: str, field: str) -> None:
-        super().__init__(
-            "NOT_OWNER",
-            f"{field} of {memory_id} may be changed only by the agent that it belongs to",
-            memory_id=memory_id,
-            field=field,
-        )
+    def __init__(self, message: str, **details: object) -> None:
+        super().__init__("NOT_OWNER", message, **details)
 
 
 class StaleRevision(TotonoeError):

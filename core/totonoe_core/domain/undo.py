@@ -65,7 +65,10 @@ NOT_UNDOABLE = frozenset({"Purge", "Reembed"})
 
 @dataclass(frozen=True, slots=True)
 class Undo(Previewable["Undone"]):
-    """Reverse an operation, named by its revision or (revision 0) by its id."""
+    """Reverse an operation, named by its revision or (revision 0) by its id.
+
+    With `own_only` it must be the agent's own.
+    """
 
     agent_id: str
     revision: int = 0
@@ -73,6 +76,7 @@ class Undo(Previewable["Undone"]):
     reason: str = ""
     force: bool = False
     partial: bool = False
+    own_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

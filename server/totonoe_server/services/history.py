@@ -39,6 +39,7 @@ class HistoryCalls(Calls):
         """
         look = pb.UndoRequest()
         look.CopyFrom(request)
+        look.own_only = False  # of what an own Undo took back, another agent may be the author
         for _ in range(UNDONE_FOLLOWED_MAX):
             try:
                 kind, undoes = await self._operation_of(look)
@@ -68,7 +69,7 @@ class HistoryCalls(Calls):
         the first answer. What is not there either is the error that was met first.
         """
         reasons = ("COLLECTION_NOT_FOUND", "OPERATION_NOT_FOUND")
-        if not request.target_operation_id or error.reason not in reasons:
+        if request.own_only or not request.target_operation_id or error.reason not in reasons:
             raise error
         future = self._engine.restore_collection(
             collection_name(request.collection),

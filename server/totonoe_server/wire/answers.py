@@ -30,6 +30,7 @@ from totonoe_core.domain.records import (
     OutdatedMatch,
     SimilarMemory,
 )
+from totonoe_server import advice
 from totonoe_server.wire.mapping import HEADER, answer, encoder, outcome
 from totonoe_server.wire.memories import (
     filter_from_wire,
@@ -94,6 +95,10 @@ def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
     """Answer of a Remember."""
     (result,) = applied.results
     assert isinstance(result, Remembered)
+    report = result.guard
+    duplicate = None if result.saved else report.duplicate
+    connected = result.saved and bool(result.links or report.similar)
+    said = advice.after_remember(duplicate, connected, report.question is not None)
     return memory_service_pb2.RememberResponse(
         revision=applied.revision,
         saved=result.saved,
@@ -103,18 +108,26 @@ def remembered_to_wire(applied: Applied) -> memory_service_pb2.RememberResponse:
         grown_id=result.grown_id,
         replayed=applied.replayed,
         operation_id=applied.operation_id,
-        **guard_parts(result.guard),
+        advice=said.advice,
+        scaffold=said.scaffold,
+        **guard_parts(report),
     )
 
 
 def checked_to_wire(value: Checked, revision: int) -> memory_service_pb2.CheckResponse:
     """Answer of a Check."""
+    report = value.guard
+    duplicate = None if value.would_save else report.duplicate
+    connected = value.would_save and bool(report.similar)
+    said = advice.after_remember(duplicate, connected, report.question is not None)
     return memory_service_pb2.CheckResponse(
         revision=revision,
         would_save=value.would_save,
         grown_id=value.grown_id,
         superseded_ids=value.superseded_ids,
-        **guard_parts(value.guard),
+        advice=said.advice,
+        scaffold=said.scaffold,
+        **guard_parts(report),
     )
 
 
@@ -126,6 +139,10 @@ updated_to_wire = answer(
         "layers": "guard.layers",
         "question": "guard.question",
     },
+    computed={
+        "advice": lambda result: advice.after_update(result).advice,
+        "scaffold": lambda result: advice.after_update(result).scaffold,
+    },
 )
 linked_to_wire = answer(Linked, memory_service_pb2.LinkResponse)
 unlinked_to_wire = answer(Unlinked, memory_service_pb2.UnlinkResponse)
@@ -133,9 +150,15 @@ _forgotten_to_wire = encoder(
     Forgotten,
     memory_service_pb2.ForgetResponse,
     names={"forgotten": "memories"},
-    given=(*HEADER, "dry_run", "matching_count"),
+    given=(*HEADER, "dry_run", "matching_count", "scaffold"),
+    without=("advice",),
 )
-_gotten_to_wire = encoder(Gotten, memory_service_pb2.GetResponse, given=("memories",))
+_gotten_to_wire = encoder(
+    Gotten,
+    memory_service_pb2.GetResponse,
+    given=("memories",),
+    computed={"advice": lambda value: advice.NOT_FOUND if value.missing_ids else ""},
+)
 _page_to_wire = encoder(Page, memory_service_pb2.ListResponse, given=("memories",))
 
 
@@ -147,7 +170,11 @@ def forgotten_to_wire(
     `matching_count` is the number of all memories that meet the filter of a dry run.
     """
     return _forgotten_to_wire(
-        result, revision=revision, matching_count=matching_count, **outcome(applied)
+        result,
+        revision=revision,
+        matching_count=matching_count,
+        scaffold=advice.after_forget(len(result.memories) if applied else 0),
+        **outcome(applied),
     )
 
 

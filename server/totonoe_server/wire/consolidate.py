@@ -11,6 +11,7 @@ from totonoe_core.domain.consolidate import (
     MergeCandidate,
     MergeCluster,
 )
+from totonoe_server import advice
 from totonoe_server.wire.mapping import decoder, encoder
 
 consolidate_from_wire = decoder(pb.ConsolidateRequest, ConsolidateQuery)
@@ -30,6 +31,10 @@ done_to_wire = encoder(
         "scored_count": "scored.scored_count",
         "likely_link_count": "scored.link_count",
         "unscored_count": "scored.left_count",
+    },
+    computed={
+        "advice": lambda value: advice.PAIRS if value.candidates else "",
+        "scaffold": lambda value: advice.REVIEW_PAIRS if value.candidates else "",
     },
 )
 

@@ -48,6 +48,13 @@ def mcp(
         ),
     ] = None,
     tools: Annotated[str | None, typer.Option(help="core or full. [TOTONOE_TOOLS, core]")] = None,
+    scaffolds: Annotated[
+        bool | None,
+        typer.Option(
+            "--scaffolds/--no-scaffolds",
+            help="Advice holds questions that an agent may ask itself. [TOTONOE_SCAFFOLDS, 0]",
+        ),
+    ] = None,
     start_daemon: Annotated[
         bool | None,
         typer.Option(
@@ -58,7 +65,8 @@ def mcp(
 ) -> None:
     """Serve agents over MCP.
 
-    Needs the extra `mcp`. With --collection project: the collection of the git repository.
+    Needs the extra `mcp`. With --collection project: the collection of the git repository. A
+    collection that does not exist is made at its first use.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -75,8 +83,13 @@ def mcp(
             address=session.address,
             tools=tools,
             listen=listen,
+            scaffolds=scaffolds,
             start_daemon=start_daemon,
             timeout_s=session.timeout_s,
+            token=session.token(),
+            ca=session.tls_ca,
+            cert=session.tls_cert,
+            key=session.tls_key,
         )
     )
 
@@ -96,7 +109,16 @@ def install(
     from totonoe.mcp.hosts import entry_of
 
     entry = entry_of(
-        host, agent=session.agent, collection=session.collection, address=session.address
+        host,
+        agent=session.agent,
+        collection=session.collection,
+        address=session.address,
+        files={
+            "token-file": session.token_file,
+            "tls-ca": session.tls_ca,
+            "tls-cert": session.tls_cert,
+            "tls-key": session.tls_key,
+        },
     )
     changed = False if print_ else entry.write()
     if session.as_json:

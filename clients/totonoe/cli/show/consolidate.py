@@ -74,8 +74,8 @@ def pairs(done: Consolidated) -> None:
     line(f"Found {len(kept)} near-duplicate pair(s):{more}")
     for one in kept:
         pair(one)
-    line()
-    lines(*done.advice.splitlines())
+    if done.advice:
+        lines("", *done.advice.splitlines())
 
 
 def pair(one: MergeCandidate) -> None:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 
-from totonoe.advice import ASKED
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
@@ -84,12 +83,13 @@ def _most_related(similar: Sequence[Similar], layers: Sequence[LayerReport]) -> 
             judgement(item.judgement, indent="  ")
 
 
-def _question(asked: Similar | None, saved_id: str = "") -> None:
+def _question(answer: Remembered | Checked | Updated, saved_id: str = "") -> None:
     """Print the question that ends an answer, and how to answer it."""
+    asked = answer.question
     if asked is None or asked.judgement is None:
         return
     line(probably_same(asked))
-    line(ASKED)
+    lines(*answer.advice.splitlines())
     if saved_id:
         line(f"Answer: totonoe resolve {saved_id} {asked.memory_id} same|different|replaces")
 
@@ -117,7 +117,7 @@ def remembered(answer: Remembered) -> None:
     _forgotten_match(answer.forgotten, answer.revision)
     replay(answer.replayed)
     _most_related(answer.similar, answer.layers)
-    _question(answer.question, answer.memory_id)
+    _question(answer, answer.memory_id)
 
 
 def checked(answer: Checked) -> None:
@@ -137,7 +137,7 @@ def checked(answer: Checked) -> None:
     _outdated(answer.outdated)
     _forgotten_match(answer.forgotten)
     _most_related(answer.similar, answer.layers)
-    _question(answer.question)
+    _question(answer)
 
 
 def updated(answer: Updated) -> None:
@@ -148,7 +148,7 @@ def updated(answer: Updated) -> None:
         return
     line(f"Updated (id: {answer.memory.id}, revision {answer.memory.revision}).")
     not_read(answer.layers)
-    _question(answer.question, answer.memory.id)
+    _question(answer, answer.memory.id)
 
 
 # -- memories
@@ -231,7 +231,6 @@ def forgotten(answer: Forgotten) -> None:
         line(f"These are the oldest of {answer.matching_count} that match.")
     if answer.forgotten and not answer.dry_run:
         one = len(answer.forgotten) == 1
-        lines(*answer.advice.splitlines())
         line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
     not_found(answer.missing_ids)
 

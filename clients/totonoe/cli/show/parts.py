@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from totonoe.advice import UPDATE_HINT
 from totonoe.cli.printing import line, lines
 from totonoe.cli.text import clean, existing
 from totonoe.enums import Finding
@@ -34,7 +33,6 @@ def repeated(duplicate: Duplicate) -> None:
     lines(*existing(duplicate))
     line(f"Method: {duplicate.method}")
     judgement(duplicate.judgement)
-    line(UPDATE_HINT)
 
 
 def judgement(

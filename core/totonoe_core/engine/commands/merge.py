@@ -18,7 +18,7 @@ from totonoe_core.domain.memories import Merge, Merged
 from totonoe_core.domain.records import GuardReport, Link, LinkType, Memory, Status
 from totonoe_core.engine.guarding import likely
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding
-from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_state
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.index.collection_index import Features, same_key
 from totonoe_core.rules import merge
@@ -111,7 +111,7 @@ class Merging:
             memory = self._ledger.visible(memory_id, command.agent_id)
             self._ledger.check_expected(memory, revision)
         for one in found:
-            check_live(one)
+            self._ledger.check_live(one, command.agent_id)
             check_state(one)
         rows: set[int] = set()
         for one in found:

@@ -281,7 +281,11 @@ class Remembering:
         )
         turned = fields.private is not before.fields.private
         if turned and before.agent_id != command.agent_id:
-            raise NotOwner(memory_id=before.id, field="private")
+            raise NotOwner(
+                f"private of {before.id} may be changed only by the agent that it belongs to",
+                memory_id=before.id,
+                field="private",
+            )
         self._check_merged(fields)
         if turned or fields.external_id != before.fields.external_id:
             self._ledger.check_external_id(fields.external_id, command.agent_id, row=before.row)

@@ -12,7 +12,7 @@ from totonoe_core.domain.records import Memory, Verdict
 from totonoe_core.engine.commands.dismiss import put_dismissal
 from totonoe_core.engine.commands.merge import Merging
 from totonoe_core.engine.guarding.linking import link_updated
-from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_state
 from totonoe_core.rules.consolidate import keeper
 
 _REASON = "resolve: "
@@ -85,7 +85,7 @@ class Resolving:
                     operation_id=self._operation_of(one.revision),
                 )
         for one in (memory, other):
-            check_live(one)
+            ledger.check_live(one, agent_id)
             check_state(one)
         return memory, other
 

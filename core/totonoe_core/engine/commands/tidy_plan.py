@@ -20,7 +20,7 @@ from totonoe_core.domain.tidy import ApplyTidyPlan, PlanApplied, TidyOp, TidyUpd
 from totonoe_core.engine.commands import planning
 from totonoe_core.engine.commands.remember import Remembering
 from totonoe_core.engine.guarding.growing import joined_evidence
-from totonoe_core.engine.state.ledger import Ledger, Operation, check_live, check_state
+from totonoe_core.engine.state.ledger import Ledger, Operation, check_state
 from totonoe_core.index.collection_index import payload_hash
 
 
@@ -78,7 +78,7 @@ class TidyPlans:
         memory = self._ledger.visible(one.state_id, command.agent_id)
         # Before its status: a caller that read it before it was closed must read again.
         self._ledger.check_expected(memory, one.expected_revision)
-        check_live(memory)
+        self._ledger.check_live(memory, command.agent_id)
         check_state(memory)
         fields = memory.fields
         if one.kind not in (StateKind.NONE, fields.state_kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from totonoe_core.base.errors import InvalidArgument, NotFound, Precondition, UndoRefused
+from totonoe_core.base.errors import InvalidArgument, NotFound, NotOwner, Precondition, UndoRefused
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Link, Memory
 from totonoe_core.domain.undo import ConflictKind, OperationInfo, Undo, UndoConflict, Undone
@@ -31,9 +31,9 @@ class Undoing:
     def undo(self, operation: Operation, command: Undo) -> Undone:
         """Undo an operation.
 
-        Raises `NotFound`, `Precondition` (NOT_UNDOABLE), `UndoRefused` for conflicts unless
-        `partial`. If all conflicts are of kinds DUPLICATE or NOTHING_LEFT, the answer lists them
-        instead.
+        Raises `NotFound`, `NotOwner`, `Precondition` (NOT_UNDOABLE), `UndoRefused` for conflicts
+        unless `partial`. If all conflicts are of kinds DUPLICATE or NOTHING_LEFT, the answer lists
+        them instead.
         """
         target, found, info = self._target(command)
         plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()
@@ -104,6 +104,11 @@ class Undoing:
                 field="target_revision",
                 got=f"an operation id that names {len(found)} operations",
                 allowed="a revision, where several agents used the same id",
+            )
+        if command.own_only and found[0][0].agent_id != agent_id:
+            raise NotOwner(
+                f"revision {found[0][0].revision} is another agent's operation, allowed: your own",
+                revision=found[0][0].revision,
             )
         if found[0][0].kind == "Purge":
             raise Precondition(

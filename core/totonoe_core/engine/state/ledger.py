@@ -337,8 +337,26 @@ class Ledger:
     def live(self, memory_id: str, agent_id: str) -> Memory:
         """Return a memory that is ACTIVE. Raises `NotFound`, `Precondition` (NOT_ACTIVE)."""
         found = self.visible(memory_id, agent_id)
-        check_live(found)
+        self.check_live(found, agent_id)
         return found
+
+    def check_live(self, memory: Memory, agent_id: str) -> None:
+        """Raise `Precondition` (NOT_ACTIVE) unless a memory is ACTIVE.
+
+        The error names the memory that took its place, if the agent may see one.
+        """
+        if memory.status is Status.ACTIVE:
+            return
+        head = self.state.head(self.rows, memory, agent_id)
+        by = {} if head.id == memory.id else {"superseded_by": head.id}
+        status = memory.status.value + (f" by {head.id}" if by else "")
+        raise Precondition(
+            "NOT_ACTIVE",
+            f"memory {memory.id} is {status}, not active",
+            memory_id=memory.id,
+            status=memory.status.value,
+            **by,
+        )
 
     def by_row(self, row: int) -> Memory:
         """Return the memory of an existing row. Raises `Corruption` if it is set aside."""
@@ -392,17 +410,6 @@ class Ledger:
 
 DEAD = frozenset({Status.FORGOTTEN, Status.PURGED})
 """Statuses of memories that may have no links."""
-
-
-def check_live(memory: Memory) -> None:
-    """Raise `Precondition` (NOT_ACTIVE) unless a memory is ACTIVE."""
-    if memory.status is not Status.ACTIVE:
-        raise Precondition(
-            "NOT_ACTIVE",
-            f"memory {memory.id} is {memory.status.value}, not active",
-            memory_id=memory.id,
-            status=memory.status.value,
-        )
 
 
 def check_state(memory: Memory) -> None:
