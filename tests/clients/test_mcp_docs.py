@@ -67,8 +67,9 @@ def test_page_and_readme_have_each_host(host: Host) -> None:
 
 
 def test_page_shows_an_entry_that_is_json_and_the_limits() -> None:
-    (block,) = re.findall(r"```json\n(.*?)```", PAGE, re.S)
+    block, over_http = re.findall(r"```json\n(.*?)```", PAGE, re.S)
     assert json.loads(block)["mcpServers"]["totonoe"]["args"] == ["mcp"]
+    assert json.loads(over_http)["totonoe"]["headers"]["Authorization"].startswith("Bearer tms_")
     for limit in (notes.RECALLED_CHARS_MAX, notes.ANSWER_CHARS_MAX, RECENT_SHOWN):
         assert f"{limit:,}" in PAGE
     assert f"last {tools.VERSIONS_SHOWN} versions" in PAGE

@@ -103,6 +103,7 @@ def test_session_of_a_process_is_new_and_over_http_there_is_none() -> None:
         ({"listen": "0.0.0.0:1"}, "listen: got '0.0.0.0:1', allowed: a loopback"),
         ({"listen": "192.168.0.1:1"}, "listen: got"),
         ({"listen": "[::]:1"}, "listen: got"),
+        ({"listen": "unix:here"}, "listen: got 'unix:here', allowed: a loopback"),
         ({"listen": "[:]:1"}, "listen: got"),
         ({"listen": "999.0.0.1:1"}, "listen: got"),
         ({"listen": "127.0.0.1:65536"}, "listen: got"),
@@ -114,6 +115,10 @@ def test_session_of_a_process_is_new_and_over_http_there_is_none() -> None:
 def test_wrong_setting_is_named(options: dict[str, Any], error: str) -> None:
     with pytest.raises(ValueError, match=re.escape(error)):
         load_settings(**options)
+
+
+def test_unix_socket_is_an_absolute_path() -> None:
+    assert load_settings(transport="http", listen="unix:/run/x").listen_path == "/run/x"
 
 
 def test_wrong_flag_of_the_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

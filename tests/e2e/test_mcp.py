@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -54,15 +56,17 @@ def command(*arguments: str, home: Path, **variables: str) -> StdioServerParamet
     return StdioServerParameters(command=COMMAND, args=["mcp", *arguments], env=environment)
 
 
-def started(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+def started(*arguments: str, home: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:
     """Start the server with pipes."""
-    names = ("HOME", "PATH")
+    environment = {name: os.environ[name] for name in ("HOME", "PATH")}
+    if home is not None:
+        environment["HOME"] = str(home)
     return subprocess.Popen(
         [COMMAND, "mcp", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={name: os.environ[name] for name in names},
+        env=environment,
         **options,
     )
 
@@ -238,23 +242,51 @@ def test_daemon_of_another_machine_is_not_started(tmp_path: Path) -> None:
 # -- HTTP
 
 
-@pytest.fixture(scope="module")
-def url(daemon: RunningServer) -> Iterator[str]:
-    """Address of a server of HTTP."""
-    options = ("--transport", "http", "--listen", "127.0.0.1:0", "--no-start-daemon")
-    process = started(*options, "--address", daemon.address)
+@contextmanager
+def listening(home: Path, *options: str, listen: str = "127.0.0.1:0") -> Iterator[list[str]]:
+    """Start a server of HTTP; yields the lines that it printed."""
+    given = ("--transport", "http", "--listen", listen, "--no-start-daemon", *options)
+    process = started(*given, home=home)
     assert process.stderr is not None
     try:
-        line = process.stderr.readline().decode()
-        assert line.startswith("totonoe mcp listens on http://127.0.0.1:")
-        yield line.split()[-1]
+        lines = [process.stderr.readline().decode()]
+        assert lines[0].startswith("totonoe mcp listens on "), lines
+        while not listen.startswith("unix:") and not lines[-1].startswith("The secret of"):
+            lines.append(process.stderr.readline().decode())
+        yield lines
     finally:
         process.terminate()
         process.communicate(timeout=wait_s())
 
 
+def secret_in(home: Path) -> Path:
+    """Return the file of the secret below a home."""
+    return home / ".local" / "state" / "totonoe-mcp" / "http-secret"
+
+
+@pytest.fixture(scope="module")
+def served(daemon: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Lines of a server of HTTP that starts for the first time, and its home."""
+    home = tmp_path_factory.mktemp("home")
+    with listening(home, "--address", daemon.address) as lines:
+        yield [*lines, str(home)]
+
+
+@pytest.fixture(scope="module")
+def url(served: list[str]) -> str:
+    """Address of a server of HTTP."""
+    return served[0].split()[-1]
+
+
+@pytest.fixture(scope="module")
+def proof(served: list[str]) -> dict[str, str]:
+    """The header that each request needs, from the entry that was printed."""
+    entry: dict[str, dict[str, str]] = json.loads(served[1].partition(": ")[2])["totonoe"]
+    return entry["headers"]
+
+
 @asynccontextmanager
-async def over_http(url: str, **headers: str) -> AsyncIterator[Any]:
+async def over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     """Connect as a client whose requests all have these headers."""
     async with (
         httpx2.AsyncClient(headers=headers) as http,
@@ -265,10 +297,13 @@ async def over_http(url: str, **headers: str) -> AsyncIterator[Any]:
 
 @pytest.mark.parametrize("mode", PROTOCOLS)
 def test_http_takes_agent_and_session_of_each_request(
-    daemon: RunningServer, url: str, mode: str
+    daemon: RunningServer, url: str, proof: dict[str, str], mode: str
 ) -> None:
-    headers = {"X-Totonoe-Agent": f"http-{mode}", "X-Totonoe-Session": f"s-{mode}"}
-    with agent(over_http(url, **headers), mode) as one, agent(over_http(url), mode) as other:
+    headers = {"X-Totonoe-Agent": f"http-{mode}", "X-Totonoe-Session": f"s-{mode}", **proof}
+    with (
+        agent(over_http(url, headers), mode) as one,
+        agent(over_http(url, proof), mode) as other,
+    ):
         saved = one.data("remember", content=f"The attic of {mode} is cold.")["memory_id"]
         assert one.data("recall", query="attic", this_session=True)["notes"]
         one.call("consolidate")
@@ -277,8 +312,8 @@ def test_http_takes_agent_and_session_of_each_request(
         operation = one.data("forget", memory_id=saved)["operation_id"]
         assert "another agent's operation" in other.error("undo", operation_id=operation)
         assert one.data("undo", operation_id=operation)["undone"]
-        refused = one.error("remember", content="The key is under the mat.", private=True)
-        assert refused.startswith("private: got true, allowed: false over HTTP")
+        assert one.data("remember", content=f"The {mode} key is hidden.", private=True)["saved"]
+        assert not other.data("recall", query=f"{mode} key hidden", min_relevance=0.5)["notes"]
     with daemon.client() as client:
         memory = client.get(saved)
     assert (memory.agent_id, memory.session_id) == (f"http-{mode}", f"s-{mode}")
@@ -296,16 +331,94 @@ def test_http_takes_agent_and_session_of_each_request(
     ],
 )
 def test_http_refuses_a_foreign_host_or_origin(
-    url: str, headers: dict[str, str], status: int
+    url: str, proof: dict[str, str], headers: dict[str, str], status: int
 ) -> None:
-    answer = httpx2.post(url, json=INITIALIZE, headers=ACCEPT | headers)
+    answer = httpx2.post(url, json=INITIALIZE, headers=ACCEPT | proof | headers)
     assert answer.status_code == status
 
 
-def test_http_malformed_body_is_400_and_the_server_goes_on(url: str) -> None:
-    kind = {"Content-Type": "application/json"}
+def test_http_malformed_body_is_400_and_the_server_goes_on(url: str, proof: dict[str, str]) -> None:
+    kind = {"Content-Type": "application/json"} | proof
     assert httpx2.post(url, content=b"{nope", headers=ACCEPT | kind).status_code == 400
-    assert httpx2.post(url, json=INITIALIZE, headers=ACCEPT).status_code == 200
+    assert httpx2.post(url, json=INITIALIZE, headers=ACCEPT | proof).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Bearer tms_",
+        "Bearer x",
+        "Basic {secret}",
+        "bearer {secret}",
+        "Bearer {secret}x",
+    ],
+)
+def test_http_without_the_secret_is_401_in_every_method(
+    url: str, proof: dict[str, str], header: str
+) -> None:
+    secret = proof["Authorization"].removeprefix("Bearer ")
+    shown = {"Authorization": header.format(secret=secret)} if header else {}
+    for method in ("GET", "POST", "DELETE", "OPTIONS"):
+        answer = httpx2.request(method, url, content=b"{", headers=ACCEPT | shown)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert secret not in answer.text
+
+
+def test_http_prints_its_secret_once_and_keeps_it_for_this_user(
+    daemon: RunningServer, served: list[str], proof: dict[str, str]
+) -> None:
+    first, entry, where, home = served
+    path = secret_in(Path(home))
+    assert where.split()[-1] == str(path)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert path.read_text().strip() == proof["Authorization"].removeprefix("Bearer ")
+    assert json.loads(entry.partition(": ")[2])["totonoe"]["url"] == first.split()[-1]
+    with listening(Path(home), "--address", daemon.address) as again:
+        assert [line.split()[0] for line in again] == ["totonoe", "The"]
+        answer = httpx2.post(again[0].split()[-1], json=INITIALIZE, headers=ACCEPT | proof)
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("spoilt", ["mode", "content", "link"])
+def test_http_with_a_secret_that_others_could_know_does_not_start(
+    tmp_path: Path, spoilt: str
+) -> None:
+    path = secret_in(tmp_path)
+    path.parent.mkdir(parents=True)
+    kept = tmp_path / "elsewhere" if spoilt == "link" else path
+    kept.write_text("guess\n" if spoilt == "content" else f"tms_{'x' * 43}\n")
+    kept.chmod(0o640 if spoilt == "mode" else 0o600)
+    if spoilt == "link":
+        path.symlink_to(kept)
+    process = started("--transport", "http", "--listen", "127.0.0.1:0", home=tmp_path)
+    _, err = process.communicate(timeout=wait_s())
+    assert process.returncode == 2
+    assert "http-secret" in "".join(err.decode().replace("│", " ").split())
+
+
+def test_unix_socket_serves_its_user_without_a_secret(
+    daemon: RunningServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "mcp.sock"
+    options = {"listen": f"unix:{path}"}
+    with socket.socket(socket.AF_UNIX) as left_behind:
+        left_behind.bind(str(path))
+    with listening(tmp_path, "--address", daemon.address, **options) as lines:
+        assert lines == [f"totonoe mcp listens on unix:{path} (http://localhost/mcp)\n"]
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert not secret_in(tmp_path).exists()
+        connection = http.client.HTTPConnection("localhost")
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(path))
+        kind = {"Content-Type": "application/json"}
+        connection.request("POST", "/mcp", json.dumps(INITIALIZE), ACCEPT | kind)
+        assert connection.getresponse().status == 200
+        connection.close()
+        process = started("--transport", "http", "--listen", f"unix:{path}", home=tmp_path)
+        _, err = process.communicate(timeout=wait_s())
+        assert process.returncode == 2 and b"listen: got" in err
+    assert not path.exists()
 
 
 def test_http_port_in_use_ends_the_server_with_2(url: str) -> None:

@@ -8,7 +8,6 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from totonoe.mcp import answers, notes, words
-from totonoe.mcp.access import Refused
 from totonoe.mcp.schemas import reply
 from totonoe.mcp.tools import CoreTools, Id, OperationId, Revision
 
@@ -45,8 +44,6 @@ class FullTools(CoreTools):
         private: Annotated[bool, Field(description="only you read it")] = False,
     ) -> Annotated[CallToolResult, answers.EpisodeMade]:
         """Put memories together as something that happened."""
-        if private and self._access.settings.over_http:
-            raise Refused("private: got true, allowed: false over HTTP, where no caller is proved")
         done = await self._access.run(
             lambda client: client.create_episode(
                 summary, memory_ids, importance=importance, private=private

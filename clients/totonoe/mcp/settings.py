@@ -18,6 +18,7 @@ PROJECT = "project"
 TRANSPORTS = ("stdio", "http")
 TOOL_SETS = ("core", "full")
 LISTEN_DEFAULT = "127.0.0.1:7767"
+UNIX_SCHEME = "unix:"
 CALL_S = 30.0
 """Seconds that a call of the daemon may take."""
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
@@ -41,6 +42,8 @@ class Settings:
         Empty for `default`. Any other is made at its first use.
     listen_host, listen_port
         Address of the transport `http`; port 0 takes a free one.
+    listen_path : str
+        Unix socket of the transport `http`, in place of an address; empty: none.
     scaffolds : bool
         Advice of answers holds questions that an agent may ask itself.
     token, ca, cert, key
@@ -58,6 +61,7 @@ class Settings:
     transport: str = "stdio"
     listen_host: str = "127.0.0.1"
     listen_port: int = 7767
+    listen_path: str = ""
     tools: str = "core"
     scaffolds: bool = False
     start_daemon: bool = True
@@ -105,7 +109,7 @@ def load_settings(
         A setting is wrong; the message names it and what is allowed.
     """
     chosen = _one_of("transport", _given(transport, "transport", "stdio"), TRANSPORTS)
-    host, port = _listening(_given(listen, "listen", LISTEN_DEFAULT))
+    host, port, path = _listening(_given(listen, "listen", LISTEN_DEFAULT))
     wanted = _given(collection, "collection", "")
     is_project = wanted == PROJECT
     own_session = f"mcp_{secrets.token_hex(6)}" if chosen == "stdio" else ""
@@ -117,6 +121,7 @@ def load_settings(
         transport=chosen,
         listen_host=host,
         listen_port=port,
+        listen_path=path,
         tools=_one_of("tools", _given(tools, "tools", "core"), TOOL_SETS),
         scaffolds=_flag(scaffolds, "scaffolds", default=False),
         start_daemon=_flag(start_daemon, "start_daemon", default=True),
@@ -154,10 +159,16 @@ def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def _listening(text: str) -> tuple[str, int]:
-    """Return host and port of a loopback address. Raises `ValueError` for any other one."""
+def _listening(text: str) -> tuple[str, int, str]:
+    """Return host and port of a loopback address, and the path of a Unix socket in their place.
+
+    Raises `ValueError` for any other address.
+    """
+    path = text.removeprefix(UNIX_SCHEME)
+    if path != text and Path(path).is_absolute():
+        return "localhost", 0, path
     match = _LISTEN.match(text)
-    allowed = "a loopback address and a port, for instance 127.0.0.1:7767"
+    allowed = "a loopback address and a port, for instance 127.0.0.1:7767, or unix:/path"
     if match is None or int(match["port"]) > 65535:
         raise ValueError(f"listen: got {text!r}, allowed: {allowed}")
     # Not looked up: a name server or hosts file could send it elsewhere.
@@ -168,4 +179,4 @@ def _listening(text: str) -> tuple[str, int]:
         loopback = False
     if not loopback:
         raise ValueError(f"listen: got {text!r}, allowed: {allowed}")
-    return host, int(match["port"])
+    return host, int(match["port"]), ""

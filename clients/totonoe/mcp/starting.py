@@ -34,10 +34,15 @@ def is_local(address: str) -> bool:
     return address.startswith("unix:") or address.rpartition(":")[0] in _LOCAL_HOSTS
 
 
+def state_dir() -> Path:
+    """Return the folder of what this user's servers keep."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "totonoe-mcp"
+
+
 def log_path() -> Path:
     """Return the file that a daemon started here writes its log to."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "totonoe-mcp" / "daemon.log"
+    return state_dir() / "daemon.log"
 
 
 async def answers(address: str) -> bool:

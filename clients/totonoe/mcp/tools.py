@@ -98,8 +98,6 @@ class CoreTools:
         private: Annotated[bool, Field(description="only you read it")] = False,
     ) -> Annotated[CallToolResult, answers.Remembered]:
         """Save a text, or name the memory that says the same."""
-        if private and self._access.settings.over_http:
-            raise Refused("private: got true, allowed: false over HTTP, where no caller is proved")
         if bool(subject) != bool(attribute):
             raise Refused("subject, attribute: got one of them, allowed: both or none")
         fields: dict[str, Any] = {

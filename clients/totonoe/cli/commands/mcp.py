@@ -39,7 +39,9 @@ def mcp(
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option(help="http: loopback address and port. [TOTONOE_LISTEN, 127.0.0.1:7767]"),
+        typer.Option(
+            help="http: loopback address and port, or unix:/path. [TOTONOE_LISTEN, 127.0.0.1:7767]"
+        ),
     ] = None,
     session_id: Annotated[
         str | None,
