@@ -172,10 +172,14 @@ def test_caller_with_an_identity_speaks_as_its_own_agent(
     monkeypatch: pytest.MonkeyPatch, proof: str
 ) -> None:
     monkeypatch.setenv(f"TOTONOE_{proof.upper()}", "x")
-    settings = load_settings(session="s")
-    assert caller_of(settings, None, "claude-code") == Caller("", "s")
-    named = load_settings(session="s", agent="coder")
+    over_tls: dict[str, Any] = {"session": "s", "address": "https://memory.example:7766"}
+    assert caller_of(load_settings(**over_tls), None, "claude-code") == Caller("", "s")
+    named = load_settings(agent="coder", **over_tls)
     assert caller_of(named, None, "claude-code") == Caller("coder", "s")
+    # Plain TCP shows no certificate.
+    plain = load_settings(session="s", address="127.0.0.1:1")
+    expected = "" if proof == "token" else "claude-code"
+    assert caller_of(plain, None, "claude-code") == Caller(expected, "s")
 
 
 def test_only_a_daemon_of_this_machine_is_started() -> None:

@@ -28,6 +28,7 @@ NUMBERS = count()
 PORT = "The staging database listens on port 5433."
 OTHER_PORT = "The staging database listens on port 5434."
 UNKNOWN = "mem_00000000000000ff"
+NOTHING = "Nothing found: there are no memories yet."
 NOT_FOUND = f"Memory not found: %s\n\n---\n{advice.NOT_FOUND}"
 
 
@@ -265,7 +266,7 @@ def test_recall_by_time_and_session(connect: Connect) -> None:
     one, other = connect(), connect()
     one.data("remember", content=PORT)
     assert one.data("recall", query="port", this_session=True)["notes"]
-    nothing = "Nothing found: there is no memory that meets these conditions."
+    nothing = "Nothing found: no memory meets these conditions."
     assert other.text("recall", query="port", this_session=True) == nothing
     assert other.data("recall", query="port", since="2020-01-01")["notes"]
     assert other.data("recall", query="port", since="2020-01-01T00:00:00+01:00")["notes"]
@@ -318,7 +319,7 @@ def test_forget_names_the_memory_and_how_to_take_it_back(connect: Connect) -> No
         "Importance: 3",
         f"Take it back with undo(operation_id={operation}).",
     ]
-    assert agent.text("recall", query="port").startswith("Nothing found: there is no memory")
+    assert agent.text("recall", query="port") == NOTHING
     assert agent.data("undo", operation_id=operation)["undone"]
     assert agent.data("recall", query="port")["notes"]
 
@@ -681,7 +682,7 @@ def test_collection_of_a_project_is_made_at_its_first_use(
     )
     assert settings.collection == "my-project"
     with agent(MemoryServer(settings)) as connected:
-        assert connected.text("recall", query="port").startswith("Nothing found: there is no")
+        assert connected.text("recall", query="port") == NOTHING
         connected.data("remember", content=PORT)
     with Client(daemon.address) as client:
         (memory,) = client.list(collection="my-project").memories

@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from totonoe.call.channel import resolve_address
+from totonoe.call.channel import TLS_SCHEME, resolve_address
 from totonoe.call.retry import checked_timeout_s
 from totonoe.mcp.project import project_collection
 
@@ -112,9 +112,13 @@ def load_settings(
     host, port, path = _listening(_given(listen, "listen", LISTEN_DEFAULT))
     wanted = _given(collection, "collection", "")
     is_project = wanted == PROJECT
+    where = resolve_address(address)
+    proofs = [_given(token, "token", "")]
+    if where.startswith(TLS_SCHEME):
+        proofs.append(_given(str(cert) if cert else None, "cert", ""))
     own_session = f"mcp_{secrets.token_hex(6)}" if chosen == "stdio" else ""
     return Settings(
-        address=resolve_address(address),
+        address=where,
         agent=_given(agent, "agent", ""),
         session=_given(session, "session", own_session),
         collection=project_collection(folder or Path.cwd()) if is_project else wanted,
@@ -130,7 +134,7 @@ def load_settings(
         ca=ca,
         cert=cert,
         key=key,
-        proved=bool(_given(token, "token", "") or _given(str(cert) if cert else None, "cert", "")),
+        proved=any(proofs),
     )
 
 

@@ -29,6 +29,8 @@ VERSIONS_SHOWN = 20
 RECALLED_MAX = 50
 RELEVANCE_MIN = 0.1
 """Notes of lower relevance hardly ever have to do with what was asked."""
+TURN_S = 2.0
+"""Seconds to wait until a turn is counted; one that is not is left out."""
 GOT_MAX = 20
 PAIRS_MAX = 50
 QUESTIONS_MAX = 20
@@ -117,7 +119,7 @@ class CoreTools:
             done = await client.remember(content, force=force, **given)
             # A host shows no turns of its conversation; one that brings something to keep is one.
             with suppress(TotonoeError):
-                await client.record_turn()
+                await client.record_turn(timeout_s=TURN_S)
             return done
 
         done = await self._access.run(save)
@@ -173,7 +175,7 @@ class CoreTools:
         kept = [(hit.memory, notes.found(hit)) for hit in found.hits]
         structure = answers.Recalled(advice="", notes=[note for _, note in kept])
         if not kept:
-            return reply(words.nothing(found, min_relevance), structure)
+            return reply(words.nothing(found, min_relevance, bool(conditions)), structure)
         blocks = [notes.block_of(memory, note) for memory, note in kept]
         degraded = f"Note: {found.degraded_because}\n" if found.degraded_because else ""
         return reply(degraded + notes.between_markers(blocks), structure)

@@ -106,10 +106,11 @@ def _differing(answer: Remembered) -> Iterable[str]:
         )
 
 
-def nothing(found: Recalled, min_relevance: float) -> str:
-    """Say why a recall has no notes."""
+def nothing(found: Recalled, min_relevance: float, conditions: bool) -> str:
+    """Say why a recall has no notes; with `conditions`, other than the relevance, it had some."""
     if not found.filtered_count:
-        return "Nothing found: there is no memory that meets these conditions."
+        why = "no memory meets these conditions" if conditions else "there are no memories yet"
+        return f"Nothing found: {why}."
     if not min_relevance:
         return "Nothing found."
     return (
