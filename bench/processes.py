@@ -39,6 +39,7 @@ class Daemon:
     ----------
     address : str
         Where it listens.
+    pid : int
     begun_s : float
         `time.perf_counter()` when it was started.
     """
@@ -51,6 +52,7 @@ class Daemon:
         command += ["--log-format", "json", "--log-level", "info"]
         with self._log.open("wb") as stderr:
             self._process = spawn(command, stdin=subprocess.DEVNULL, stderr=stderr)
+        self.pid = self._process.pid
         try:
             self.address = self._wait_ready()
         except BaseException:

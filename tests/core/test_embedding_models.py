@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import sys
 import types
@@ -215,17 +214,10 @@ def test_another_dimension_than_expected_is_refused(tmp_path: Path) -> None:
 def test_missing_package_names_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: Any, package: str, extra: str
 ) -> None:
-    original = builtins.__import__
-
-    def refuse(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.partition(".")[0] == package:
-            raise ImportError(name)
-        return original(name, *args, **kwargs)
-
     settings = EmbedderSettings(
         kind=kind, path=str(tmp_path), model="m", base_url="http://127.0.0.1:1/v1"
     )
-    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(errors.Precondition) as raised:
         make_embedder(settings)
     assert raised.value.reason == "EMBEDDER_MISCONFIGURED"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,3 +28,33 @@ def test_trim_calls_what_the_library_has_and_nothing_else(
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's call")
 def test_trim_on_this_system_works() -> None:
     heap.trim()
+
+
+def resident_bytes(name: str) -> int:
+    """Pages of a mapped file that count as memory of this process."""
+    smaps = Path("/proc/self/smaps").read_text()
+    found = re.search(rf"{name}\n(?:.*\n)*?Rss: +(\d+) kB", smaps)
+    return 1024 * int(found[1]) if found else 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_unmap_lets_go_of_pages_that_were_only_read(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 8192
+    (tmp_path / "read.dic").write_bytes(content)
+    (tmp_path / "changed.dic").write_bytes(content)
+    with (tmp_path / "read.dic").open("rb") as one, (tmp_path / "changed.dic").open("rb") as two:
+        read = mmap.mmap(one.fileno(), 0, access=mmap.ACCESS_READ)
+        changed = mmap.mmap(two.fileno(), 0, access=mmap.ACCESS_COPY)
+        assert read[:] == content == changed[:]
+        changed[5000] = 7
+        assert resident_bytes("read.dic") == len(content)
+        heap.unmap(".dic")
+        assert resident_bytes("read.dic") == 0
+        assert changed[5000] == 7
+        assert read[:] == content
+        read.close()
+        changed.close()
+
+
+def test_unmap_where_the_system_lists_no_mappings_does_nothing(tmp_path: Path) -> None:
+    heap.unmap(".dic", maps=tmp_path / "none")

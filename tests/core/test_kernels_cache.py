@@ -127,6 +127,22 @@ def test_wipe_cache_own_directory_is_emptied(tmp_path):
     assert list(chosen().iterdir()) == []
 
 
+@pytest.mark.usefixtures("clean")
+def test_lacks_kernels_until_marked_and_after_a_wipe(tmp_path):
+    cache.prepare_cache(tmp_path)
+    assert cache.lacks_kernels()
+    cache.mark_complete()
+    assert not cache.lacks_kernels()
+    assert cache.wipe_cache()
+    assert cache.lacks_kernels()
+
+
+def test_lacks_kernels_users_own_directory_is_not_asked(clean, tmp_path):
+    clean.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    cache.mark_complete()
+    assert not cache.lacks_kernels() and list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_import_truncated_cache_file_is_wiped_and_compiled_again(tmp_path, suffix):
     first = run(SMALL_KERNEL, tmp_path)

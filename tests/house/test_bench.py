@@ -80,6 +80,13 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         ["--stored", "200", "--dimension", "8", "--limit-s", "0.3"],
         {"part", "method", "n", "dimension", "distance"},
     ),
+    "memory": (
+        ["--texts-count", "20", "--embedder", "hashing"],
+        {
+            *("phase", "n", "memory_bytes", "private_bytes", "file_bytes"),
+            *("daemon_rss_bytes", "embedder_rss_bytes"),
+        },
+    ),
     "idle": (
         [*("--connections", "20", "--clients", "2", "--limit-s", "0.3"), "--turns", "1"],
         {"turn", "connections", "clients", "p99_ms", "server_cpu_share", "rss_bytes"},

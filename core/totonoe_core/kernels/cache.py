@@ -6,6 +6,9 @@ does not notice that a function called from another module, or an option of the 
 changed. Hence an own directory, named after all that the machine code depends on, and wiped
 when it cannot be read.
 
+Cache files are pickles: files that another user can write would run that user's code, so only a
+private directory will do.
+
 This module must not import numba: numba reads `NUMBA_CACHE_DIR` when it is imported.
 """
 
@@ -13,16 +16,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
-import tempfile
 from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 
+from totonoe_core.base.prepared import cache_places, private
+
 _VARIABLE = "NUMBA_CACHE_DIR"
 _PARENT = "numba-cache"
+_COMPLETE = "complete"
 
 
 def _build_name() -> str:
@@ -34,31 +38,9 @@ def _build_name() -> str:
     return f"{version('numba')}-{python}-{digest.hexdigest()}"
 
 
-def _private(directory: Path) -> bool:
-    """Make a directory that only this user can write; return false if that is not possible.
-
-    Cache files are pickles: files that another user can write would run that user's code.
-    """
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.stat()
-        if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o022:
-            return False
-        with tempfile.TemporaryFile(dir=directory):
-            return True
-    except OSError:
-        return False
-
-
 def _candidates(state_dir: Path | None) -> list[Path]:
     places = [state_dir] if state_dir is not None else []
-    if cache_home := os.environ.get("XDG_CACHE_HOME"):
-        places.append(Path(cache_home) / "totonoe")
-    if home := os.environ.get("HOME"):
-        places.append(Path(home) / ".cache" / "totonoe")
-    with suppress(FileNotFoundError):  # no directory for temporary files can be written
-        places.append(Path(tempfile.gettempdir()) / f"totonoe-{os.getuid()}")
-    return [place / _PARENT / _build_name() for place in places]
+    return [place / _PARENT / _build_name() for place in (*places, *cache_places())]
 
 
 def _ours() -> Path | None:
@@ -83,15 +65,29 @@ def prepare_cache(state_dir: Path | None) -> None:
     """
     if os.environ.get(_VARIABLE):
         inherited = _ours()
-        if inherited is None or (state_dir is None and _private(inherited)):
+        if inherited is None or (state_dir is None and private(inherited)):
             return
     for place in _candidates(state_dir):
-        if _private(place):
+        if private(place):
             os.environ[_VARIABLE] = str(place)
             break
     numba = sys.modules.get("numba")
     if numba is not None:  # an embedding application imported it; it has read the variable
         numba.config.CACHE_DIR = os.environ.get(_VARIABLE, "")
+
+
+def lacks_kernels() -> bool:
+    """Return whether we have a cache directory of our own, in which not all kernels are yet."""
+    place = _ours()
+    return place is not None and not (place / _COMPLETE).exists()
+
+
+def mark_complete() -> None:
+    """Note that every kernel is in our cache directory, if there is one."""
+    place = _ours()
+    if place is not None:
+        with suppress(OSError):
+            (place / _COMPLETE).touch()
 
 
 def wipe_cache() -> bool:
@@ -106,4 +102,4 @@ def wipe_cache() -> bool:
     if place is None:
         return False
     shutil.rmtree(place, ignore_errors=True)
-    return _private(place)
+    return private(place)

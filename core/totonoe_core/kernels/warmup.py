@@ -8,6 +8,8 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
+from totonoe_core.kernels.cache import mark_complete
+
 Float32 = npt.NDArray[np.float32]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -41,6 +43,7 @@ def warm_up() -> float:
         prefix,
         slot_map,
         trees,
+        word_forms,
     )
 
     for writable in (True, False):
@@ -75,6 +78,7 @@ def warm_up() -> float:
         _warm_up_slot_map(slot_map)
         _warm_up_hnsw_file(hnsw_file, mask)
         _warm_up_joins(joins, block, indptr, rows, mask)
+        _warm_up_word_forms(word_forms, mask)
     return time.perf_counter() - begin
 
 
@@ -194,6 +198,12 @@ def _warm_up_slot_map(slot_map: ModuleType) -> None:
     slot_map.put_slots(tags, heads, older, np.ones(1, np.uint64), 0, False)
 
 
+def _warm_up_word_forms(word_forms: ModuleType, mask: UInt8) -> None:
+    places, table = np.zeros(4, np.uint32), np.zeros(256, np.uint32)
+    table.flags.writeable = mask.flags.writeable
+    word_forms.unpack_forms(mask, 2, table, places, np.zeros(8, np.uint8))
+
+
 def _warm_up_joins(
     joins: ModuleType, block: Float32, indptr: Int64, ranks: Int32, mask: UInt8
 ) -> None:
@@ -212,3 +222,8 @@ def _warm_up_joins(
     joins.probe_rows(
         indptr, ranks, bits[:, 0], bits, mask, 0.5, lists, lists, seen, scratch, state, *found
     )
+
+
+if __name__ == "__main__":
+    warm_up()
+    mark_complete()

@@ -412,7 +412,7 @@ def test_keys_are_the_same_in_every_process() -> None:
     module = "from totonoe_core.text.reading.japanese import words as w"
     found = {
         subprocess.run(
-            [sys.executable, "-c", f"{module}; print(w._keys(), w._joined())"],
+            [sys.executable, "-c", f"{module}; print(w._listed())"],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import opencc
 
+from totonoe_core.base.once import once
+
 
 def simplify(text: str) -> str:
     """Simplified script, half width; one code point for one."""
@@ -45,7 +47,7 @@ def _converter() -> opencc.OpenCC:
             raise
 
 
-@cache
+@once
 def _traditional_table() -> dict[int, str]:
     convert = _converter().convert
     table = {}

@@ -9,10 +9,13 @@ guesses from their neighbours are cut without guessing, since another text has o
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from importlib.machinery import ExtensionFileLoader
 from importlib.resources import files
+from importlib.util import find_spec, module_from_spec, spec_from_loader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import rjieba
-
+from totonoe_core.base.once import once
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
     GRAMMAR,
@@ -23,6 +26,9 @@ from totonoe_core.text.reading.chinese.grammar import (
     QUESTIONS,
     words,
 )
+
+if TYPE_CHECKING:
+    from rjieba import Jieba
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 
@@ -67,10 +73,28 @@ _PREFIXES = ("非常", *"还求不很最太没好真更这那每各再也都在�
 _SUFFIXES = ("个", "些", "了", "的", "吗", "吧", "啊", "着", "过", "么", "到", "上")
 
 
-@cache
-def segmenter() -> rjieba.Jieba:
+def _new_jieba() -> Jieba:
+    """Make a segmenter of our own.
+
+    The package makes one when it is imported, for whoever calls its functions: a second copy of
+    the dictionary, 30 MB. So its extension module is loaded without it.
+    """
+    package = find_spec("rjieba")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("rjieba")
+    (path,) = Path(package.origin).parent.glob("rjieba.*.so")
+    spec = spec_from_loader("rjieba.rjieba", ExtensionFileLoader("rjieba.rjieba", str(path)))
+    assert spec is not None and spec.loader is not None
+    module: Any = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    jieba: Jieba = module.Jieba()
+    return jieba
+
+
+@once
+def segmenter() -> Jieba:
     """The dictionary with the words of our lists in it. Only read from then on, by any thread."""
-    jieba = rjieba.Jieba()
+    jieba = _new_jieba()
     for phrase in _NO_WORDS:
         jieba.add_word(phrase, 1, None)
     lists = lexicon("zh")

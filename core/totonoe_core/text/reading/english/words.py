@@ -13,11 +13,12 @@ from simplemma.strategies import DictionaryLookupStrategy
 
 from totonoe_core.text import lexicon as lexicons
 from totonoe_core.text.reading.english.closed import CLOSED, NOT_ABLE, listed, table
+from totonoe_core.text.word_forms import MappedForms
 
 _KNOWN_WORDS_MAX = 32_768
 _FORM_MAX = 40
 """Longer forms are no words of the language; they stay as they are."""
-_DICTIONARY = DictionaryLookupStrategy()
+_DICTIONARY = DictionaryLookupStrategy(MappedForms())
 
 _LEMMAS = table("""
 sit: sitting

@@ -15,13 +15,13 @@ from functools import lru_cache
 
 from simplemma import Lemmatizer
 from simplemma.strategies import DefaultStrategy
-from simplemma.strategies.dictionaries import DefaultDictionaryFactory
 from simplemma.strategies.dictionary_lookup import DictionaryLookupStrategy
 
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.european.words import ARTICLE_FORMS, TONGUES, Tongue
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 from totonoe_core.text.reading.values.find import Value, find_values
+from totonoe_core.text.word_forms import MappedForms
 
 _WORDS_KEPT = 16_384
 _LIGHT = 0.3
@@ -101,7 +101,7 @@ class _Draft:
     form: str = ""
 
 
-_DICTIONARIES = DefaultDictionaryFactory(cache_max_size=len(TONGUES))
+_DICTIONARIES = MappedForms()
 _KNOWN = DictionaryLookupStrategy(_DICTIONARIES)
 # What it finds is kept once, in `_word`.
 _LEMMATIZER = Lemmatizer(

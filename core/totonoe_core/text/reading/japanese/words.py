@@ -13,6 +13,8 @@ import threading
 from functools import cache
 from typing import Any, Final
 
+from totonoe_core.base import heap
+from totonoe_core.base.once import once
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.japanese.grammar import words_of
 from totonoe_core.text.reading.values.find import Value, find_values
@@ -114,7 +116,7 @@ class _Local(threading.local):
         self.tokenizer = _dictionary().tokenizer()
 
 
-@cache
+@once
 def _dictionary() -> Any:
     from sudachipy import Dictionary
     from sudachipy.errors import SudachiError
@@ -203,41 +205,37 @@ def _tag(part_of_speech: tuple[str, ...]) -> tuple[str, str, str]:
 _TAGS_BY_NUMBER: Final[dict[int, tuple[str, str, str]]] = {}
 
 
-@cache
-def _keys() -> dict[str, str]:
-    """Normal form of each word of the lists to its key: the lists may spell as they like."""
+@once
+def _listed() -> tuple[dict[str, str], dict[str, list[tuple[str, ...]]]]:
+    """What the lists say, by the normal forms of their words: they may be spelled as they like.
+
+    Returns
+    -------
+    dict
+        Key by normal form.
+    dict
+        Expressions that are several morphemes, by their first, longest first.
+    """
     lists = lexicon("ja")
-    found: dict[str, str] = {}
-    for word in lists.representatives:
-        found.setdefault(_normal(word), lists.key(word))
+    keys: dict[str, str] = {}
+    joined: dict[str, list[tuple[str, ...]]] = {}
     # Sorted: of two spellings of one word the first gives the key, the same in every process.
-    for word in (*lists.near_groups, *lists.opposite_keys, *sorted(lists.light)):
-        found.setdefault(_normal(word), lists.key(word))
-    return found
-
-
-@cache
-def _joined() -> dict[str, list[tuple[str, ...]]]:
-    """Expressions of the lists that are several morphemes, by their first, longest first."""
-    lists = lexicon("ja")
-    found: dict[str, list[tuple[str, ...]]] = {}
     listed = (*lists.representatives, *lists.near_groups, *lists.opposite_keys)
     for word in (*listed, *sorted(lists.light)):
         parts = tuple(each.normalized_form() for _, each in _morphemes(word))
+        keys.setdefault("".join(parts), lists.key(word))
         if len(parts) > 1:
-            found.setdefault(parts[0], []).append(parts)
-    for expressions in found.values():
+            joined.setdefault(parts[0], []).append(parts)
+    for expressions in joined.values():
         expressions.sort(key=len, reverse=True)
-    return found
-
-
-def _normal(word: str) -> str:
-    return "".join(each.normalized_form() for _, each in _morphemes(word))
+    # To look all of them up touched 50 MB of the dictionary.
+    heap.unmap(".dic")
+    return keys, joined
 
 
 def words(text: str) -> list[Word]:
     """Morphemes of a text in order, values and listed expressions as one word each."""
-    keys, joined = _keys(), _joined()
+    keys, joined = _listed()
     values = find_values(text, "ja")
     found: list[Word] = []
     begins = some = False
