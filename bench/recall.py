@@ -157,7 +157,10 @@ def steps(data_dir: Path, seed: int, mode: str, n: int) -> dict[str, Any]:
 
         first = engine.stats(COLLECTION, "").result().collections[0]
         deadline_s = time.monotonic() + IDLE_LIMIT_S
-        while first.hnsw_count < n >= hnsw.FROM_COUNT and time.monotonic() < deadline_s:
+        while (
+            (first.hnsw_count < n >= hnsw.FROM_COUNT or first.recall_low)
+            and time.monotonic() < deadline_s
+        ):  # fmt: skip
             time.sleep(0.1)
             first = engine.stats(COLLECTION, "").result().collections[0]
         for data in sent[: REPEATS // 10]:

@@ -386,6 +386,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
                 refused_counts={"exact": 1},
                 recall_at_k=0.75,
                 recall_rated_count=16,
+                recall_low=True,
                 verify=verify_pb2.VerifyStats(
                     bad_row_counts={"memory": 1},
                     bad_memory_ids=["mem_1"],
@@ -423,6 +424,7 @@ def test_compare_and_stats_read_figures(call: Call) -> None:
     assert stats.collections[0].refused_counts == {"exact": 1}
     assert stats.open == OpenCollections(3, 4, 5, 6)
     assert (stats.collections[0].recall_at_k, stats.collections[0].recall_rated_count) == (0.75, 16)
+    assert stats.collections[0].recall_low
     verify = stats.collections[0].verify
     assert (verify.bad_row_counts, verify.bad_memory_ids) == ({"memory": 1}, ("mem_1",))
     assert (verify.begun_time, verify.ended_time) == (None, stats.started_time)

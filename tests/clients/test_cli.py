@@ -420,6 +420,10 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     figures.recall_at_k, figures.recall_rated_count = 0.9875, 16
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
     assert re.search(r"│ hnsw 0\.98[78] +│ none +│", result.stdout)
+    figures.recall_at_k, figures.recall_low = 0.5, True
+    result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
+    assert re.search(r"│ exact, as hnsw 0\.500 +│", result.stdout)
+    figures.recall_low = False
     assert "bad rows" not in result.stdout
     figures.verify.bad_row_counts["memory"] = 2
     figures.verify.damage_count = 3

@@ -297,22 +297,124 @@ def test_graph_rates_its_answers_to_late_queries(
 ) -> None:
     arrays = filled(vectors)
     graph = Graph(arrays)
-    graph.maintain(NEVER_STOPS)
     assert graph.recall_at_k() == (0.0, 0)
-    for number in range(len(vectors) // 16):
-        graph.search(vectors[number], 5)
+    graph.maintain(NEVER_STOPS)
+    share, count = graph.recall_at_k()
+    assert count == hnsw._RATED_AT_FIRST
+    assert share >= 0.99
+    ask(graph, vectors)
     assert graph.due()
     graph.maintain(NEVER_STOPS)
     assert not graph.due()
     share, count = graph.recall_at_k()
-    assert count == 16
+    assert count == 32
     assert share >= 0.99
     # One that names anything else but the near ones is told by its figure.
     monkeypatch.setattr(graph, "_nominated", lambda query, k: np.argsort(vectors @ query)[:k])
+    ask(graph, vectors)
+    graph.maintain(NEVER_STOPS)
+    assert graph.recall_at_k() == (pytest.approx(share * 2 / 3), 48)
+
+
+def ask(graph: Graph, vectors: np.ndarray) -> None:
+    """Search often enough that the answers are rated."""
     for number in range(len(vectors) // 16):
         graph.search(vectors[number], 5)
+
+
+def gaussian(count: int, dimension: int) -> np.ndarray:
+    """float32[count, dimension] without any structure."""
+    rows = np.random.default_rng(SEED).normal(size=(count, dimension))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_vectors_without_structure_are_searched_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Few links and candidates stand for many memories: it finds as little as of 100,000.
+    monkeypatch.setattr(hnsw, "M", 5)
+    monkeypatch.setattr(Graph, "_ef_for", lambda *_: 40)
+    vectors = gaussian(2000, 200)
+    arrays = Arrays(200)
+    append(arrays, vectors)
+    graph = Graph(arrays)
     graph.maintain(NEVER_STOPS)
-    assert graph.recall_at_k() == (pytest.approx(share / 2), 32)
+    share, count = graph.recall_at_k()
+    assert graph.recall_low and share < 0.9
+    assert count == hnsw._DECIDING
+    assert graph.search(vectors[5], 10) is None
+    # The guard's links take what it finds: they are near memories, not all of the nearest.
+    assert graph.search(vectors[5], 10, ef=64) is not None
+    mask, queries = live(arrays), gaussian(2020, 200)[2000:]
+    for query in queries:
+        found, method = arms.by_vector(arrays.view(), query, mask, 10, graph)
+        expected = np.sort(np.argsort(-(vectors @ query))[:10])
+        assert method == "exact"
+        assert np.array_equal(np.sort(found.slots), expected)
+    # It is rated as before, so that it may come back.
+    for number in range(2000 // 16):
+        graph.search(vectors[number], 10)
+    assert graph.due()
+
+
+class Rated:
+    """A graph that finds the share of the nearest that a test says."""
+
+    def __init__(self, graph: Graph, vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.found = 10
+        self._graph, self._vectors = graph, vectors
+        monkeypatch.setattr(graph, "_nominated", self._nominated)
+
+    def _nominated(self, query: np.ndarray, k: int) -> np.ndarray:
+        near = np.argsort(-(self._vectors @ query))
+        return np.concatenate([near[: self.found], near[100 : 100 + k]])
+
+    def rated(self, found: int, times: int) -> bool:
+        """Rate `times` * 16 answers with so many of the ten nearest; return `recall_low`."""
+        self.found = found
+        for _ in range(times):
+            ask(self._graph, self._vectors)
+            self._graph.maintain(NEVER_STOPS)
+        return self._graph.recall_low
+
+
+def test_low_recall_has_to_last_and_to_be_over_before_the_search_changes(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = Graph(filled(vectors))
+    graph.maintain(NEVER_STOPS)
+    answers = Rated(graph, vectors, monkeypatch)
+    assert not answers.rated(10, 4)
+    assert not answers.rated(9, 2)  # of the last 64: 0.95
+    assert answers.rated(9, 1)
+    assert graph.search(vectors[0], 5) is None
+    # 0.9 and 1.0 in turns: neither low enough to change to exact, nor good enough to change back.
+    for found in (10, 9) * 8:
+        assert answers.rated(found, 1)
+    assert not answers.rated(10, 4)
+    for found in (9, 10) * 8:
+        assert not answers.rated(found, 1)
+    assert graph.search(vectors[0], 5) is not None
+
+
+def test_graph_that_is_made_again_is_rated_before_it_answers(
+    vectors: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = filled(vectors)
+    graph = Graph(arrays)
+    low: list[bool] = []
+    shares = graph._shares_of_stored
+
+    def watched(count: int, stop: threading.Event) -> list[float]:
+        low.append(graph.recall_low)
+        return shares(count, stop)
+
+    monkeypatch.setattr(graph, "_shares_of_stored", watched)
+    graph.maintain(NEVER_STOPS)
+    assert not graph.recall_low
+    for slot in range(FROM_COUNT // 2):
+        arrays.pending_status[slot] = STATUSES[Status.FORGOTTEN]
+    append(arrays, clustered(FROM_COUNT, SEED + 1))
+    graph.maintain(NEVER_STOPS)
+    assert low == [True, True] and not graph.recall_low
 
 
 def test_rating_leaves_out_the_dead_and_takes_any_of_equal_copies(vectors: np.ndarray) -> None:
@@ -401,6 +503,12 @@ def small_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield store
 
 
+def answers(store: Store, count: int) -> bool:
+    """Whether the graph has so many memories and is rated."""
+    stats = store.stats()
+    return stats.hnsw_count == count and not stats.recall_low
+
+
 def test_recall_of_a_collection_moves_to_the_graph_by_itself(
     small_graph: Store, vectors: np.ndarray
 ) -> None:
@@ -414,7 +522,7 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
         policy = DiversityPolicy(enabled=False)
         return store.recall(RecallQuery("anna", "", vector.tobytes(), k, diversity=policy))
 
-    wait_until(lambda: store.stats().hnsw_count == 300)
+    wait_until(lambda: answers(store, 300))
     for number in range(hnsw._RATED_QUERIES * 2):
         recall(vectors[number])
     wait_until(lambda: store.stats().recall_rated_count > 0)
@@ -434,7 +542,7 @@ def test_recall_of_a_collection_moves_to_the_graph_by_itself(
         assert recall(expected, 1).hits[0].memory.id == saved[at]
     store.reopen()
     assert recall(vectors[50], 1).hits[0].memory.id == saved[50]
-    wait_until(lambda: store.stats().hnsw_count == 299)
+    wait_until(lambda: answers(store, 299))
     assert recall(vectors[50], 1).vector_search == "hnsw"
 
 
@@ -447,7 +555,7 @@ def test_guard_of_a_collection_with_a_graph_but_no_prefix_asks_no_graph(
         remember(f"text {number}", vector=vectors[number], force=True) for number in range(300)
     ]
     saved = [one.memory_id for one in store.apply(*commands).results]
-    wait_until(lambda: store.stats().hnsw_count == 300)
+    wait_until(lambda: answers(store, 300))
 
     def broken(*_: object) -> None:
         raise AssertionError("the guard asked the graph")

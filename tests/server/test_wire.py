@@ -443,7 +443,7 @@ def test_unknown_enum_in_a_policy_names_its_field():
 
 
 def test_collection_stats_keep_every_figure_apart() -> None:
-    named = {"name": "notes", "state": "serving", "recall_at_k": 0.75}
+    named = {"name": "notes", "state": "serving", "recall_at_k": 0.75, "recall_low": True}
     counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
     apart = {*named, *counted, "tidy", "verified", "checkpoint", "reembed"}
     others = [name for name in CollectionStats.__slots__ if name not in apart]

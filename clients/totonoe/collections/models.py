@@ -337,7 +337,8 @@ class CollectionStats:
     """Figures of one collection; `saved`, `refused`, `recall` count since the start.
 
     `unscored_count` live states were never compared for questions; `consolidate` does it.
-    `open_question_count` pairs probably say the same; at most 10,000 are counted.
+    `open_question_count` pairs probably say the same; at most 10,000 are counted. `recall_low`: the
+    graph finds too few of the nearest (`recall_at_k`), so that Recall searches exactly.
     """
 
     name: str
@@ -363,6 +364,7 @@ class CollectionStats:
     reembed: ReembedStats | None
     unscored_count: int
     open_question_count: int
+    recall_low: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -550,6 +550,7 @@ class CollectionStats:
     """Figures of one open collection; `*_counts` since the daemon started.
 
     `recall_at_k` is the graph's, over the last `recall_rated_count` queries that were compared.
+    `recall_low`: it finds too few, so that Recall searches exactly.
     `unscored_count` live states were never compared for questions; Consolidate does it.
     `open_question_count` stops at QUESTIONS_COUNTED_MAX.
     """
@@ -568,6 +569,7 @@ class CollectionStats:
     hnsw_count: int
     recall_at_k: float
     recall_rated_count: int
+    recall_low: bool
     file_bytes: int
     array_bytes: int
     state: str

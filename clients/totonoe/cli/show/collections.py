@@ -185,4 +185,5 @@ def _search(item: CollectionStats) -> str:
     """Describe the search: exact, or by a graph with its share of the nearest."""
     if not item.hnsw_count:
         return "exact"
-    return f"hnsw {item.recall_at_k:.3f}" if item.recall_rated_count else "hnsw"
+    found = f"hnsw {item.recall_at_k:.3f}" if item.recall_rated_count else "hnsw"
+    return f"exact, as {found}" if item.recall_low else found

@@ -408,6 +408,7 @@ def figures(state: CollectionState, agent_id: str | None) -> dict[str, Any]:
         "hnsw_count": state.index.graph.count,
         "recall_at_k": recall_at_k,
         "recall_rated_count": rated_count,
+        "recall_low": state.index.graph.recall_low,
         "array_bytes": state.index.nbytes() + state.past.nbytes(),
         "active_count": int(np.count_nonzero(live)),
         "open_question_count": open_questions.count(state.file.rows, agent_id),
