@@ -14,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from typer.testing import CliRunner, Result
 
 from support.engines import opened
-from support.scripted import answering, scripted
+from support.scripted import answering, failing, scripted
 from support.waits import wait_s
 from totonoe.cli.main import make_app
 from totonoe.enums import SnapshotUse
@@ -268,3 +268,33 @@ def test_without_the_server_the_commands_say_how_to_get_it(
     assert result.exit_code == 2
     assert "totonoe[server]" in result.output
     assert {"create", "verify"} <= set(invoke("--help").output.split())
+
+
+def test_restore_whose_deadline_passes_says_that_it_goes_on_and_how_to_look(run: Run) -> None:
+    job = pb.SnapshotJob(
+        kind="restore", snapshot_id=SNAPSHOT.id, step="checking", step_share=0.25,
+        begun_time=Timestamp(seconds=1_767_225_600),
+    )  # fmt: skip
+    stats = admin_pb.StatsResponse(snapshots=pb.SnapshotStats(running=job))
+    late = failing("DEADLINE_EXCEEDED", "DEADLINE_PASSED")
+    result = run(
+        "snapshot", "restore", SNAPSHOT.id, "again", "--operation-id", "op_again",
+        RestoreSnapshot=late, Stats=answering(stats),
+    )  # fmt: skip
+    shown = run("stats", Stats=answering(stats))
+    assert result.exit_code == 5
+    assert (
+        f"the daemon goes on (Snapshot {SNAPSHOT.id} is being restored: checking, 25%). "
+        "`totonoe stats` shows how far it is; the same command with --operation-id op_again "
+        "gives the answer"
+    ) in result.stderr
+    assert f"Snapshot {SNAPSHOT.id} is being restored: checking, 25%" in shown.stdout
+
+
+def test_restore_names_collections_whose_purges_are_not_known(run: Run) -> None:
+    answer = pb.RestoreSnapshotResponse(
+        snapshot=SNAPSHOT, restored=True, revision=7, operation_id="op_2",
+        unread_uids=["00112233aabbccdd"],
+    )  # fmt: skip
+    result = run("snapshot", "restore", SNAPSHOT.id, "again", RestoreSnapshot=answering(answer))
+    assert "what was purged in them since may be back: 00112233aabbccdd" in result.stdout

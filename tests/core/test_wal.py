@@ -108,7 +108,12 @@ def test_log_that_is_not_there_or_has_no_frame_holds_nothing(tmp_path: Path) -> 
 def test_whole_log_is_kept_in_either_byte_order(database: Database, order: str) -> None:
     data = sealed(database.data, order)
     assert order == ">" or data == database.data
-    assert database.scan(data) == wal.Scanned(database.ends[-1] + 1)
+    found = database.scan(data)
+    assert (found.kept_frame_count, found.damaged, found.lost_commit_count) == (
+        database.ends[-1] + 1,
+        False,
+        0,
+    )
     assert database.recovered(data) == COMMITS
 
 
@@ -243,3 +248,24 @@ def test_header_of_a_frame_in_two_sectors_may_be_of_two_transactions(tmp_path: P
     for frame in split:
         data[32 + frame * FRAME + 7] = 9  # of the frame that lay there before, a commit
     assert not database.scan(bytes(data)).damaged
+
+
+@pytest.mark.usefixtures("_step")
+def test_pages_of_kept_frames_and_the_size_of_the_database_are_those_of_sqlite(
+    database: Database,
+) -> None:
+    pages = [
+        int.from_bytes(database.data[32 + frame * FRAME :][:4], "big")
+        for frame in range(database.ends[-1] + 1)
+    ]
+    for commit, end in enumerate(database.ends):
+        data = database.data[: 32 + (end + 1) * FRAME]
+        found = database.scan(data)
+        assert (found.page_bytes, found.pages.tolist()) == (PAGE, pages[: end + 1]), commit
+        assert wal.pages_of(database.log, end + 1).tolist() == pages[: end + 1]
+        assert wal.pages_of(database.log, end + 9).tolist() == pages[: end + 1], "to its end"
+        database.path.write_bytes(database.main)
+        database.path.with_name("a.db-shm").unlink(missing_ok=True)
+        connection = apsw.Connection(str(database.path))
+        assert found.page_count == connection.pragma("page_count")
+        connection.close()

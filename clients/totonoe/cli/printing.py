@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,6 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from totonoe.cli.text import clean
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _PIPE_COLUMNS = 160
 _WIDE_MIN = 12
@@ -29,6 +33,26 @@ def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, width=width)
+
+
+def bar(text: str) -> Progress:
+    """Make a progress bar on standard error: standard output may hold lines or JSON.
+
+    It is off (`disable`) without a terminal.
+    """
+    # Few commands need it, and it takes a while to load.
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    shown = console(stderr=True)
+    return Progress(
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn(text),
+        TimeElapsedColumn(),
+        console=shown,
+        disable=not shown.is_terminal,
+        transient=True,
+    )
 
 
 def line(text: str = "") -> None:

@@ -382,10 +382,25 @@ class OpenCollections:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotJob:
+    """A snapshot that is being created, or restored as a collection.
+
+    `kind` is "create" or "restore", `step` "copying", "sealing", "checking" or "naming";
+    `step_share` is the part of the step that is done, 0 to 1.
+    """
+
+    kind: str
+    snapshot_id: str
+    step: str
+    step_share: float
+    begun_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotStats:
     """Figures of snapshots; those of the schedule count since the daemon started.
 
-    `newest_time` is `None` where there is no snapshot.
+    `newest_time` is `None` where there is no snapshot, `running` while none is created or restored.
     """
 
     count: int
@@ -393,6 +408,7 @@ class SnapshotStats:
     newest_time: datetime | None
     scheduled_count: int
     failed_count: int
+    running: SnapshotJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ class SnapshotCalls(Calls):
     ) -> models.SnapshotCreated:
         """Creates a snapshot: a copy of a collection at one revision, while others write.
 
-        It takes a second for some 100 MB; say a `timeout_s` that is long enough.
+        It takes a second for some 100 MB; say a `timeout_s` that is long enough. The daemon goes on
+        after it: `stats().snapshots.running` says how far it is, and the same call with the same
+        `operation_id` gives the answer.
 
         Parameters
         ----------
@@ -81,7 +83,9 @@ class SnapshotCalls(Calls):
 
         Under a name that is free it is restored at once. For one that is taken nothing changes:
         the answer says what would be replaced, and has the token that confirms it. `undo` of the
-        operation takes it back.
+        operation takes it back. The daemon goes on after `timeout_s`:
+        `stats().snapshots.running` says how far it is, and the same call with the same
+        `operation_id` gives the answer.
 
         Parameters
         ----------

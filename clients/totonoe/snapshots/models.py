@@ -98,6 +98,9 @@ class SnapshotRestored:
         Memories that were purged since the snapshot was taken, and were purged again.
     operation_id : str
         What `undo` takes; empty unless it was restored.
+    unread_uids : tuple of str
+        Directories of collections that may share memories with the snapshot and whose files cannot
+        be read: what was purged in them since is not known, and may be back.
     """
 
     snapshot: Snapshot
@@ -109,6 +112,7 @@ class SnapshotRestored:
     revision: int
     replayed: bool
     operation_id: str
+    unread_uids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class ReplacedCollection(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., active_count: _Optional[int] = ...) -> None: ...
 
 class RestoreSnapshotResponse(_message.Message):
-    __slots__ = ("snapshot", "restored", "collection", "replaced", "confirmation_token", "purged_again_count", "replayed", "operation_id", "revision")
+    __slots__ = ("snapshot", "restored", "collection", "replaced", "confirmation_token", "purged_again_count", "replayed", "operation_id", "revision", "unread_uids")
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
     RESTORED_FIELD_NUMBER: _ClassVar[int]
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
@@ -153,6 +153,7 @@ class RestoreSnapshotResponse(_message.Message):
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    UNREAD_UIDS_FIELD_NUMBER: _ClassVar[int]
     snapshot: Snapshot
     restored: bool
     collection: _types_pb2.Collection
@@ -162,7 +163,8 @@ class RestoreSnapshotResponse(_message.Message):
     replayed: bool
     operation_id: str
     revision: int
-    def __init__(self, snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., restored: _Optional[bool] = ..., collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., replaced: _Optional[_Union[ReplacedCollection, _Mapping]] = ..., confirmation_token: _Optional[str] = ..., purged_again_count: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ...) -> None: ...
+    unread_uids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., restored: _Optional[bool] = ..., collection: _Optional[_Union[_types_pb2.Collection, _Mapping]] = ..., replaced: _Optional[_Union[ReplacedCollection, _Mapping]] = ..., confirmation_token: _Optional[str] = ..., purged_again_count: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., revision: _Optional[int] = ..., unread_uids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class HoldingSnapshot(_message.Message):
     __slots__ = ("snapshot", "memory_count", "rewritten", "deleted")
@@ -177,15 +179,31 @@ class HoldingSnapshot(_message.Message):
     def __init__(self, snapshot: _Optional[_Union[Snapshot, _Mapping]] = ..., memory_count: _Optional[int] = ..., rewritten: _Optional[bool] = ..., deleted: _Optional[bool] = ...) -> None: ...
 
 class SnapshotStats(_message.Message):
-    __slots__ = ("count", "file_bytes", "newest_time", "scheduled_count", "failed_count")
+    __slots__ = ("count", "file_bytes", "newest_time", "scheduled_count", "failed_count", "running")
     COUNT_FIELD_NUMBER: _ClassVar[int]
     FILE_BYTES_FIELD_NUMBER: _ClassVar[int]
     NEWEST_TIME_FIELD_NUMBER: _ClassVar[int]
     SCHEDULED_COUNT_FIELD_NUMBER: _ClassVar[int]
     FAILED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FIELD_NUMBER: _ClassVar[int]
     count: int
     file_bytes: int
     newest_time: _timestamp_pb2.Timestamp
     scheduled_count: int
     failed_count: int
-    def __init__(self, count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., newest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., scheduled_count: _Optional[int] = ..., failed_count: _Optional[int] = ...) -> None: ...
+    running: SnapshotJob
+    def __init__(self, count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., newest_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., scheduled_count: _Optional[int] = ..., failed_count: _Optional[int] = ..., running: _Optional[_Union[SnapshotJob, _Mapping]] = ...) -> None: ...
+
+class SnapshotJob(_message.Message):
+    __slots__ = ("kind", "snapshot_id", "step", "step_share", "begun_time")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    STEP_SHARE_FIELD_NUMBER: _ClassVar[int]
+    BEGUN_TIME_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    snapshot_id: str
+    step: str
+    step_share: float
+    begun_time: _timestamp_pb2.Timestamp
+    def __init__(self, kind: _Optional[str] = ..., snapshot_id: _Optional[str] = ..., step: _Optional[str] = ..., step_share: _Optional[float] = ..., begun_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...

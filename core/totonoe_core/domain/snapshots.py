@@ -121,6 +121,9 @@ class Restored:
     replayed: bool = False
     uid: str = ""
     replaced_uid: str = ""
+    unread_uids: tuple[str, ...] = ()
+    """Collections that may share memories with the snapshot, and whose files cannot be read: what
+    was purged in them since is not known, and may be back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,21 @@ NO_SCHEDULE = SnapshotSchedule()
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotJob:
+    """A snapshot that is being created, or restored as a collection, and how far that is.
+
+    `kind` is "create" or "restore", `step` "copying", "sealing", "checking" or "naming";
+    `step_share` is the done part of that step, in [0, 1].
+    """
+
+    kind: str
+    snapshot_id: str
+    step: str
+    step_share: float
+    begun_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class SnapshotStats:
     """Figures of snapshots; `failed_count` counts failures of the schedule since the start."""
 
@@ -157,3 +175,4 @@ class SnapshotStats:
     newest_us: int = 0
     scheduled_count: int = 0
     failed_count: int = 0
+    running: SnapshotJob | None = None

@@ -27,6 +27,7 @@ from totonoe_core.base.ids import new_operation_id
 from totonoe_core.store import directories, rows
 from totonoe_core.store.acknowledged import Note
 from totonoe_core.store.identity import Place
+from totonoe_core.store.length import Log
 from totonoe_core.store.loss import CATALOGUE, KIND, Evidence, Loss, let_write
 from totonoe_core.store.schema import CATALOG, open_writer
 from totonoe_core.store.snapshot import disk
@@ -60,11 +61,15 @@ class Catalog:
         evidence = Evidence(path, CATALOGUE)
         self._connection = open_writer(path, CATALOG, evidence=evidence, create=True)
         self.loss = evidence.loss
+        self._log = Log(self._connection, path)
         # Each commit is a revision, so that commits need no count of their own.
         self._note = Note(path, CATALOGUE)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file, with its log written back unless it lacks commits or pages."""
+        if self.loss is None:
+            with suppress(apsw.Error, OSError, Corruption):
+                self._log.empty(self._connection)
         self._connection.close()
         self._note.close()
 
@@ -82,7 +87,7 @@ class Catalog:
             id_ = new_operation_id()
             self._put_operation((lost.next_revision, id_, "", KIND, "", b"", lost.reason, time_us))
         with disk("the catalogue"):
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._log.empty(self._connection)
 
     def path(self, uid: str) -> Path:
         """Path of a collection's file."""
@@ -288,6 +293,7 @@ class Catalog:
     def _changing(self) -> Iterator[None]:
         if self.loss is not None:
             raise self.loss.error()
+        self._log.raise_fault()
         try:
             with self._connection:
                 yield

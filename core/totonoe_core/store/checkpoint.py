@@ -150,6 +150,24 @@ class Checkpoints:
             shutil.rmtree(old, ignore_errors=True)
         return Written(final, revision, size)
 
+    def link_newest(self, target: Path) -> bool:
+        """Give the newest checkpoint a second name, a directory; return whether there is one.
+
+        Its files never change, so that nothing is copied. On a file system without hard links there
+        is none. A purge that comes meanwhile waits.
+        """
+        with self._lock:
+            for path in self.newest_first():
+                try:
+                    target.mkdir(mode=0o700)
+                    for file in path.iterdir():
+                        os.link(file, target / file.name)
+                except OSError:
+                    shutil.rmtree(target, ignore_errors=True)
+                    return False
+                return True
+        return False
+
     def _check(self, epoch: int) -> None:
         if epoch != self.epoch:
             raise Abandoned("all checkpoints were dropped meanwhile")
@@ -264,10 +282,9 @@ class Writing:
         """Sync the files and write the manifest; return the bytes of all files."""
         for file in self._files.values():
             os.fsync(file.fileno())
-        head = {**header, "byteorder": sys.byteorder, "arrays": self._arrays}
-        text = json.dumps(head, separators=(",", ":")).encode() + b"\n"
+        text = manifest_text({**header, "byteorder": sys.byteorder, "arrays": self._arrays})
         with self._made(MANIFEST) as manifest:
-            manifest.write(text + hashlib.sha256(text).hexdigest().encode() + b"\n")
+            manifest.write(text)
             os.fsync(manifest.fileno())
         self.close()
         directories.sync(self._path)
@@ -300,7 +317,7 @@ class Saved:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header = _manifest(path / MANIFEST)
+        self.header = read_manifest(path / MANIFEST)
         self._places = _places(self.header)
         self._files: dict[str, FileIO] = {}
         sizes = {place.file: place.offset + place.bytes for place in self._places.values()}
@@ -413,7 +430,14 @@ def _summed(file: FileIO, pause: Callable[[float], None]) -> tuple[Any, int]:
         pause(time.perf_counter() - begin_s)
 
 
-def _manifest(path: Path) -> Header:
+def manifest_text(header: Header) -> bytes:
+    """Return the bytes of a manifest, which end with the sha256 of themselves."""
+    text = json.dumps(header, separators=(",", ":")).encode() + b"\n"
+    return text + hashlib.sha256(text).hexdigest().encode() + b"\n"
+
+
+def read_manifest(path: Path) -> Header:
+    """Read a manifest. Raises `Damaged`, `Outdated`, `OSError` as `Saved`, `ValueError`."""
     with _opened(path) as file:
         data = file.read(limits.CHECKPOINT_MANIFEST_BYTES_MAX)
     text, line_end, end = data[:-1].rpartition(b"\n")

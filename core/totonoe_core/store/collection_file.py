@@ -24,6 +24,7 @@ from totonoe_core.store.beside import BesideRows
 from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.commits import Commits
 from totonoe_core.store.identity import UID, Place, kept_uid
+from totonoe_core.store.length import Log
 from totonoe_core.store.loss import Evidence
 from totonoe_core.store.migrate import forget_copies
 from totonoe_core.store.purge import PurgedRows
@@ -31,7 +32,7 @@ from totonoe_core.store.reader import Rows
 from totonoe_core.store.recalls import Recalls
 from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
 from totonoe_core.store.scrub import Scrub
-from totonoe_core.store.snapshot import Copies
+from totonoe_core.store.snapshot import Copies, FileCopy, disk
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
@@ -111,6 +112,7 @@ class CollectionFile:
         self.checkpoints = Checkpoints(path.parent / "checkpoint")
         evidence = Evidence(path, path.parent.name)
         self._connection = open_writer(path, COLLECTION, place, evidence=evidence)
+        self._log = Log(self._connection, path)
         self.commits = Commits(self._connection, evidence, noted=noted)
         self.aside = Aside()
         self.rows = Rows(self._connection, self.aside)
@@ -149,11 +151,8 @@ class CollectionFile:
 
         The uid is read from the file alone, so it must not stay in the log.
         """
-        try:
+        with disk("the collection's file"):
             self.empty_log()
-        except apsw.Error as error:
-            _raise_typed(error)
-            raise
 
     def close(self) -> None:
         """Clean and checkpoint as far as possible, then close."""
@@ -161,7 +160,7 @@ class CollectionFile:
         self.copies.end()
         # close() does not suffice: SQLite then checkpoints for the last connection only, and
         # readers may still be open.
-        with contextlib.suppress(apsw.Error, ReadOnly):
+        with contextlib.suppress(apsw.Error, OSError, ReadOnly, Corruption):
             self.empty_log()
         self._connection.close()
         self.commits.close()
@@ -169,9 +168,18 @@ class CollectionFile:
             self._scrub.close()
 
     def empty_log(self) -> None:
-        """Write the log back into the file and truncate it. Raises `CommitsLost`, `apsw.Error`."""
+        """Write the log back into the file and truncate it.
+
+        Raises `CommitsLost`, `Corruption` if the file lacks pages, `apsw.Error`, `OSError`.
+        """
         self.commits.check()
-        self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._log.empty(self._connection)
+
+    def begin_copy(self, target: Path) -> FileCopy:
+        """Start a copy of the file; see `Copies.begin`. Raises `Corruption` if it lacks pages."""
+        with disk("the collection's file"):
+            self._log.check(self._connection)
+        return self.copies.begin(target)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -184,9 +192,11 @@ class CollectionFile:
         CommitsLost
             The file lacks commits; no transaction was begun.
         Corruption
-            SQLite found a damaged page; nothing of the batch is stored.
+            SQLite found a damaged page, or the file was found to lack pages; nothing of the batch
+            is stored.
         """
         self.commits.check()
+        self._log.raise_fault()
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self.commits.begin()
@@ -353,7 +363,7 @@ class CollectionFile:
             forget_copies(self.path)
             connection.set_busy_timeout(_CLEAN_WAIT_MS)
             try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._log.empty(connection)
             except (apsw.BusyError, apsw.LockedError):
                 return False
             finally:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from totonoe_core.base.errors import TotonoeError
+from totonoe_core.store import carried
 from totonoe_core.store.checkpoint import BAD, FORMAT, Checkpoints, Damaged, Outdated, Saved
 from totonoe_core.store.inspection import Inspected, listed_names
 from totonoe_core.store.snapshot import examine
@@ -29,6 +30,11 @@ def inspect_copies(data_dir: Path) -> list[Inspected]:
             found.append(Inspected(where, name, deleted, FORMAT, rows, tuple(findings)))
     for directory in sorted((data_dir / "snapshots").glob("*")):
         found += _snapshots(data_dir, directory)
+        for path in sorted(directory.glob("*" + carried.SUFFIX)):
+            if ".tmp" not in path.name:
+                rows, findings = _checkpoint(path, directory.name)
+                where = str(path.relative_to(data_dir))
+                found.append(Inspected(where, "", False, FORMAT, rows, tuple(findings)))
     return found
 
 

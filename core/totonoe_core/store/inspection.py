@@ -18,7 +18,7 @@ import apsw
 from totonoe_core.base.errors import Corruption, TotonoeError
 from totonoe_core.base.ids import COLLECTION_UID
 from totonoe_core.domain.records import LinkType
-from totonoe_core.store import checks, identity, rows
+from totonoe_core.store import checks, identity, length, rows
 from totonoe_core.store.catalog import NEW, PURGE, TEMPORARY
 from totonoe_core.store.identity import Place
 from totonoe_core.store.loss import CATALOGUE, Evidence
@@ -129,6 +129,7 @@ def _inspected(
         evidence = Evidence(path, CATALOGUE if place is None else place.uid)
         if place is not None:
             identity.check(place)
+        length.check(path, evidence.log)
         connection = open_reader(path, kind)
     except (TotonoeError, apsw.Error) as error:
         said = error.message if isinstance(error, TotonoeError) else str(error)

@@ -112,7 +112,8 @@ class Evidence:
     """Evidence of the commits that a database must have, gathered before SQLite opens it. Reads
     only.
 
-    After `look`, `there` is the state of the database and `loss` are the commits that it lacks.
+    `log` is the scan of its log. After `look`, `there` is the state of the database and `loss` are
+    the commits that it lacks.
     """
 
     def __init__(self, path: Path, uid: str) -> None:
@@ -120,7 +121,7 @@ class Evidence:
         self.path = path
         self.uid = uid
         try:
-            self._log = wal.scan(path.with_name(path.name + "-wal"))
+            self.log = wal.scan(path.with_name(path.name + "-wal"))
         except OSError as error:
             raise ReadOnly(
                 "READ_ONLY", f"the log of {path.name} cannot be read: {error}", file=path.name
@@ -152,7 +153,7 @@ class Evidence:
         return self.loss
 
     def _compared(self, there: Standing) -> Loss | None:
-        log, noted = self._log, None if self.foreign else self._noted
+        log, noted = self.log, None if self.foreign else self._noted
         if noted is not None and there.uid and acknowledged.shortened(there.uid) != noted.uid:
             raise Corruption(
                 "CORRUPT_ROW",

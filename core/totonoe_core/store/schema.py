@@ -35,7 +35,7 @@ from pathlib import Path
 import apsw
 
 from totonoe_core.base.errors import Corruption, ReadOnly, UnsupportedFormat
-from totonoe_core.store import directories, identity
+from totonoe_core.store import directories, identity, length
 from totonoe_core.store.identity import Place
 from totonoe_core.store.loss import Evidence, leave_as_it_is
 from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
@@ -242,9 +242,9 @@ def open_writer(
     UnsupportedFormat
         The file is another program's, or of a format that is not known; it is not touched.
     Corruption
-        It is no database, a page of it is damaged, or its commits are another collection's,
-        or it lacks commits and is empty, or of an earlier format. It is missing (MISSING_FILE) or
-        another collection's (WRONG_FILE), and is not touched.
+        It is no database, is shorter than it must be, a page of it is damaged, its commits are
+        another collection's, or it lacks commits and is empty, or of an earlier format. It is
+        missing (MISSING_FILE) or another collection's (WRONG_FILE), and is not touched.
     ReadOnly
         It cannot be written, or (of an earlier format) not be copied. Nothing changed.
     """
@@ -252,6 +252,7 @@ def open_writer(
         identity.check(place)
     connection: apsw.Connection | None = None
     try:
+        length.check(path, None if evidence is None else evidence.log)
         if create:
             # The files beside it get its mode.
             os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -266,7 +267,8 @@ def open_writer(
             identity.confirm(connection, place)
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", False)
-        connection.pragma("wal_autocheckpoint", 4000)
+        # Whoever writes brings its own checkpoints, since each needs a look at the file first.
+        connection.pragma("wal_autocheckpoint", 0)
         connection.pragma("cache_size", -8192)
         connection.pragma("secure_delete", "on")
         lost = None if evidence is None else evidence.look(connection)

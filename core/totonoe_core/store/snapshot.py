@@ -22,7 +22,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -101,6 +101,12 @@ class FileCopy:
                 retry_delay_ms=limits.RETRY_DELAY_MS,
             )
         return False
+
+    @property
+    def share(self) -> float:
+        """Share of the file that is copied, in [0, 1]."""
+        count = self._backup.page_count
+        return 1.0 - self._backup.remaining / count if count else 0.0
 
     def _needed(self) -> int:
         """Return how many pages this step must copy. After its first ones."""
@@ -217,8 +223,10 @@ class Examined:
     faults: tuple[str, ...]
 
 
-def examine(path: Path) -> Examined:
+def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> Examined:
     """Examine a snapshot's file: every page, every row's checksum, counts, digests.
+
+    `examined` is called with the share of the memories that is checked, in [0, 1].
 
     Raises
     ------
@@ -248,7 +256,7 @@ def examine(path: Path) -> Examined:
                 "OR sql LIKE 'CREATE VIRTUAL%'"
             )
         ]
-        tables = _tables(connection, faults)
+        tables = _tables(connection, faults, examined)
         snapshot = _sealed(connection, tables, faults)
     except (apsw.Error, ValueError, KeyError, TypeError) as error:
         faults.append(f"it cannot be read: {type(error).__name__}: {error}")
@@ -291,7 +299,9 @@ def _sealed(
 
 
 def _tables(
-    connection: apsw.Connection, faults: list[str] | None = None
+    connection: apsw.Connection,
+    faults: list[str] | None = None,
+    examined: Callable[[float], None] = lambda _: None,
 ) -> tuple[TableDigest, ...]:
     """Return digests of all tables; with `faults` also check each row against its checksum."""
     names = [
@@ -301,10 +311,23 @@ def _tables(
             "ORDER BY name"
         )
     ]
-    return tuple(_digest(connection, name, faults) for name in names)
+    memory_count = 0
+    if "memory" in names:
+        memory_count = int(connection.execute("SELECT count(*) FROM memory").get)
+
+    def digested(table: str, count: int) -> None:
+        if table == "memory":
+            examined(min(1.0, count / max(1, memory_count)))
+
+    return tuple(_digest(connection, name, faults, digested) for name in names)
 
 
-def _digest(connection: apsw.Connection, table: str, faults: list[str] | None) -> TableDigest:
+def _digest(
+    connection: apsw.Connection,
+    table: str,
+    faults: list[str] | None,
+    digested: Callable[[str, int], None],
+) -> TableDigest:
     quoted = '"' + table.replace('"', '""') + '"'
     about = list(connection.execute(f"PRAGMA table_info({quoted})"))
     columns = [row[1] for row in about]
@@ -333,6 +356,7 @@ def _digest(connection: apsw.Connection, table: str, faults: list[str] | None) -
             crcs = [rows.crc(row) for row in part]
         digest.update(np.array(crcs, "<i8").tobytes())
         count += len(part)
+        digested(table, count)
     return TableDigest(table, count, digest.hexdigest())
 
 
@@ -388,13 +412,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def copy_file(source: Path, target: Path) -> str:
-    """Copy a file and sync it; return the sha256 of the copied bytes. Raises `ReadOnly`."""
+def copy_file(source: Path, target: Path, copied: Callable[[float], None] = lambda _: None) -> str:
+    """Copy a file and sync it; return the sha256 of the copied bytes. Raises `ReadOnly`.
+
+    `copied` is called with the share that is copied, in [0, 1].
+    """
     digest = hashlib.sha256()
     with disk("the copy"), source.open("rb") as file, target.open("xb") as copy:
+        size = max(1, os.fstat(file.fileno()).st_size)
         while part := file.read(_CHUNK_BYTES):
             digest.update(part)
             copy.write(part)
+            copied(min(1.0, copy.tell() / size))
         copy.flush()
         os.fsync(copy.fileno())
     return digest.hexdigest()

@@ -3,12 +3,14 @@
     <data dir>/snapshots/<uid of the collection>/<id>.snapshot     the file; <id>.N.snapshot once a
                                                                    purge was written into it
                                                 <id>.json          its manifest
+                                                <id>.checkpoint/   its checkpoint (store/carried.py)
                                                 *.tmp*             what is being made
 
 A snapshot exists when its manifest and the file that this names exist. It is written under a
 temporary name, synced and renamed, the file first; a rewritten file lies beside the old one until
 the manifest names it; a deletion removes the file first. So a crash leaves the old one, the new
-one, or nothing, and `sweep` removes files that no manifest names.
+one, or nothing, and `sweep` removes files that no manifest names. The checkpoint is listed before
+its snapshot and removed before it, so that none is left over.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from totonoe_core.base import ids, plain
 from totonoe_core.domain.snapshots import Snapshot
-from totonoe_core.store import directories
+from totonoe_core.store import carried, directories
 from totonoe_core.store.snapshot import disk
 
 _MANIFEST = 1
@@ -61,6 +64,10 @@ class SnapshotFiles:
         """The file of a snapshot."""
         return self._root / snapshot.collection_uid / _file_name(snapshot)
 
+    def checkpoint(self, snapshot: Snapshot) -> Path:
+        """The directory of the checkpoint that travels with a snapshot, there or not."""
+        return carried.beside(self.path(snapshot))
+
     def temporary(self, uid: str, snapshot_id: str) -> Path:
         """Return the path for making a snapshot, and clear earlier attempts. Raises `ReadOnly`."""
         with disk("the snapshots' directory"):
@@ -73,13 +80,13 @@ class SnapshotFiles:
     def discard(self, temporary: Path) -> None:
         """Deletes a temporary file and what SQLite may have left beside it. Idempotent."""
         for path in temporary.parent.glob(temporary.name + "*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+            _remove(path)
 
     def commit(self, temporary: Path, snapshot: Snapshot) -> None:
         """List a sealed file, replacing an earlier one of the id. Raises `ReadOnly`.
 
-        The file is synced already; the rename of the manifest is the commit.
+        The file is synced already; the rename of the manifest is the commit. A checkpoint beside
+        the temporary file is listed with it; a purge that is written in takes the earlier one away.
         """
         target = self.path(snapshot)
         manifest = target.with_name(snapshot.id + ".json")
@@ -94,6 +101,10 @@ class SnapshotFiles:
                 json.dump(data, file, ensure_ascii=False, indent=1, sort_keys=True)
                 file.flush()
                 os.fsync(file.fileno())
+            shutil.rmtree(self.checkpoint(snapshot), ignore_errors=True)
+            made = self.unlisted_checkpoint(temporary)
+            if made.is_dir():
+                made.rename(self.checkpoint(snapshot))
             temporary.replace(target)
             # The directory too, so that no manifest exists without its file.
             directories.sync(target.parent)
@@ -106,10 +117,17 @@ class SnapshotFiles:
                 target.with_name(snapshot.id + _FILE).unlink(missing_ok=True)
             directories.sync(target.parent)
 
+    @staticmethod
+    def unlisted_checkpoint(temporary: Path) -> Path:
+        """Return the place for the checkpoint of a snapshot that is being made."""
+        return temporary.with_name(temporary.name + carried.SUFFIX)
+
     def delete(self, snapshot: Snapshot) -> None:
         """Deletes a snapshot. Raises `ReadOnly`."""
         path = self.path(snapshot)
         with disk("the snapshot"):
+            if self.checkpoint(snapshot).exists():
+                shutil.rmtree(self.checkpoint(snapshot))
             path.unlink(missing_ok=True)
             directories.sync(path.parent)
             path.with_name(snapshot.id + ".json").unlink(missing_ok=True)
@@ -130,8 +148,10 @@ class SnapshotFiles:
             for name in _names(directory):
                 path = directory / name
                 if _TEMPORARY in name:
-                    with contextlib.suppress(OSError):
-                        path.unlink()
+                    _remove(path)
+                elif name.endswith(carried.SUFFIX):
+                    if not any(directory.glob(f"{path.stem}*{_FILE}")):
+                        _remove(path)
                 elif name.endswith(_FILE):
                     found = self._manifest(directory / (name.partition(".")[0] + ".json"))
                     if found is None:
@@ -185,6 +205,15 @@ def is_sound(snapshot: Snapshot) -> bool:
 def _file_name(snapshot: Snapshot) -> str:
     generation = f".{snapshot.rewrite_count}" if snapshot.rewrite_count else ""
     return f"{snapshot.id}{generation}{_FILE}"
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a directory as far as possible; the next start removes the rest."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _names(directory: Path) -> list[str]:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -59,11 +59,20 @@ class Scanned:
     lost_commit_count : int
         Commit frames of this log after them. In an undamaged log at most the last commit, which was
         not answered.
+    page_bytes : int
+        Size of a page; 0 if recovery takes no frame.
+    page_count : int
+        Pages of the database after the last commit that recovery takes; 0 if there is none.
+    pages : uint32[kept_frame_count]
+        Number of the page in each frame that recovery takes, counted from 1.
     """
 
     kept_frame_count: int = 0
     damaged: bool = False
     lost_commit_count: int = 0
+    page_bytes: int = 0
+    page_count: int = 0
+    pages: Words = field(default_factory=lambda: np.empty(0, np.uint32), compare=False)
 
 
 EMPTY: Final = Scanned()
@@ -136,7 +145,8 @@ def _scan(descriptor: int, layout: _Layout) -> Scanned:
     frame_count = (os.fstat(descriptor).st_size - HEADER_BYTES) // frame_bytes
     salts, stated, computed = layout.salts, layout.before, layout.before
     sound = salts is not None
-    kept = at = lost = 0
+    kept = at = lost = page_count = 0
+    pages: list[Words] = []
     damaged = follows_commit = False
     while at < frame_count:
         data = os.pread(descriptor, min(step, frame_count - at) * frame_bytes, _offset(at, layout))
@@ -156,6 +166,9 @@ def _scan(descriptor: int, layout: _Layout) -> Scanned:
         ends = np.flatnonzero(frames.is_commit[:length])
         if len(ends):
             kept, lost, damaged = at + int(ends[-1]) + 1, 0, False
+            page_count = int(frames.page_counts[ends[-1]])
+        if length:
+            pages.append(frames.pages[:length])
         behind = max(0, kept - at)
         # A header that spans two sectors may have halves of two transactions.
         offsets = _offset(at, layout) + np.arange(len(good)) * frame_bytes
@@ -169,13 +182,37 @@ def _scan(descriptor: int, layout: _Layout) -> Scanned:
         stated, computed = frames.stated[-1], expected[-1]
         follows_commit = bool(commits[-1])
         at += len(good)
-    return Scanned(kept, damaged, lost)
+    if not kept:
+        return Scanned(0, damaged, lost)
+    taken = np.concatenate(pages)[:kept]
+    return Scanned(kept, damaged, lost, layout.page_size, page_count, taken)
+
+
+def pages_of(path: Path, frame_count: int) -> Words:
+    """Return uint32[frame_count]: the page in each of the first frames of a log, from 1.
+
+    Only the heads of the frames are read, and nothing is checked: call this beside the connection
+    that wrote them. Fewer are returned if the log ends earlier. Raises `OSError`.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        page_bytes = int(_words(os.pread(descriptor, 12, 0)[8:].ljust(4, b"\0"), ">u4")[0])
+        frame_bytes = _FRAME_HEADER_BYTES + page_bytes
+        heads = b"".join(
+            os.pread(descriptor, 4, HEADER_BYTES + number * frame_bytes)
+            for number in range(frame_count)
+        )
+    finally:
+        os.close(descriptor)
+    return _words(heads[: len(heads) // 4 * 4], ">u4")
 
 
 class _Frames(NamedTuple):
     """Some consecutive frames."""
 
     pages: Words
+    page_counts: Words
+    """Pages of the database after a commit; 0 in a frame that ends none."""
     is_commit: NDArray[np.bool_]
     salts: Words
     """uint32[n, 2]."""
@@ -192,7 +229,9 @@ class _Frames(NamedTuple):
         words = heads if word == ">u4" else _words(data, word).reshape(heads.shape)
         power, weights = _weights(page_size)
         added = words[:, :2] @ weights[:2] + words[:, _FRAME_HEADER_BYTES // 4 :] @ weights[2:]
-        return cls(heads[:, 0], heads[:, 1] != 0, heads[:, 2:4], heads[:, 4:6], added, power)
+        pages, page_counts = heads[:, 0].copy(), heads[:, 1].copy()
+        salts, stated = heads[:, 2:4], heads[:, 4:6]
+        return cls(pages, page_counts, page_counts != 0, salts, stated, added, power)
 
     def expected(self, before: Words) -> Words:
         """Return uint32[n, 2]: the right checksums, given the checksums before."""

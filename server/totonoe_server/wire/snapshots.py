@@ -14,6 +14,7 @@ from totonoe_core.domain.snapshots import (
     SnapshotCreated,
     SnapshotDeleted,
     SnapshotHolding,
+    SnapshotJob,
     SnapshotPage,
     SnapshotStats,
     SnapshotUse,
@@ -51,10 +52,18 @@ restored_to_wire = encoder(
     names={"revision": "collection.revision"},
     computed={"replaced": lambda value: _replaced(value)},
 )
+_job_to_wire = encoder(
+    SnapshotJob,
+    snapshot_pb2.SnapshotJob,
+    computed={"begun_time": lambda value: time_to_wire(value.begun_us)},
+)
 snapshot_stats_to_wire = encoder(
     SnapshotStats,
     snapshot_pb2.SnapshotStats,
-    computed={"newest_time": lambda value: time_to_wire(value.newest_us or None)},
+    computed={
+        "newest_time": lambda value: time_to_wire(value.newest_us or None),
+        "running": lambda value: None if value.running is None else _job_to_wire(value.running),
+    },
 )
 
 

@@ -68,7 +68,7 @@ def export(
         raise ValueError("--json needs a FILE: standard output has the lines")
     with session.client() as client, _written(file) as out:
         lines = client.export(include_vectors=vectors, statuses=options.word(statuses))
-        with lines, _bar("{task.fields[records]} records") as progress:
+        with lines, printing.bar("{task.fields[records]} records") as progress:
             task = progress.add_task("", total=None, records=0)
 
             def tell(done: ExportProgress) -> None:
@@ -135,7 +135,7 @@ def import_export(
     size_bytes = path.stat().st_size if path.is_file() else None
     latest: Imported | None = None
     failure: TotonoeError | None = None
-    with session.client() as client, _bar("saved {task.fields[saved]}") as progress:
+    with session.client() as client, printing.bar("saved {task.fields[saved]}") as progress:
         task = progress.add_task("", total=size_bytes, saved=0)
 
         def tell(now: Imported) -> None:
@@ -190,20 +190,6 @@ def _operation_id(file: str, session: Session, as_is: bool) -> str:
 def _position(source: Any) -> int:
     raw = getattr(source, "fileobj", None) or source
     return int(raw.tell())
-
-
-def _bar(text: str) -> Progress:
-    """Make a progress bar on standard error: standard output may hold lines or JSON."""
-    console = printing.console(stderr=True)
-    return Progress(
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn(text),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
 
 
 def _finish(

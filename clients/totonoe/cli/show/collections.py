@@ -8,6 +8,7 @@ from datetime import datetime
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import judgement
+from totonoe.cli.show.snapshots import running
 from totonoe.cli.text import age
 from totonoe.collections.models import (
     Calibrated,
@@ -119,6 +120,8 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         f"{answer.collection_count} collections, {opened.count} open with "
         f"{opened.memory_bytes / 2**20:.0f} MiB, {opened.idle_closed_count} closed as idle"
     )
+    if answer.snapshots.running is not None:
+        line(running(answer.snapshots.running))
     line()
     rows = []
     for item in answer.collections:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import more
 from totonoe.cli.text import clean
+from totonoe.collections.models import SnapshotJob
 from totonoe.snapshots.models import Snapshot, SnapshotPage, SnapshotRestored
 
 _MB = 1e6
@@ -55,4 +56,24 @@ def restored(name: str, answer: SnapshotRestored) -> None:
     line(f"Restored {answer.snapshot.id} as {name}, at revision {answer.revision}.")
     if answer.purged_again_count:
         line(f"Purged since it was taken, so purged again: {answer.purged_again_count}")
+    if answer.unread_uids:
+        line(
+            "These collections cannot be read, so what was purged in them since may be back: "
+            + ", ".join(answer.unread_uids)
+        )
     line(f"Take it back with: totonoe undo {answer.operation_id} --collection {name}")
+
+
+def running(job: SnapshotJob) -> str:
+    """Describe work on a snapshot, and how far it is."""
+    done = "created" if job.kind == "create" else "restored"
+    return f"Snapshot {job.snapshot_id} is being {done}: {job.step}, {job.step_share:.0%}"
+
+
+def goes_on(job: SnapshotJob | None, operation_id: str) -> str:
+    """Describe work whose caller's deadline has passed, and how to follow it."""
+    now = "" if job is None else f" ({running(job)})"
+    return (
+        f"the daemon goes on{now}. `totonoe stats` shows how far it is; the same command with "
+        f"--operation-id {operation_id} gives the answer"
+    )

@@ -450,14 +450,33 @@ class Collections:
 
     @contextmanager
     def closed(self, name: str) -> Iterator[CollectionInfo | None]:
-        """A collection while nobody writes it; whoever opens its name waits. Empty: none."""
+        """A collection while nobody writes it; whoever opens its name waits. Empty: none.
+
+        Gives its settings, or `None` if there is none or it cannot be read.
+        """
         if not name:
             yield None
             return
         closed, held = self._openings.hold(name, lambda: _replaced(name))
         try:
             closed.result()
-            yield CollectionState.read_info(self._catalog.place(self.names.uid(name), name))
+            info = None
+            with suppress(Corruption):
+                info = CollectionState.read_info(self._catalog.place(self.names.uid(name), name))
+            yield info
+        finally:
+            self._openings.release(name, held)
+
+    @contextmanager
+    def still(self, name: str) -> Iterator[Collection | None]:
+        """A collection that stays closed within; one that is open is given, for a pause."""
+        held = self._openings.keep_shut(name)
+        if held is None:
+            with self.using(name) as found:
+                yield found
+            return
+        try:
+            yield None
         finally:
             self._openings.release(name, held)
 

@@ -392,8 +392,18 @@ class Openings:
             held = self._leave(name, None, keep_info=False).closed
         return closed, held
 
+    def keep_shut(self, name: str) -> Future[None] | None:
+        """Keep a closed collection from being opened until `release`; return the token for that.
+
+        Returns `None` if it is open, being opened or being closed.
+        """
+        with self._lock:
+            if name in self._open or name in self._waiting or name in self._leaving:
+                return None
+            return self._leave(name, None, keep_info=False).closed
+
     def release(self, name: str, held: Future[None]) -> None:
-        """End a `hold`: the name may refer to another file now."""
+        """End a `hold` or `keep_shut`: the name may refer to another file now."""
         with self._lock:
             self._forget_info(name)
         held.set_result(None)

@@ -2,18 +2,20 @@
 
     prepare   collections/<new uid>.tmp/memory.db: a copy whose sha256, pages, rows, counts and
               revision are those of the snapshot; of an earlier format it is brought forward
+    place     the checkpoint that came with the snapshot, so that opening need not read every row
     purge     purges from the copy what any collection of the family has purged since
     commit    the catalogue gets its row, the directory its name. A collection that had the name is
               kept like a deleted one, and an Undo brings it back
 
 A family is the set of collections that a memory's id may be in: those restored from one another's
-snapshots. No purge of theirs can fall between the last check and the commit: their writers wait for
-it, some milliseconds.
+snapshots. No purge of theirs can fall between the last check and the commit: those that are open
+wait for it, some milliseconds, and those that are closed stay so.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -29,11 +31,17 @@ from totonoe_core.engine.catalog.collections import DEFAULT, Collections
 from totonoe_core.engine.catalog.file_purging import purge_file
 from totonoe_core.engine.collection.collection import Collection
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store import carried
 from totonoe_core.store.identity import Place
+from totonoe_core.store.schema import FORMAT
 from totonoe_core.store.snapshot import SEAL, Examined, copy_file, examine, purged_ids
 from totonoe_core.store.snapshot_files import SnapshotFiles
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+Tell = Callable[[str, float], None]
+"""Is called with the step of a `SnapshotJob`, and the share of it that is done."""
 _LOOKS_MAX = 8
 
 
@@ -54,17 +62,18 @@ class Restoring:
         agent_id: str,
         confirmation_token: str,
         digest: bytes,
+        tell: Tell,
     ) -> Restored:
         """Restore into a name; see `Engine.restore_snapshot`."""
         if name == DEFAULT:
             self._collections.make_default()
         before = Restored(snapshot, restored=False)
         if not self._collections.names.free(name):
-            info, active_count = self._collections.figures(name, agent_id)
+            revision, active_count = self._replaced(name, agent_id)
             before = replace(
                 before,
                 replaced_uid=self._collections.names.uid(name),
-                replaced_revision=info.revision,
+                replaced_revision=revision,
                 replaced_active_count=active_count,
             )
             token = _token(before)
@@ -77,8 +86,12 @@ class Restoring:
             raise NotConfirmed(name=name)
         uid, path = self._collections.names.catalog.prepare()
         try:
-            verified_copy(self._files, snapshot, path)
+            verified_copy(self._files, snapshot, path, tell)
+            tell("naming", 0.0)
             CollectionState.rename(Place(path, uid, name), SEAL)
+            if snapshot.format == FORMAT:
+                # Rows of an earlier format were changed just now, and a purge drops it.
+                carried.place(self._files.checkpoint(snapshot), path, uid)
             asked = replace(
                 before, restored=True, uid=uid, operation_id=operation_id or new_operation_id()
             )
@@ -90,6 +103,19 @@ class Restoring:
             self._collections.names.abandon(uid)
             raise
 
+    def _replaced(self, name: str, agent_id: str) -> tuple[int, int]:
+        """Return revision and live count of a collection; zeros if it cannot be read.
+
+        Such a collection may be replaced all the same.
+        """
+        try:
+            info, active_count = self._collections.figures(name, agent_id)
+            return info.revision, active_count
+        except Corruption:
+            with contextlib.suppress(Corruption):
+                return self._collections.info(name).revision, 0
+        return 0, 0
+
     def _named(
         self, asked: Restored, path: Path, name: str, agent_id: str, digest: bytes
     ) -> Restored:
@@ -97,7 +123,8 @@ class Restoring:
         gone: set[str] = set()
         again_count = 0
         for _ in range(_LOOKS_MAX):
-            gone |= self._gone(asked.snapshot)
+            found_ids, unread_uids = self._gone(asked.snapshot)
+            gone |= found_ids
             again_count += purge_file(
                 path, sorted(gone), "purged before it was restored", self._clock()
             )
@@ -105,21 +132,22 @@ class Restoring:
                 asked,
                 collection=CollectionState.read_info(Place(path, asked.uid, name)),
                 purged_again_count=again_count,
+                unread_uids=unread_uids,
             )
 
             def commit(answer: Restored = answer, gone: set[str] = gone) -> bool:
                 """While every writer of the family waits."""
-                if not self._gone(asked.snapshot) <= gone:
+                if not self._gone(asked.snapshot)[0] <= gone:
                     return False
                 self._collections.names.take_name(answer, name, agent_id=agent_id, digest=digest)
                 return True
 
             with contextlib.ExitStack() as used:
                 others = [
-                    used.enter_context(self._collections.using(other))
+                    used.enter_context(self._collections.still(other))
                     for other in self._others(asked.snapshot, name)
                 ]
-                if _waiting(others, commit):
+                if _waiting([one for one in others if one is not None], commit):
                     return answer
         raise Unavailable(
             "OVERLOADED",
@@ -133,12 +161,26 @@ class Restoring:
         uids = sorted(self._collections.names.uids().items())
         return [other for other, uid in uids if uid in family and other != name]
 
-    def _gone(self, snapshot: Snapshot) -> set[str]:
-        """Return the ids purged in any collection of the family, deleted ones too."""
-        place = self._collections.names.catalog.place
-        places = [place(uid, "") for uid in self.family(snapshot.collection_uid)]
-        there = [place for place in places if place.path.exists()]
-        return {one for place in there for one in purged_ids(place)}
+    def _gone(self, snapshot: Snapshot) -> tuple[set[str], tuple[str, ...]]:
+        """Return the ids purged in any collection of the family, deleted ones too.
+
+        Also returns the uids of those whose file cannot be read: their purges are not known.
+        """
+        listed = set(self._collections.names.uids().values())
+        gone: set[str] = set()
+        unread = []
+        for uid in sorted(self.family(snapshot.collection_uid)):
+            place = self._collections.names.catalog.place(uid, "")
+            if not place.path.exists():
+                # Only a collection that was purged as a whole may be without its file.
+                unread += [uid] * (uid in listed)
+                continue
+            try:
+                gone.update(purged_ids(place))
+            except Corruption as error:
+                _log.warning("purges of collection %s are not known: %s", uid, error.message)
+                unread.append(uid)
+        return gone, tuple(unread)
 
     def family(self, uid: str) -> set[str]:
         """Return the uids of the collections that were restored from one another's snapshots."""
@@ -174,16 +216,18 @@ def found(files: SnapshotFiles, snapshot_id: str) -> Snapshot:
     return snapshot
 
 
-def verified_copy(files: SnapshotFiles, snapshot: Snapshot, target: Path) -> None:
+def verified_copy(
+    files: SnapshotFiles, snapshot: Snapshot, target: Path, tell: Tell = lambda *_: None
+) -> None:
     """Copy a snapshot's file and examine the copy. Raises `Corruption`."""
     path = files.path(snapshot)
-    if copy_file(path, target) != snapshot.sha256:
+    if copy_file(path, target, lambda share: tell("copying", share)) != snapshot.sha256:
         raise Corruption(
             "CORRUPT_ROW",
             f"snapshot {snapshot.id} is not the file that was listed: its sha256 differs",
             file=path.name,
         )
-    sealed = sound(examine(target), path)
+    sealed = sound(examine(target, lambda share: tell("checking", share)), path)
     if replace(sealed, file_bytes=snapshot.file_bytes, sha256=snapshot.sha256) != snapshot:
         raise Corruption(
             "CORRUPT_ROW",

@@ -1,8 +1,8 @@
 """Snapshots: creating, listing, deleting, restoring, and their part in a purge.
 
-    create    copied on the writer's thread, a step of some milliseconds between two batches; sealed
-              and listed by the snapshots' own thread
-    restore   examined, copied into a directory of its own, purged again of memories that were
+    create    copied on the writer's thread, a step of some milliseconds between two batches;
+              sealed, examined and listed by the snapshots' own thread, with a checkpoint
+    restore   copied into a directory of its own and examined, purged again of memories that were
               purged since, and only then named in the catalogue, in one commit
     purge     looks into every snapshot of the family: of the collection, of those it was restored
               from, and of those restored from its own
@@ -35,6 +35,7 @@ from totonoe_core.domain.snapshots import (
     SnapshotCreated,
     SnapshotDeleted,
     SnapshotHolding,
+    SnapshotJob,
     SnapshotSchedule,
     SnapshotStats,
     SnapshotUse,
@@ -42,10 +43,11 @@ from totonoe_core.domain.snapshots import (
 from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.collections import Collections
 from totonoe_core.engine.catalog.file_purging import purge_file
-from totonoe_core.engine.catalog.restoring import Restoring
+from totonoe_core.engine.catalog.restoring import Restoring, Tell
 from totonoe_core.engine.state.futures import shutting_down, submit
+from totonoe_core.store import carried
 from totonoe_core.store.identity import Place
-from totonoe_core.store.snapshot import copy_file, examine, holds, seal, sha256_of
+from totonoe_core.store.snapshot import copy_file, disk, examine, holds, seal, sha256_of
 from totonoe_core.store.snapshot_files import SnapshotFiles, is_sound
 
 T = TypeVar("T")
@@ -74,6 +76,7 @@ class Snapshots:
         self._looked_us: dict[str, int] = {}
         self._scheduled_count = self._failed_count = 0
         self._restoring = Restoring(collections, self.files, clock)
+        self._job: SnapshotJob | None = None
         self._timer: threading.Thread | None = None
         submit(self._worker, self._sweep)
         if schedule.every_h:
@@ -167,17 +170,42 @@ class Snapshots:
         )
 
     def _take(self, name: str, draft: Snapshot) -> Snapshot:
-        """Copy a collection as it is when the copy ends, seal and list it."""
+        """Copy a collection as it is when the copy ends, seal, examine and list it.
+
+        Raises `Corruption` if the copy is not sound: a snapshot that cannot be restored is none.
+        """
         temporary = self.files.temporary(draft.collection_uid, draft.id)
+        checkpoint = self.files.unlisted_checkpoint(temporary)
         try:
+            tell = self._begin("create", draft.id)
             with self._collections.using(name) as found:
-                found.copying.copy_to(temporary, self._stop)
+                found.catch_up()
+                found.copying.copy_to(
+                    temporary, checkpoint, self._stop, lambda share: tell("copying", share)
+                )
+            tell("sealing", 0.0)
             snapshot = seal(temporary, draft)
+            tell("checking", 0.0)
+            faults = examine(temporary, lambda share: tell("checking", share)).faults
+            if faults:
+                raise unsound(name, faults)
+            tell("naming", 0.0)
             self.files.commit(temporary, snapshot)
         except BaseException:
             self.files.discard(temporary)
             raise
+        finally:
+            self._job = None
         return snapshot
+
+    def _begin(self, kind: str, snapshot_id: str) -> Tell:
+        """Note the work that begins, for Stats; return the call that notes its progress."""
+        job = self._job = SnapshotJob(kind, snapshot_id, "copying", 0.0, self._clock())
+
+        def tell(step: str, share: float) -> None:
+            self._job = replace(job, step=step, step_share=share)
+
+        return tell
 
     # -- List and delete
 
@@ -241,14 +269,19 @@ class Snapshots:
             kept = self._collections.names.replayed(agent_id, operation_id, digest)
             if kept is not None:
                 return replace(plain.loads(Restored, kept), replayed=True)
-            return self._restoring.restore(
-                self.found(snapshot_id),
-                collection,
-                operation_id,
-                agent_id=agent_id,
-                confirmation_token=confirmation_token,
-                digest=digest,
-            )
+            snapshot = self.found(snapshot_id)
+            try:
+                return self._restoring.restore(
+                    snapshot,
+                    collection,
+                    operation_id,
+                    agent_id=agent_id,
+                    confirmation_token=confirmation_token,
+                    digest=digest,
+                    tell=self._begin("restore", snapshot.id),
+                )
+            finally:
+                self._job = None
 
         return self._submit(work)
 
@@ -401,6 +434,7 @@ class Snapshots:
             max((one.created_us for one in every), default=0),
             self._scheduled_count,
             self._failed_count,
+            self._job,
         )
 
     def _sweep(self) -> None:
@@ -438,11 +472,25 @@ def adopt(files: SnapshotFiles, path: Path) -> Snapshot:
     try:
         if copy_file(path, temporary) != sha256:
             raise shutting_down()
+        # It came along with the file, or stayed when the manifest was lost.
+        with disk("the checkpoint"):
+            carried.copy(carried.beside(path), files.unlisted_checkpoint(temporary))
         files.commit(temporary, snapshot)
     except BaseException:
         files.discard(temporary)
         raise
     return snapshot
+
+
+def unsound(name: str, faults: Sequence[str]) -> Corruption:
+    """Return the error for a collection of which no snapshot can be taken."""
+    return Corruption(
+        "CORRUPT_ROW",
+        f"no snapshot of collection {name!r} was taken, since it is damaged: "
+        f"{'; '.join(faults[:3])}; purge its bad memories (`totonoe stats` names them), or restore "
+        "an earlier snapshot under another name",
+        collection=name,
+    )
 
 
 def _digest(kind: str, asked: tuple[object, ...]) -> bytes:

@@ -167,6 +167,10 @@ class Collection:
             or self.reembedding.busy()
         )
 
+    def catch_up(self) -> None:
+        """Take a checkpoint if the newest one is far behind. Not on the writer's thread."""
+        self._indexing.catch_up()
+
     def end(self, gone: Why) -> None:
         """Fail the calls of a deleted collection that would not end by themselves; others go on."""
         self.stop()

@@ -32,6 +32,20 @@ class Indexing:
         """True if any of it runs, or waits for another collection's."""
         return self._running.locked()
 
+    def catch_up(self) -> None:
+        """Take a checkpoint on this thread, if the newest one is far behind.
+
+        Does nothing while the maintenance runs, which takes one in its turn.
+        """
+        if not self._running.acquire(blocking=False):
+            return
+        try:
+            if self._checkpointing.behind():
+                self._checkpointing.write(self._stop)
+        finally:
+            self._running.release()
+        self.consider()
+
     def consider(self) -> None:
         """Start it if there is enough to do. Cheap: called on every write."""
         index = self._state.index

@@ -31,8 +31,18 @@ class Copying:
         """Run work while nothing is written. Raises `Unavailable`, `ReadOnly`."""
         return self._writer.call(work)
 
-    def copy_to(self, target: Path, stop: threading.Event) -> None:
+    def copy_to(
+        self,
+        target: Path,
+        checkpoint: Path,
+        stop: threading.Event,
+        copied: Callable[[float], None] = lambda _: None,
+    ) -> None:
         """Copy the file as it is at the last step, each step a call in the writer's queue.
+
+        With the last step, the newest checkpoint gets the second name `checkpoint`, unless a purge
+        is about to delete it: so it holds nothing that the copy has not. `copied` is called with
+        the share that is copied.
 
         Writes wait for one step at most, SNAPSHOT_STEP_MS or (where the disk is slow, or the file
         large) as long as it takes to end within SNAPSHOT_STEPS_MAX steps. Not on the writer's
@@ -44,12 +54,21 @@ class Copying:
             The collection is being closed, another copy is under way, or the queue stays full.
         ReadOnly
             The disk refuses the copy. The collection goes on.
+        Corruption
+            The collection's file lacks pages, or has damaged ones.
         """
         writer, file = self._writer, self._file
-        copy = _in_queue(writer, lambda: file.copies.begin(target), stop).result()
+        copy = _in_queue(writer, lambda: file.begin_copy(target), stop).result()
+
+        def step() -> bool:
+            done = copy.step()
+            if done and not file.to_clean:
+                file.checkpoints.link_newest(checkpoint)
+            return done
+
         try:
-            while not _in_queue(writer, copy.step, stop).result():
-                pass
+            while not _in_queue(writer, step, stop).result():
+                copied(copy.share)
         finally:
             # If the queue refuses it, the file is closed, and the copy with it.
             with contextlib.suppress(TotonoeError):

@@ -93,6 +93,13 @@ class Checkpointing:
             return False  # it would be dropped; the next opening has to read bad rows again
         return self._changed() >= max(CHANGED_MIN, CHANGED_SHARE * count) or self._graph_grew()
 
+    def behind(self) -> bool:
+        """Return whether an opening from the newest one would take much longer than it need."""
+        state = self._state
+        if len(state.index.slot_by_row) < FROM_COUNT or len(state.aside) or state.file.to_clean:
+            return False
+        return self._changed() >= CHANGED_AT_CLOSE or self._graph_grew()
+
     def _changed(self) -> int:
         """Return the number of slots changed since the last one."""
         arrays, last = self._state.index.arrays, self.last()

@@ -23,7 +23,7 @@ from totonoe_core.engine.state.scans import ScansAhead
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store import identity
+from totonoe_core.store import identity, length
 from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.identity import SETTINGS_KEY, Place
@@ -125,6 +125,7 @@ class CollectionState:
         Raises `Corruption` as `load` does.
         """
         identity.check(place)
+        length.check(place.path)
         pool = ReaderPool(place.path, 1, place=place)
         try:
             with pool.rows() as rows:
