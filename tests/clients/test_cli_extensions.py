@@ -118,7 +118,7 @@ def test_placeholders_are_the_commands_that_the_server_has() -> None:
     assert set(commands) - set(joined) == set(extensions.SERVER_COMMANDS)
     # The others are the server's alone, and one line stands for the whole group.
     assert {name: names for name, names in groups.items() if name in joined} == joined
-    assert set(groups) - set(joined) == {"config", "tokens", "certs"}
+    assert set(groups) - set(joined) == {"catalogue", "config", "tokens", "certs"}
 
 
 def test_help_shows_every_command_in_one_of_its_groups() -> None:

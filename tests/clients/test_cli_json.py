@@ -216,7 +216,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration", "retention", "blast", "tidy"},
+         "settings_revision", "calibration", "retention", "blast", "tidy", "fault"},
     ),
     "collections create": (
         ["collections", "create", "a"],

@@ -222,6 +222,15 @@ def test_more_than_may_be_open_wait_for_room(
     assert late.exception().reason == "OVERLOADED"
 
 
+def test_no_more_are_open_than_there_are_files_for(tmp_path: Path) -> None:
+    with opened(tmp_path, collections_open_max=2) as store:
+        for name in ("one", "two", "three"):
+            create(store, name)
+            store.collection = name
+            assert store.save(f"a text of {name}")
+        assert store.engine._collections.open_figures().count == 2
+
+
 def test_those_who_wait_for_room_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "two"):
         create(store, name)

@@ -10,27 +10,14 @@ from typing import Any
 import apsw
 import pytest
 
+from support.cataloging import create
 from support.engines import Store, change, opened
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.store import identity
 from totonoe_core.store.inspection import inspect
 
 COMPAT = Path(__file__).parents[1] / "compat" / "data"
-
-
-def create(store: Store, name: str) -> None:
-    store.engine.create_collection(
-        name,
-        "",
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
-    ).result(wait_s())
 
 
 class Two:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import queue
 import random
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import grpc
@@ -32,6 +34,7 @@ from totonoe.v1 import memory_service_pb2_grpc
 from totonoe_core.domain.queries import Gotten
 from totonoe_core.kernels import cosine
 from totonoe_server.life import daemon as daemon_module
+from totonoe_server.life.addresses import AddressError, check_free, parse_address
 from totonoe_server.life.config import Settings
 from totonoe_server.life.daemon import Daemon, StartupError
 from totonoe_server.life.watchdog import ExitCode
@@ -227,6 +230,32 @@ def test_health_of_an_unknown_service_is_not_found(wire, fails):
     stub = health_pb2_grpc.HealthStub(wire.channel)
     failure = fails(stub.Check, health_pb2.HealthCheckRequest(service="nothing"))
     assert failure.code is grpc.StatusCode.NOT_FOUND
+
+
+def test_port_is_said_to_be_in_use_only_if_it_is(monkeypatch):
+    address = parse_address("127.0.0.1:7766")
+
+    def refused(code):
+        def bind(*_):
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(socket.socket, "bind", bind)
+        with pytest.raises(AddressError) as caught:
+            check_free(address)
+        return str(caught.value)
+
+    assert refused(errno.EADDRINUSE).endswith(": the port is in use")
+    assert refused(errno.EMFILE).endswith(": Too many open files; see ulimit -n")
+    assert refused(errno.EACCES).endswith(": Permission denied")
+
+
+def test_bind_that_fails_without_a_cause_quotes_grpc(tmp_path):
+    settings = SimpleNamespace(address="127.0.0.1:0", data_dir=tmp_path)
+    with (
+        pytest.raises(StartupError, match=r"Cannot listen on 127\.0\.0\.1:0: failed to bind"),
+        daemon_module._as_startup_error(settings),
+    ):
+        raise RuntimeError("failed to bind, for a cause of its own")
 
 
 def test_start_on_a_port_in_use_says_so_and_leaves_nothing(tmp_path):

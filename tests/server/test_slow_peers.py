@@ -33,7 +33,7 @@ from support.http2 import (
 from support.waits import wait_s, wait_until
 from totonoe_core.base import limits
 from totonoe_server.life.connections import options
-from totonoe_server.life.process import connections_max
+from totonoe_server.life.process import collections_open_max, connections_max
 from totonoe_server.life.unread import CALL_BYTES
 from totonoe_server.tools.testing import RunningServer, running_server
 
@@ -183,13 +183,21 @@ def test_connections_over_the_limit_are_closed_and_places_come_back(
     wait_until(served)
 
 
-def test_connections_leave_files_to_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_and_collections_leave_files_to_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = {"soft": 1024}
     monkeypatch.setattr(limits, "CONNECTIONS_MAX", 5000)
     monkeypatch.setattr("resource.getrlimit", lambda _: (found["soft"], 10**6))
-    assert connections_max() == 768
+    assert connections_max() == 640
+    assert collections_open_max() == 23
+    left = 1024 - connections_max() - collections_open_max() * limits.FILES_PER_COLLECTION_MAX
+    assert left >= 1024 // 8
+    found["soft"] = 16
+    assert (connections_max(), collections_open_max()) == (10, 1)
     found["soft"] = 10**6
     assert connections_max() == 5000
+    assert collections_open_max() == limits.COLLECTIONS_OPEN_MAX
     assert ("grpc.max_allowed_incoming_connections", 5000) in options()
 
 

@@ -26,6 +26,7 @@ SERVER_COMMANDS = {
     "verify": "Check every file of a data directory.",
     "warm-up": "Compile the kernels now, so that the first start is fast.",
     "accept-loss": "Confirm that acknowledged commits are lost.",
+    "catalogue": "Make a lost catalogue of collections anew.",
     "demo": "Run several agents that save one conversation.",
     "config": "Show and check the settings of the daemon.",
     "top": "Show rates, latencies and queues of a daemon.",

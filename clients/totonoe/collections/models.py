@@ -177,6 +177,8 @@ class Calibrated:
 class CollectionInfo:
     """A collection's settings. `settings_revision`: of the last change of settings.
 
+    In a list, `fault` says why a collection cannot be read, and what can be done; then only its
+    name is known.
     `calibration` is `None` where the verdict is not fitted to the model, and careful for it.
     """
 
@@ -193,6 +195,7 @@ class CollectionInfo:
     retention: RetentionPolicy
     blast: BlastPolicy
     tidy: TidyPolicy
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

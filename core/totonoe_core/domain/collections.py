@@ -31,7 +31,11 @@ def sees_all(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """Settings of one collection. `model_since` is the revision that set its model."""
+    """Settings of one collection. `model_since` is the revision that set its model.
+
+    In a list, `fault` says why a collection cannot be read, and what can be done; then all but the
+    name is unknown. It is never stored.
+    """
 
     name: str
     description: str
@@ -48,6 +52,7 @@ class CollectionInfo:
     tidy: TidyPolicy = STANDARD_TIDY
     model_number: int = 0
     model_since: int = 0
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)

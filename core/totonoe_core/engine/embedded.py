@@ -60,6 +60,8 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         first one.
     collection_idle_s : float
         Seconds without a call after which a collection is closed; 0: never.
+    collections_open_max : int
+        Collections open at once; a call to another one closes the longest unused, or waits.
     memory_budget_bytes : int
         Limit for the arrays and graphs of open collections, above which the longest unused ones
         are closed; 0: none.
@@ -82,6 +84,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         client_vector_dimension: int = 0,
         clock: Clock = system_clock,
         collection_idle_s: float = 0.0,
+        collections_open_max: int = limits.COLLECTIONS_OPEN_MAX,
         memory_budget_bytes: int = 0,
         purge_deleted_days: float = 0.0,
         monotonic: Monotonic = time.monotonic,
@@ -99,6 +102,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             clock=clock,
             searchers=self._searchers,
             idle_s=collection_idle_s,
+            open_max=collections_open_max,
             memory_budget_bytes=memory_budget_bytes,
             purge_deleted_days=purge_deleted_days,
             monotonic=monotonic,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from totonoe_core.base import heap
+from totonoe_core.base import heap, limits
 from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.kernels import cache
@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from totonoe_core.domain.snapshots import Snapshot
     from totonoe_core.embedding import EmbeddingService
+    from totonoe_core.engine.catalog.rebuilding import Rebuilt
     from totonoe_core.engine.embedded import EmbeddedEngine
     from totonoe_core.judging import JudgingService
 
@@ -98,6 +99,7 @@ class EngineSettings:
     """
 
     collection_idle_s: float = 0.0
+    collections_open_max: int = limits.COLLECTIONS_OPEN_MAX
     memory_budget_bytes: int = 0
     purge_deleted_days: float = 0.0
     verify_interval_h: float = 0.0
@@ -144,6 +146,16 @@ class DataDir:
             return accept_loss(self.path, collection, revisions, system_clock)
         return accept_catalogue_loss(self.path, revisions, system_clock)
 
+    def rebuild_catalogue(self) -> Rebuilt:
+        """Make the catalogue anew from the files of the collections; see `rebuilding`.
+
+        Raises `ReadOnly`, `CommitsLost`, `OSError`.
+        """
+        from totonoe_core.engine.catalog.rebuilding import rebuild_catalogue
+
+        with directories.private():
+            return rebuild_catalogue(self.path, system_clock)
+
     def adopt(self, file: Path) -> Snapshot:
         """List a snapshot's file among the snapshots here; the daemon may run.
 
@@ -171,6 +183,7 @@ class DataDir:
             embedding=embedding,
             judging=judging,
             collection_idle_s=settings.collection_idle_s,
+            collections_open_max=settings.collections_open_max,
             memory_budget_bytes=settings.memory_budget_bytes,
             purge_deleted_days=settings.purge_deleted_days,
             verify=Pace(settings.verify_interval_h, settings.verify_share),

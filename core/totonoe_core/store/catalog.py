@@ -19,24 +19,49 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import apsw
 
-from totonoe_core.base.errors import Corruption, ReadOnly
-from totonoe_core.base.ids import new_operation_id
-from totonoe_core.store import directories, rows
+from totonoe_core.base.errors import Corruption, ReadOnly, TotonoeError
+from totonoe_core.base.ids import COLLECTION_UID, new_operation_id
+from totonoe_core.store import checks, directories, length, rows
 from totonoe_core.store.acknowledged import Note
 from totonoe_core.store.identity import Place
 from totonoe_core.store.length import Log
 from totonoe_core.store.loss import CATALOGUE, KIND, Evidence, Loss, let_write
-from totonoe_core.store.schema import CATALOG, open_writer
+from totonoe_core.store.schema import CATALOG, open_reader, open_writer
 from totonoe_core.store.snapshot import disk
 
 _log = logging.getLogger(__name__)
 
+COPY: Final = "snapshots/catalog.db"
+"""Copy of the catalogue, as of the newest snapshot."""
 TEMPORARY, NEW = ".tmp", ".new"
 """Suffixes after the uid: a directory that is being restored; the mark of a new collection."""
 PURGE = "PurgeCollection"
+_REBUILD: Final = "make it anew from the collections: totonoe catalogue rebuild"
+
+
+def is_sound(path: Path) -> bool:
+    """Return whether a catalogue can be read to its end, and has ever listed a collection."""
+    if not path.exists():
+        return False
+    try:
+        length.check(path)
+        connection = open_reader(path, CATALOG)
+    except (TotonoeError, apsw.Error, OSError):
+        return False
+    try:
+        if checks.damage(connection):
+            return False
+        if any(bad or cut for _, _, bad, cut in checks.every_bad(connection, checks.CATALOG_KEYS)):
+            return False
+        return bool(connection.execute("SELECT count(*) FROM operation").get)
+    except (apsw.Error, UnicodeDecodeError):
+        return False
+    finally:
+        connection.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +84,11 @@ class Catalog:
         directories.make(self._root)
         path = data_dir / "catalog.db"
         evidence = Evidence(path, CATALOGUE)
-        self._connection = open_writer(path, CATALOG, evidence=evidence, create=True)
+        try:
+            self._connection = open_writer(path, CATALOG, evidence=evidence, create=True)
+        except Corruption as error:
+            message = f"{error.message}; or {_REBUILD}"
+            raise Corruption(error.reason, message, **error.details) from error
         self.loss = evidence.loss
         self._log = Log(self._connection, path)
         # Each commit is a revision, so that commits need no count of their own.
@@ -157,10 +186,39 @@ class Catalog:
             raise Corruption(
                 "CORRUPT_ROW",
                 f"catalog.db is empty, but there are {len(lost)} collections on disk: "
-                "bring the catalogue back from a copy, or move them away",
+                f"bring the catalogue back from a copy, or {_REBUILD}",
                 file="catalog.db",
             )
         return unknown
+
+    def unlisted(self) -> list[str]:
+        """Return the directories of collections that are neither listed, purged nor unfinished."""
+        known = {uid for uid, _, _ in self._collections("")}
+        known |= {row[4] for row in self._operations("kind = ?", PURGE)}
+        with os.scandir(self._root) as found:
+            names = {entry.name for entry in found if entry.is_dir() or entry.name.endswith(NEW)}
+        known |= {name.removesuffix(NEW) for name in names if name.endswith(NEW)}
+        return sorted(name for name in names - known if COLLECTION_UID.match(name))
+
+    def copy_beside_snapshots(self) -> None:
+        """Copy the catalogue to `COPY`, in the place of the copy before. Raises `ReadOnly`."""
+        target = self._root.parent / COPY
+        temporary = target.with_name(target.name + TEMPORARY)
+        with disk("the copy of the catalogue"):
+            directories.make(target.parent)
+            temporary.unlink(missing_ok=True)
+            copy = apsw.Connection(str(temporary))
+            try:
+                with copy.backup("main", self._connection, "main") as backup:
+                    backup.step(-1)
+                # It is read without a log beside it.
+                copy.pragma("journal_mode", "delete")
+            finally:
+                copy.close()
+            temporary.chmod(0o600)
+            directories.sync(temporary)
+            temporary.replace(target)
+            directories.sync(target.parent)
 
     def _listed(self, uid: str) -> bool:
         return bool(self._collections("WHERE uid = ?", uid))

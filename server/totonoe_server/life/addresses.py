@@ -153,6 +153,8 @@ def _free_port(address: Address) -> int:
             return int(probe.getsockname()[1])
     except OSError as error:
         why = "the port is in use" if error.errno == errno.EADDRINUSE else error.strerror
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            why = f"{why}; see ulimit -n"
         raise AddressError(f"Cannot listen on {address.target}: {why}") from error
 
 

@@ -39,12 +39,18 @@ from totonoe_server.life.addresses import (
     AddressError,
     check_free,
     clear_stale_socket,
+    parse_addresses,
     settled,
 )
 from totonoe_server.life.config import Settings, parse_metrics_address
 from totonoe_server.life.connections import make_server
 from totonoe_server.life.interceptors import Guard
-from totonoe_server.life.process import machine_bytes, package_version, raise_open_files
+from totonoe_server.life.process import (
+    collections_open_max,
+    machine_bytes,
+    package_version,
+    raise_open_files,
+)
 from totonoe_server.life.reload import Reloader
 from totonoe_server.logger import logger
 from totonoe_server.services.process import Process
@@ -251,6 +257,7 @@ class Daemon:
         budget_mb = self.settings.memory_budget_mb
         settings = EngineSettings(
             collection_idle_s=self.settings.collection_idle_s,
+            collections_open_max=collections_open_max(),
             memory_budget_bytes=budget_mb << 20 if budget_mb else machine_bytes() // 2,
             purge_deleted_days=self.settings.purge_deleted_days,
             verify_interval_h=self.settings.verify_interval_h,
@@ -523,4 +530,14 @@ def _as_startup_error(settings: Settings) -> Iterator[None]:
         # The only RuntimeError of gRPC at start: the port could not be bound.
         if "bind" not in str(error):
             raise
-        raise StartupError(f"Cannot listen on {settings.address}: the port is in use") from error
+        raise StartupError(_not_bound(settings, error)) from error
+
+
+def _not_bound(settings: Settings, error: RuntimeError) -> str:
+    """Return why an address could not be bound: gRPC does not say it, so it is tried again."""
+    try:
+        for address in parse_addresses(settings.address):
+            check_free(address)
+    except (AddressError, OSError) as found:
+        return str(found)
+    return f"Cannot listen on {settings.address}: {error}"

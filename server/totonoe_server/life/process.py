@@ -49,11 +49,22 @@ def raise_open_files() -> None:
 
 
 def connections_max() -> int:
-    """Connections at once: they leave a quarter of the open files to collections."""
+    """Connections at once: five of eight files that may be open.
+
+    Collections get two (`collections_open_max`), and one is left for everything else.
+    """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return limits.CONNECTIONS_MAX
-    return max(1, min(limits.CONNECTIONS_MAX, soft * 3 // 4))
+    return max(1, min(limits.CONNECTIONS_MAX, soft * 5 // 8))
+
+
+def collections_open_max() -> int:
+    """Collections open at once, so that their files leave room for new connections."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return limits.COLLECTIONS_OPEN_MAX
+    return max(1, min(limits.COLLECTIONS_OPEN_MAX, soft // 4 // limits.FILES_PER_COLLECTION_MAX))
 
 
 def quiet_grpc() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from totonoe_server import extra
-from totonoe_server.tools import certs, options, settings, snapshots, tokens
+from totonoe_server.tools import catalogue, certs, options, settings, snapshots, tokens
 from totonoe_server.tools.demo import command as demo_command
 from totonoe_server.tools.quality import command as quality_command
 from totonoe_server.tools.top import command as top_command
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     app.command("verify")(verify)
     app.command("warm-up")(warm_up)
     app.command("accept-loss")(accept_loss)
+    catalogue.register(app)
     demo_command.register(app)
     quality_command.register(app)
     snapshots.register(app)

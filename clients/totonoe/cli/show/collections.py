@@ -36,9 +36,11 @@ def compared(answer: Comparison) -> None:
 
 
 def collections(items: Sequence[CollectionInfo]) -> None:
-    """Print collections by name."""
+    """Print collections by name; below them, those that cannot be read."""
     rows = [
-        (
+        (item.name, "", "", "", "", "cannot be read")
+        if item.fault
+        else (
             item.name,
             str(item.guard.preset or ""),
             f"{item.model.name} ({item.model.dimension})",
@@ -50,6 +52,9 @@ def collections(items: Sequence[CollectionInfo]) -> None:
     ]
     columns = ("name", "preset", "model", "revision", "age", "description")
     table(columns, rows, wide="description")
+    for item in items:
+        if item.fault:
+            line(f"{item.name}: {item.fault}")
 
 
 def collection(info: CollectionInfo) -> None:

@@ -24,6 +24,7 @@ from totonoe_core.base.errors import (
     ReadOnly,
     Unavailable,
     UndoRefused,
+    UnsupportedFormat,
 )
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.collections import CollectionInfo, Sees
@@ -86,6 +87,7 @@ class Collections:
         clock: Clock,
         searchers: ThreadPoolExecutor,
         idle_s: float = 0.0,
+        open_max: int = limits.COLLECTIONS_OPEN_MAX,
         memory_budget_bytes: int = 0,
         purge_deleted_days: float = 0.0,
         monotonic: Monotonic = time.monotonic,
@@ -104,6 +106,7 @@ class Collections:
             self._open_collection,
             self._openers,
             idle_s=idle_s,
+            open_max=open_max,
             budget_bytes=memory_budget_bytes,
             monotonic=monotonic,
         )
@@ -190,7 +193,28 @@ class Collections:
         with self.names.lock:
             names = sorted(name for name in self.names.by_name if name > after and sees(name))
             revision = self._catalog.revision()
-        return revision, [self.info(name) for name in names[:size]], len(names) > size
+        return revision, [self._listed(name) for name in names[:size]], len(names) > size
+
+    def _listed(self, name: str) -> CollectionInfo:
+        """Return the settings of a collection; if it cannot be read, its name and its fault.
+
+        One that is damaged, missing, foreign or of a later format does not hide the others.
+        """
+        try:
+            return self.info(name)
+        except (Corruption, ReadOnly, UnsupportedFormat) as error:
+            return CollectionInfo(
+                name=name,
+                description="",
+                guard=PRESETS[Preset.STANDARD],
+                diversity=DiversityPolicy(),
+                decay=DecayPolicy(),
+                model=client_vectors(0),
+                created_us=0,
+                revision=0,
+                settings_revision=0,
+                fault=f"{error.reason}: {error.message}",
+            )
 
     def info(self, name: str) -> CollectionInfo:
         """Return the settings of a collection, read from its file if it is not open."""

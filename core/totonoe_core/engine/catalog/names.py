@@ -81,6 +81,11 @@ class Names:
                 time_us=self._clock(),
             )
 
+    def copy_beside_snapshots(self) -> None:
+        """Copies the catalogue to the snapshots. Raises `ReadOnly`, `Corruption`."""
+        with self.lock:
+            self.catalog.copy_beside_snapshots()
+
     def take_name(
         self, answer: Restored, name: str, *, agent_id: str, digest: bytes, kind: str = RESTORED
     ) -> None:

@@ -82,6 +82,8 @@ class Openings:
         Opens and closes; shut down by `stop`.
     idle_s : float
         A collection is closed after so long without a call; 0: never.
+    open_max : int
+        Collections open at once, at most COLLECTIONS_OPEN_MAX.
     budget_bytes : int
         Limit for the arrays and graphs of open collections; 0: none. A collection that exceeds it
         alone stays open until it is idle.
@@ -95,12 +97,14 @@ class Openings:
         executor: ThreadPoolExecutor,
         *,
         idle_s: float = 0.0,
+        open_max: int = limits.COLLECTIONS_OPEN_MAX,
         budget_bytes: int = 0,
         monotonic: Monotonic = time.monotonic,
     ) -> None:
         self._open_one = open_one
         self._executor = executor
         self._idle_s = idle_s
+        self._most = open_max
         self._budget_bytes = budget_bytes
         self._monotonic = monotonic
         # Reentrant: a future that is done calls back at once, under the lock.
@@ -194,14 +198,25 @@ class Openings:
         """Open a collection, or queue it until there is room. Under the lock."""
         one = Opening(name)
         self._forget_info(name)
-        if len(self._open) < limits.COLLECTIONS_OPEN_MAX or self._make_room():
+        if len(self._open) < self._open_max or self._make_room():
             self._open_now(one)
         elif len(self._waiting) < limits.COLLECTIONS_WAITING_MAX:
             one.used_s = self._monotonic()
             self._waiting[name] = one
         else:
-            raise _overloaded()
+            raise self._overloaded()
         return one
+
+    @property
+    def _open_max(self) -> int:
+        return min(self._most, limits.COLLECTIONS_OPEN_MAX)
+
+    def _overloaded(self) -> Unavailable:
+        return Unavailable(
+            "OVERLOADED",
+            f"{self._open_max} collections are in use, the most at once",
+            retry_delay_ms=limits.RETRY_DELAY_MS,
+        )
 
     def _open_now(self, one: Opening) -> None:
         """Start opening a collection. Under the lock."""
@@ -243,7 +258,7 @@ class Openings:
     def _admit(self) -> None:
         """Open waiting collections, as far as there is room now. Under the lock."""
         while self._waiting and not self._closed:
-            if len(self._open) >= limits.COLLECTIONS_OPEN_MAX and not self._make_room():
+            if len(self._open) >= self._open_max and not self._make_room():
                 return
             one = self._waiting.pop(next(iter(self._waiting)))
             self._open_now(one)
@@ -340,7 +355,7 @@ class Openings:
                 del self._waiting[one.name]
             overdue = [one for one in self._retired if now_s - one.retired_s >= CLOSE_WAIT_S]
         for one in late:
-            fail(one.future, _overloaded())
+            fail(one.future, self._overloaded())
         for one in overdue:
             if one.given_back is not None:
                 settle(one.given_back, lambda: None)
@@ -487,11 +502,3 @@ class Openings:
         for found in open_ones:
             if found is not None:
                 found.close(max(0.1, deadline_s - time.monotonic()))
-
-
-def _overloaded() -> Unavailable:
-    return Unavailable(
-        "OVERLOADED",
-        f"{limits.COLLECTIONS_OPEN_MAX} collections are in use, the most at once",
-        retry_delay_ms=limits.RETRY_DELAY_MS,
-    )

@@ -196,6 +196,10 @@ class Snapshots:
             raise
         finally:
             self._job = None
+        try:
+            self._collections.names.copy_beside_snapshots()
+        except TotonoeError as error:
+            _log.warning("the catalogue was not copied to the snapshots: %s", error.message)
         return snapshot
 
     def _begin(self, kind: str, snapshot_id: str) -> Tell:

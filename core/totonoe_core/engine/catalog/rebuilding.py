@@ -1,0 +1,141 @@
+"""Rebuilding of the catalogue of a data directory that no daemon has open.
+
+    a catalogue that can be read   stays, and gets the collections on disk that it does not list
+    else                           it is set aside (`catalog.db.bad`); the copy that the newest
+                                   snapshot left takes its place, or an empty one
+
+Each file holds its uid and its name. Of several files of one name, which deletions and restores
+leave behind, the one with the newest operation gets it, and each other one the name with a part of
+its uid. So nothing is lost, but a collection that was deleted after the copy was made is back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from totonoe_core.base import limits, plain
+from totonoe_core.base.clock import Clock
+from totonoe_core.base.errors import TotonoeError
+from totonoe_core.base.ids import new_operation_id
+from totonoe_core.domain.collections import CollectionInfo
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store import directories
+from totonoe_core.store.catalog import COPY, Catalog, is_sound
+from totonoe_core.store.identity import Place
+from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.snapshot import SEAL
+
+KIND = "RebuildCatalogue"
+_BAD = ".bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """Result of a rebuilding.
+
+    Attributes
+    ----------
+    begun_from : str
+        "catalogue" if it could be read, "copy" or "nothing".
+    listed : tuple of (str, str)
+        Name and uid of each collection that was added.
+    unread : tuple of (str, str)
+        Directory of each file that cannot be read, and why. They stay where they are.
+    """
+
+    begun_from: str
+    listed: tuple[tuple[str, str], ...]
+    unread: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file that the catalogue does not list; `time_us` is that of its newest operation."""
+
+    uid: str
+    info: CollectionInfo
+    time_us: int
+
+
+def rebuild_catalogue(data_dir: Path, clock: Clock) -> Rebuilt:
+    """Make the catalogue of a data directory anew from its files; see the module.
+
+    Raises `ReadOnly`, `CommitsLost` if the catalogue lacks commits, `OSError`.
+    """
+    path = data_dir / "catalog.db"
+    begun_from = "catalogue"
+    if not is_sound(path):
+        begun_from = _begin_anew(data_dir, path)
+    catalog = Catalog(data_dir)
+    try:
+        found, unread = _unlisted(catalog)
+        listed = []
+        taken = set(catalog.names())
+        for one in sorted(found, key=lambda each: (-each.time_us, each.uid)):
+            name = one.info.name
+            if name in taken:
+                shortened = name[: limits.COLLECTION_NAME_CHARS_MAX - len(one.uid) - 1]
+                name = f"{shortened}-{one.uid}"
+                # The file names it too. After a crash here the next run takes this name.
+                CollectionState.rename(catalog.place(one.uid, name), SEAL)
+            taken.add(name)
+            listed.append((name, one.uid))
+            catalog.put(
+                uid=one.uid,
+                name=name,
+                deleted_us=None,
+                operation_id=new_operation_id(),
+                agent_id="",
+                kind=KIND,
+                digest=b"",
+                answer=plain.dumps(one.info),
+                time_us=clock(),
+            )
+        return Rebuilt(begun_from, tuple(listed), tuple(unread))
+    finally:
+        catalog.close()
+
+
+def _begin_anew(data_dir: Path, path: Path) -> str:
+    """Set a bad catalogue aside, and put the copy of a snapshot in its place, if it is sound."""
+    for name in (path.name, path.name + "-wal", path.name + "-shm", "catalog.acknowledged"):
+        with contextlib.suppress(FileNotFoundError):
+            (data_dir / name).replace(data_dir / (name + _BAD))
+    copy = data_dir / COPY
+    if not is_sound(copy):
+        directories.sync(data_dir)
+        return "nothing"
+    temporary = data_dir / (path.name + ".tmp")
+    shutil.copyfile(copy, temporary)
+    temporary.chmod(0o600)
+    directories.sync(temporary)
+    temporary.replace(path)
+    directories.sync(data_dir)
+    return "copy"
+
+
+def _unlisted(catalog: Catalog) -> tuple[list[_Found], list[tuple[str, str]]]:
+    """Return the files that a catalogue does not list, and those that cannot be read."""
+    found, unread = [], []
+    for uid in catalog.unlisted():
+        try:
+            info, time_us = _read(catalog.place(uid, ""))
+        except (TotonoeError, OSError, KeyError, ValueError) as error:
+            unread.append((f"collections/{uid}", str(error)))
+        else:
+            found.append(_Found(uid, info, time_us))
+    return found, unread
+
+
+def _read(place: Place) -> tuple[CollectionInfo, int]:
+    """Read settings and newest time of a file. Raises what `CollectionState.read_info` raises."""
+    info = CollectionState.read_info(place)
+    pool = ReaderPool(place.path, 1, place=place)
+    try:
+        with pool.rows() as rows:
+            return info, rows.history.newest_time()
+    finally:
+        pool.close()
