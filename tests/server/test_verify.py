@@ -206,9 +206,10 @@ def test_damaged_checkpoint_is_named(directory: Path, copies: tuple[Path, Path],
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
     path.write_bytes(data)
-    code, (finding,) = found(directory)
-    assert code == 1
-    assert name in finding
+    # The checkpoint that travels with the snapshot has the same files.
+    code, findings = found(directory)
+    assert (code, len(findings)) == (1, 2)
+    assert all(name in finding for finding in findings)
     assert str(copies[0].relative_to(directory)) in verify(directory)[1]
     path.write_bytes(data[:-1])
     assert found(directory)[0] == 1
@@ -251,3 +252,23 @@ def test_damaged_snapshot_is_named(directory: Path, copies: tuple[Path, Path]) -
     assert (code, finding.startswith(" its manifest is gone")) == (1, True)
     manifest.write_bytes(text)
     assert found(directory) == (0, [])
+
+
+def test_damaged_or_open_file_of_identities_is_found(directory: Path) -> None:
+    path = directory / "access.json"
+    assert found(directory) == (0, [])
+    added = CliRunner().invoke(
+        APP, ["tokens", "create", "anna", "--grant", "*:read", "--data-dir", str(directory)]
+    )
+    assert added.exit_code == 0, added.output
+    assert verify(directory)[1].splitlines()[-1] == "access.json: format 1, 1 rows, sound"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    code, said = found(directory)
+    assert (code, len(said)) == (1, 1)
+    assert "access.json" in said[0]
+    path.write_bytes(whole)
+    path.chmod(0o644)
+    code, said = found(directory)
+    assert code == 1
+    assert "is open to other users" in said[0]

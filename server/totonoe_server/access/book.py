@@ -27,7 +27,7 @@ from totonoe_server.access.identities import (
 )
 
 NAME = "access.json"
-_VERSION = 1
+FORMAT = 1
 _BYTES_MAX = 64 * 1024 * 1024
 Identities = tuple[Identity, ...]
 Stamp = tuple[int, int, int] | None
@@ -101,8 +101,8 @@ class Book:
     def _parsed(self, data: bytes) -> Identities:
         try:
             value = json.loads(data)
-            if value["version"] != _VERSION:
-                raise FileError(f"{self.path}: has format {value['version']!r}, not {_VERSION}")
+            if value["version"] != FORMAT:
+                raise FileError(f"{self.path}: has format {value['version']!r}, not {FORMAT}")
             identities = tuple(identity_from_json(one) for one in value["identities"])
             _check_unique(identities)
         except FileError:
@@ -115,7 +115,7 @@ class Book:
 
     def _write(self, identities: Identities) -> None:
         value = {
-            "version": _VERSION,
+            "version": FORMAT,
             "identities": [identity_to_json(identity) for identity in identities],
         }
         files.replace(self.path, json.dumps(value, indent=1).encode())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from pathlib import Path
 
 import typer
 
 from totonoe_core.base.errors import Quota
 from totonoe_core.engine.factory import DataDir, Inspected
+from totonoe_server.access.book import FORMAT, Book
+from totonoe_server.access.errors import FileError
 from totonoe_server.life.config import SettingsError, served_settings
 
 SOUND, FOUND, NOT_LOOKED = 0, 1, 2
@@ -32,7 +35,7 @@ def run(data_dir: Path | None, as_json: bool) -> int:
         typer.echo(f"totonoe: {error}", err=True)
         return NOT_LOOKED
     try:
-        found = directory.inspect()
+        found = [*directory.inspect(), *_identities(directory.path)]
     finally:
         directory.release()
     sound = not any(one.findings for one in found)
@@ -45,6 +48,19 @@ def run(data_dir: Path | None, as_json: bool) -> int:
             for finding in one.findings:
                 typer.echo(f"  {finding}")
     return SOUND if sound else FOUND
+
+
+def _identities(data_dir: Path) -> list[Inspected]:
+    """Look at the file of identities, if there is one: its form, its bounds and its mode."""
+    book, findings = Book(data_dir), []
+    count = 0
+    if not os.path.lexists(book.path):
+        return []
+    try:
+        count = len(book.read())
+    except FileError as error:
+        findings.append(str(error))
+    return [Inspected(book.path.name, "", False, FORMAT, count, tuple(findings))]
 
 
 def _line(one: Inspected) -> str:
