@@ -192,15 +192,17 @@ def test_progress_of_a_restore_is_in_stats_until_it_ends(
         return original(path, examined)
 
     monkeypatch.setattr(restoring, "examine", held)
-    assert store.engine.snapshots.stats().running is None
+    assert store.engine.snapshots.stats(None).running is None
     restored = store.engine.restore_snapshot(
         snapshot.id, "other", "op-restore", agent_id="anna", confirmation_token=""
     )
     assert reached.wait(wait_s())
-    running = store.engine.snapshots.stats().running
+    running = store.engine.snapshots.stats(None).running
     assert running is not None
     assert (running.kind, running.snapshot_id) == ("restore", snapshot.id)
     assert (running.step, running.step_share) == ("checking", 0.5)
+    seen = [store.engine.snapshots.stats({"default": sees}.get).running for sees in (True, False)]
+    assert seen == [running, None], "as the collection of the snapshot is seen"
     # Its caller gives up, and asks again with the same operation id.
     assert not restored.cancel()
     again = store.engine.restore_snapshot(
@@ -208,7 +210,7 @@ def test_progress_of_a_restore_is_in_stats_until_it_ends(
     )
     go.set()
     assert again.result(wait_s()).replayed
-    assert store.engine.snapshots.stats().running is None
+    assert store.engine.snapshots.stats(None).running is None
 
 
 @pytest.mark.parametrize("how", ["cut", "gone", "foreign", "zeros"])

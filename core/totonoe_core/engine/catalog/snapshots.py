@@ -77,6 +77,7 @@ class Snapshots:
         self._scheduled_count = self._failed_count = 0
         self._restoring = Restoring(collections, self.files, clock)
         self._job: SnapshotJob | None = None
+        self._job_collection = ""
         self._timer: threading.Thread | None = None
         submit(self._worker, self._sweep)
         if schedule.every_h:
@@ -177,7 +178,7 @@ class Snapshots:
         temporary = self.files.temporary(draft.collection_uid, draft.id)
         checkpoint = self.files.unlisted_checkpoint(temporary)
         try:
-            tell = self._begin("create", draft.id)
+            tell = self._begin("create", draft.id, name)
             with self._collections.using(name) as found:
                 found.catch_up()
                 found.copying.copy_to(
@@ -202,8 +203,9 @@ class Snapshots:
             _log.warning("the catalogue was not copied to the snapshots: %s", error.message)
         return snapshot
 
-    def _begin(self, kind: str, snapshot_id: str) -> Tell:
+    def _begin(self, kind: str, snapshot_id: str, collection: str) -> Tell:
         """Note the work that begins, for Stats; return the call that notes its progress."""
+        self._job_collection = collection
         job = self._job = SnapshotJob(kind, snapshot_id, "copying", 0.0, self._clock())
 
         def tell(step: str, share: float) -> None:
@@ -282,7 +284,7 @@ class Snapshots:
                     agent_id=agent_id,
                     confirmation_token=confirmation_token,
                     digest=digest,
-                    tell=self._begin("restore", snapshot.id),
+                    tell=self._begin("restore", snapshot.id, snapshot.collection),
                 )
             finally:
                 self._job = None
@@ -427,10 +429,12 @@ class Snapshots:
 
         Then the figures of the schedule, which is one for all, are 0.
         """
+        running = self._job if sees is None or sees(self._job_collection) else None
         if sees is not None:
             every = [one for one in self.files.all() if sees(one.collection)]
             newest_us = max((one.created_us for one in every), default=0)
-            return SnapshotStats(len(every), sum(one.file_bytes for one in every), newest_us, 0, 0)
+            size = sum(one.file_bytes for one in every)
+            return SnapshotStats(len(every), size, newest_us, 0, 0, running)
         every = list(self.files.all())
         return SnapshotStats(
             len(every),
@@ -438,7 +442,7 @@ class Snapshots:
             max((one.created_us for one in every), default=0),
             self._scheduled_count,
             self._failed_count,
-            self._job,
+            running,
         )
 
     def _sweep(self) -> None:
