@@ -35,6 +35,7 @@ from totonoe_core.domain.queries import (
 )
 from totonoe_core.domain.records import LinkType, Memory, Status, TimeRange, TypedKey
 from totonoe_core.domain.undo import OperationInfo
+from totonoe_core.engine.state import sizes
 from totonoe_core.engine.state.operations import operation_info
 
 
@@ -371,7 +372,7 @@ def test_ids_of_an_operation_are_cut_at_their_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "IDS_PER_REQUEST_MAX", 2)
-    monkeypatch.setattr("totonoe_core.engine.queries.history._IDS_PER_PAGE_MAX", 3)
+    monkeypatch.setattr(limits, "PAGE_BYTES_GOAL", 2 * (sizes.ROW_BYTES + 2 * 24))
     with opened(tmp_path) as store:
         for _ in range(3):
             store.apply(*(remember(f"text {number}", force=True) for number in range(3)))

@@ -153,7 +153,10 @@ class Gotten:
 
 @dataclass(frozen=True, slots=True)
 class ListQuery(Query["Page"]):
-    """One page of memories by (created time, id). Page tokens survive writes."""
+    """One page of memories by (created time, id). Page tokens survive writes.
+
+    A page ends earlier where it would become long; `include_vectors` says that vectors count.
+    """
 
     agent_id: str
     where: Filter = NO_FILTER
@@ -161,6 +164,7 @@ class ListQuery(Query["Page"]):
     page_token: str = ""
     as_of: AsOf | None = None
     touch: bool = False
+    include_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

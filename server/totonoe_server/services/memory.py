@@ -110,6 +110,7 @@ class MemoryService(
                     request.page_token,
                     as_of=as_of_from_wire(request),
                     touch=request.touch,
+                    include_vectors=request.include_vectors,
                 ),
             )
         )

@@ -17,7 +17,7 @@ from totonoe_core.base.errors import InvalidArgument, NotFound
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode, EpisodeDeleted, EpisodeMade
 from totonoe_core.domain.queries import EpisodePage, EpisodeQuery, EpisodeRead, EpisodesQuery
 from totonoe_core.domain.records import Episode, Memory, Status
-from totonoe_core.engine.state import paging
+from totonoe_core.engine.state import paging, sizes
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.sight import may_see, may_see_episode
 from totonoe_core.engine.state.state import CollectionState
@@ -100,17 +100,19 @@ def page(state: CollectionState, rows: Rows, query: EpisodesQuery) -> EpisodePag
         wanted = found.id
         heads.look_up([wanted])
     shown: list[Episode] = []
-    left = limits.EPISODE_IDS_READ_MAX
+    left, nbytes = limits.EPISODE_IDS_READ_MAX, 0
     while True:
         step = rows.episodes_by_start(position, _STEP, agent_id, time)
         for episode in step:
             # Only now is it certain that one more follows, so that no token leads to an empty page.
-            if len(shown) == page_size or left <= 0:
+            full = left <= 0 or nbytes >= limits.PAGE_BYTES_GOAL
+            if full or len(shown) == page_size:
                 return EpisodePage(revision, tuple(shown), paging.token(position, *asked))
             position = episode.start_us, episode.id
             left -= max(len(episode.memory_ids), heads.look_up(episode.memory_ids))
             if not wanted or heads.leads_alike(wanted, episode.memory_ids):
                 shown.append(heads.shown(episode))
+                nbytes += sizes.episode_bytes(episode)
         if len(step) < _STEP:
             return EpisodePage(revision, tuple(shown), "")
 

@@ -21,7 +21,7 @@ from totonoe_core.domain.queries import (
 from totonoe_core.domain.records import Fields, Link, Memory
 from totonoe_core.domain.undo import OperationInfo
 from totonoe_core.engine.queries.past import Past
-from totonoe_core.engine.state import paging
+from totonoe_core.engine.state import paging, sizes
 from totonoe_core.engine.state.operations import operation_infos
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
@@ -31,8 +31,6 @@ from totonoe_core.store.reader import Rows
 _FIELDS = tuple(item.name for item in fields(Fields) if item.name != "created_us")
 _OWN = ("content", "status", "superseded_by", "created_us")
 _READ_AT_ONCE = 500
-_IDS_PER_PAGE_MAX = 100_000
-"""Memory ids in one page of operations, some 2 MB; the operation that reaches it is whole."""
 
 
 def history(state: CollectionState, rows: Rows, query: HistoryQuery) -> HistoryPage:
@@ -51,14 +49,24 @@ def history(state: CollectionState, rows: Rows, query: HistoryQuery) -> HistoryP
         before = 2**62 if given is None else cast(tuple[int], given)[0]
         told = _Told(state, rows, memory, agent_id)
         versions: list[Version] = []
-        more = True
-        while more and len(versions) <= page_size:
-            some, before, more = told.before(before, page_size + 1)
-            versions += some
-        more = more or len(versions) > page_size
+        room, more, full = sizes.Room(), True, False
+        while more and not full and len(versions) <= page_size:
+            count = min(limits.PAGE_ROWS_READ, page_size + 1 - len(versions))
+            some, before, more = told.before(before, count)
+            fitting = room.fitting(some, _version_bytes)
+            versions += fitting
+            full = len(fitting) < len(some)
+        more = more or full or len(versions) > page_size
         versions = versions[:page_size]
         token = paging.token((versions[-1].operation.revision,), *asked) if more else ""
         return HistoryPage(rows.last_revision(), tuple(versions), token)
+
+
+def _version_bytes(version: Version) -> int:
+    nbytes = sizes.operation_bytes(version.operation)
+    if version.memory is not None:
+        nbytes += sizes.memory_bytes(version.memory)
+    return nbytes + sizes.links_bytes(version.linked) + sizes.links_bytes(version.unlinked)
 
 
 class _Told:
@@ -181,17 +189,16 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
                 raise NotFound("MEMORY_NOT_FOUND", kind="memory", name=where.memory_id)
             row = memory.row
         found: list[OperationInfo] = []
-        id_count, scanned, at, more = 0, 0, before, False
+        room, scanned, at, more = sizes.Room(), 0, before, False
         for some in _newest_first(rows, row, first, before):
             fitting = [one for one in some if _fits(one, where)]
             for info in operation_infos(rows, fitting, agent_id):
                 if info is None:
                     continue
-                if len(found) == page_size or id_count >= _IDS_PER_PAGE_MAX:
+                if len(found) == page_size or not room.takes(sizes.operation_bytes(info)):
                     more = True
                     break
                 found.append(info)
-                id_count += len(info.memory_ids)
             if more:
                 at = found[-1].revision
                 break

@@ -24,7 +24,7 @@ from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import AsOf, GetQuery, Gotten, ListQuery, Page, Recalled
 from totonoe_core.domain.records import LinkType, Memory, Status
-from totonoe_core.engine.state import paging, reading
+from totonoe_core.engine.state import paging, reading, sizes
 from totonoe_core.engine.state.sight import Sight, may_see, without
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
@@ -33,7 +33,7 @@ from totonoe_core.search.recall import rank
 from totonoe_core.store.questions import LikelyPair
 from totonoe_core.store.reader import Rows
 
-_STEP_MIN, _STEP_MAX = 64, 1024
+_STEP_MIN, _STEP_MAX = 64, 256
 
 
 def revision_of(rows: Rows, as_of: AsOf, now_us: int) -> int:
@@ -301,11 +301,15 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
         next_token = ""
         if len(found) > page_size:
             at = _key(found[page_size - 1])
+        shown, room = past.shown(found[:page_size]), sizes.Room()
+        kept = room.fitting(shown, lambda one: sizes.memory_bytes(one, query.include_vectors))
+        if len(kept) < len(shown):
+            at = _key(kept[-1])
         if at is not None:
             next_token = paging.token((revision, *at), *asked)
         return Page(
             revision=newest,
-            memories=tuple(past.shown(found[:page_size])),
+            memories=tuple(kept),
             next_page_token=next_token,
             as_of_revision=revision,
         )
@@ -327,8 +331,9 @@ def _page(
     apart = sorted(past.memories(sorted(moved)).values(), key=_key)
     apart = [memory for memory in apart if _key(memory) > after]
     found: list[Memory] = []
+    nbytes = 0
     scanned, step = 0, max(_STEP_MIN, min(_STEP_MAX, page_size + 1))
-    while len(found) <= page_size:
+    while len(found) <= page_size and nbytes <= limits.PAGE_BYTES_GOAL:
         if scanned >= limits.AS_OF_ROWS_SCANNED_MAX:
             return found, after
         listed = rows.rows_by_time(after, step)
@@ -340,7 +345,9 @@ def _page(
         while apart and (last or _key(apart[0]) <= after):
             here.append(apart.pop(0))
         here.sort(key=_key)
-        found += [memory for memory in here if matches(memory, where, decay, past.time_us)]
+        fitting = [memory for memory in here if matches(memory, where, decay, past.time_us)]
+        found += fitting
+        nbytes += sum(map(sizes.memory_bytes, fitting))
         if last:
             return found, None
         step = _STEP_MAX

@@ -9,7 +9,7 @@ from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.questions import Question, QuestionPage, QuestionsQuery
 from totonoe_core.domain.records import Memory
-from totonoe_core.engine.state import open_questions, paging
+from totonoe_core.engine.state import open_questions, paging, sizes
 from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.questions import LikelyPair, Place
@@ -31,9 +31,12 @@ def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionP
         found = list(
             islice(open_questions.below(rows, query.agent_id, place, about), query.page_size + 1)
         )
-        kept = found[: query.page_size]
-        both = [memory for _, *two in kept for memory in two]
+        asked_about = found[: query.page_size]
+        both = [memory for _, *two in asked_about for memory in two]
         shown = {memory.row: memory for memory in state.shown(rows, both, query.agent_id)}
+    kept = sizes.Room().fitting(
+        asked_about, lambda pair: sum(sizes.memory_bytes(shown[one.row]) for one in pair[1:])
+    )
     # Without the connection: comparing texts takes long.
     questions = tuple(
         _question(state.published, pair, shown[one.row], shown[other.row])

@@ -31,7 +31,7 @@ from totonoe_core.domain.queries import (
     RecallQuery,
 )
 from totonoe_core.domain.records import LinkType, Memory, Status
-from totonoe_core.engine.state import open_questions, paging, unscored
+from totonoe_core.engine.state import open_questions, paging, sizes, unscored
 from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
@@ -369,18 +369,47 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
             break
         position = step[-1][1:]
     page = wanted[:page_size]
-    found = rows.memories([row for row, _, _ in page])
-    state.check_there(found, (row for row, _, _ in page))
-    found = _while_chosen(rows, found, where, agent_id, info.revision)
-    seen = {row: state.as_seen(memory, now_us) for row, memory in found.items()}
-    memories = [
-        seen[row] for row, _, _ in page if row in seen and _still_shown(seen[row], where, agent_id)
-    ]
+    room = sizes.Room()
+    memories: list[Memory] = []
+    kept = 0
+    for start in range(0, len(page), limits.PAGE_ROWS_READ):
+        part = [row for row, _, _ in page[start : start + limits.PAGE_ROWS_READ]]
+        shown = _shown(state, rows, part, query, info.revision, now_us)
+        for row in part:
+            memory = shown.get(row)
+            if memory is not None:
+                if not room.takes(sizes.memory_bytes(memory, query.include_vectors)):
+                    break
+                memories.append(memory)
+            kept += 1
+        if kept < start + len(part):
+            break
     return Page(
         revision=info.revision,
-        memories=tuple(state.shown(rows, memories, agent_id)),
-        next_page_token=paging.token(page[-1][1:], *asked) if len(wanted) > page_size else "",
+        memories=tuple(memories),
+        next_page_token=paging.token(page[kept - 1][1:], *asked) if kept < len(wanted) else "",
     )
+
+
+def _shown(
+    state: CollectionState,
+    rows: Rows,
+    wanted: Sequence[int],
+    query: ListQuery,
+    revision: int,
+    now_us: int,
+) -> dict[int, Memory]:
+    """Return memories of a List by row, as they are shown; without those hidden meanwhile."""
+    found = rows.memories(wanted)
+    state.check_there(found, wanted)
+    found = _while_chosen(rows, found, query.where, query.agent_id, revision)
+    seen = {row: state.as_seen(memory, now_us) for row, memory in found.items()}
+    kept = [
+        seen[row]
+        for row in wanted
+        if row in seen and _still_shown(seen[row], query.where, query.agent_id)
+    ]
+    return {memory.row: memory for memory in state.shown(rows, kept, query.agent_id)}
 
 
 def figures(state: CollectionState, agent_id: str | None) -> dict[str, Any]:
