@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
+from google.protobuf.wrappers_pb2 import UInt64Value
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.messages import filled
 from totonoe.v1 import admin_service_pb2 as admin_pb
-from totonoe.v1 import checkpoint_pb2, tidy_pb2, types_pb2, verify_pb2
+from totonoe.v1 import checkpoint_pb2, operations_pb2, tidy_pb2, types_pb2, verify_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain import policy, records
@@ -31,7 +35,7 @@ from totonoe_core.domain.records import (
 )
 from totonoe_core.domain.tidy import TidyState
 from totonoe_core.domain.verified import Verified
-from totonoe_server.wire import admin, answers, memories, scalars
+from totonoe_server.wire import admin, answers, encoding, memories, scalars
 from totonoe_server.wire import policy as wire_policy
 
 # -- Round trips
@@ -168,6 +172,36 @@ def test_struct_of_any_json_comes_back_with_whole_numbers_as_int(value):
     back = scalars.struct_from_wire(sent(holder), "attributes", "attributes")
     assert back == value
     assert repr(back) == repr(value) or _types(back) == _types(value)
+
+
+@given(json_objects)
+def test_struct_by_hand_is_that_of_protobuf(value):
+    expected = Struct()
+    json_format.ParseDict(value, expected)
+    assert Struct.FromString(encoding.struct_bytes(value)) == expected
+
+
+@pytest.mark.parametrize("number", [0, 1, 127, 128, 255, 256, 16_383, 16_384, 2**31])
+def test_length_is_written_as_protobuf_writes_it(number):
+    assert b"\x08" + encoding.varint(number) in (
+        UInt64Value(value=number).SerializeToString(),
+        b"\x08\x00",  # a zero is left out
+    )
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_message_in_parts_decodes_to_the_message(seed):
+    draw = random.Random(seed)
+    for kind in (
+        pb.GetResponse,
+        pb.RecallResponse,
+        operations_pb2.WatchResponse,
+        admin_pb.StatsResponse,
+    ):
+        message = filled(kind(), draw)
+        data = encoding.message_bytes(message)
+        assert kind.FromString(data) == message
+        assert encoding.length_of(message) == len(data)
 
 
 def _types(value: Any) -> Any:

@@ -43,6 +43,7 @@ from totonoe_server.life.figures import CallFigures
 from totonoe_server.life.multiplex import Answer, ItemContext, Items
 from totonoe_server.life.unread import Unread
 from totonoe_server.logger import logger
+from totonoe_server.services.building import Encoded, encoded
 from totonoe_server.services.pending import shutting_down
 from totonoe_server.wire.methods import MULTIPLEX, PATHS, WATCH
 
@@ -169,9 +170,12 @@ class Guard(aio.ServerInterceptor):
         return make(
             wrapped,
             request_deserializer=_readable(handler.request_deserializer),
-            # These answers are bytes when they leave their call.
+            # Answers are bytes when they leave their call: gRPC would encode them on the event
+            # loop. Only the health service writes its own.
             response_serializer=(
-                None if wrapped in (call.hold, call.answer_one) else handler.response_serializer
+                handler.response_serializer
+                if wrapped == call.write_many and method not in PATHS
+                else None
             ),
         )
 
@@ -271,15 +275,12 @@ class _Call:
                         if counted.traced is not None:
                             counted.traced.mark()
                         counted.request = request
-                        answer = await self.behaviour(request, context)
-                        if call is not None:
-                            call.finish(answer)
-                        encoded = _encoded(answer)
-                        self.unread.hold(counted.identity or peer, len(encoded))
+                        answer = _encoded(await self.behaviour(request, context), call)
+                        self.unread.hold(counted.identity or peer, len(answer.data))
                         if call is not None:
                             call.leave_when_sent()
-                        counted.answer = answer
-                        return encoded
+                        counted.answer = answer.message
+                        return answer.data
             except aio.AbortError:
                 raise
             except (Exception, asyncio.CancelledError) as error:
@@ -310,14 +311,12 @@ class _Call:
         TURN.set((context.peer(), f"stream {next(_STREAM_NUMBERS)}"))
         answers = self.behaviour(request, context)
         try:
-            async for answer in answers:
-                if call is not None:
-                    call.finish(answer)
-                _fits(answer.ByteSize())
-                counted.answer = answer
+            async for one in answers:
+                answer = _encoded(one, call)
+                counted.answer = answer.message
                 if self.rule is not None and self.rule.per_item:
-                    self.figures.items_refused(one.error.reason for one in answer.results)
-                await place.waiting(context.write(answer), limits.STREAM_UNREAD_S_MAX)
+                    self.figures.items_refused(one.error.reason for one in answer.message.results)
+                await place.waiting(context.write(answer.data), limits.STREAM_UNREAD_S_MAX)
         finally:
             # A generator that is left by an exception is not closed by it.
             await answers.aclose()
@@ -552,11 +551,12 @@ def _in_time(context: Any) -> None:
         raise TotonoeError("DEADLINE_PASSED", "the deadline passed before the call was started")
 
 
-def _encoded(answer: Message) -> bytes:
-    """The bytes of an answer. To ask for its size would encode it once more."""
-    data = answer.SerializeToString()
-    _fits(len(data))
-    return data
+def _encoded(answer: Message | Encoded, call: Call | None) -> Encoded:
+    """An answer with its bytes; a short one may come without, and is encoded here."""
+    if not isinstance(answer, Encoded):
+        answer = encoded(answer, call)
+    _fits(len(answer.data))
+    return answer
 
 
 def _fits(size: int) -> None:

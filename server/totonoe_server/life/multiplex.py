@@ -26,6 +26,7 @@ from totonoe_server import status
 from totonoe_server.access.gate import Call
 from totonoe_server.life.admission import Place, too_idle
 from totonoe_server.life.call_log import REQUEST_ID_KEY, TRACEPARENT
+from totonoe_server.wire.encoding import varint
 
 _OF_ITEMS = (TRACEPARENT, REQUEST_ID_KEY)
 """Metadata that each item has for itself."""
@@ -323,19 +324,10 @@ def _framed(number: int, kind: str, answer: bytes) -> bytes:
         (
             pb.MultiplexResponse(id=number).SerializeToString(),
             _FIELDS[kind],
-            _varint(len(answer)),
+            varint(len(answer)),
             answer,
         )
     )
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
 
 
 _CANCELLED = status_pb2.Status(code=code_pb2.CANCELLED, message="the client took the item back")

@@ -13,8 +13,10 @@ from totonoe_core.domain.policy import (
     DecayPolicy,
     DiversityPolicy,
 )
+from totonoe_core.domain.queries import EngineStats
 from totonoe_core.engine.seam.seam import Engine
 from totonoe_server.access.gate import CALL
+from totonoe_server.services.building import Encoded, built
 from totonoe_server.services.calls import Context, seen
 from totonoe_server.services.pending import answer_of
 from totonoe_server.services.process import Process
@@ -75,13 +77,11 @@ class AdminService(
         info = await answer_of(self._engine.get_collection(collection_name(request.name)))
         return pb.GetCollectionResponse(collection=collection_to_wire(info), revision=info.revision)
 
-    async def ListCollections(
-        self, request: pb.ListCollectionsRequest, _: Context
-    ) -> pb.ListCollectionsResponse:
+    async def ListCollections(self, request: pb.ListCollectionsRequest, _: Context) -> Encoded:
         """One page of collections."""
         size = request.page_size or limits.PAGE_SIZE_DEFAULT
-        page = await answer_of(self._engine.list_collections(size, request.page_token, seen()))
-        return policy.collections_to_wire(page)
+        future = self._engine.list_collections(size, request.page_token, seen())
+        return await answer_of(built(future, policy.collections_to_wire, read=True))
 
     async def UpdateCollection(
         self, request: pb.UpdateCollectionRequest, _: Context
@@ -123,16 +123,18 @@ class AdminService(
         applied = await answer_of(self._engine.apply(name, request.operation_id, (command,)))
         return admin.calibrated_to_wire(applied)
 
-    async def Audit(self, request: audit_pb2.AuditRequest, _: Context) -> audit_pb2.AuditResponse:
+    async def Audit(self, request: audit_pb2.AuditRequest, _: Context) -> Encoded:
         """How healthy a collection is."""
-        collection, query = collection_name(request.collection), audit_from_wire(request)
-        return audit_to_wire(await answer_of(self._engine.read(collection, query)))
+        return await self._read(request.collection, audit_from_wire(request), audit_to_wire)
 
-    async def Stats(self, request: pb.StatsRequest, _: Context) -> pb.StatsResponse:
+    async def Stats(self, request: pb.StatsRequest, _: Context) -> Encoded:
         """Figures of engine and process."""
         call = CALL.get()
         sees = None if call is None or call.sees_everything else call.sees
-        stats = await answer_of(self._engine.stats(request.collection, request.agent_id, sees))
+        future = self._engine.stats(request.collection, request.agent_id, sees)
+        return await answer_of(built(future, self._stats_to_wire, read=True))
+
+    def _stats_to_wire(self, stats: EngineStats) -> pb.StatsResponse:
         return admin.stats_to_wire(
             stats,
             version=self._process.version,

@@ -6,6 +6,7 @@ from totonoe.v1 import audit_pb2, memory_service_pb2
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.search.why_not import WhyNotQuery
+from totonoe_server.services.building import Encoded
 from totonoe_server.services.calls import Calls, Context
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import audit as codec
@@ -30,15 +31,12 @@ class AuditCalls(Calls):
             await self._apply(request, codec.undismiss_from_wire(request))
         )
 
-    async def WhyNot(
-        self, request: memory_service_pb2.WhyNotRequest, _: Context
-    ) -> memory_service_pb2.WhyNotResponse:
+    async def WhyNot(self, request: memory_service_pb2.WhyNotRequest, _: Context) -> Encoded:
         """Why a memory does not come."""
         collection, query = await self._asked(request.recall)
-        found = await answer_of(
-            self._engine.read(collection, WhyNotQuery(request.memory_id, query))
+        return await self._read(
+            collection, WhyNotQuery(request.memory_id, query), codec.why_not_to_wire
         )
-        return codec.why_not_to_wire(found)
 
     async def _asked(self, request: memory_service_pb2.RecallRequest) -> tuple[str, RecallQuery]:
         """Collection and query of a Recall, its diversity laid over the collection's."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base import limits
@@ -20,7 +21,15 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.engine.seam.seam import Engine
 from totonoe_server import status
 from totonoe_server.access.gate import CALL
-from totonoe_server.services.pending import shutting_down, wrapped
+from totonoe_server.services.building import (
+    ROWS_BUILT_THERE,
+    Encoded,
+    built,
+    encoded,
+    ready,
+    run,
+)
+from totonoe_server.services.pending import answer_of, shutting_down, wrapped
 from totonoe_server.wire.answers import remembered_to_wire
 from totonoe_server.wire.memories import remember_from_wire
 from totonoe_server.wire.scalars import collection_name
@@ -38,7 +47,7 @@ class Bulk:
 
     async def remember(
         self, requests: AsyncIterator[pb.RememberManyRequest]
-    ) -> AsyncGenerator[pb.RememberManyResponse, None]:
+    ) -> AsyncGenerator[Encoded, None]:
         """Answers to a stream of items, message by message.
 
         However it is left (the client cancels, breaks off, or fails in the middle), items
@@ -54,15 +63,21 @@ class Bulk:
             _check_size(request)
             call = CALL.get()
             refused = {} if call is None else await call.refusals(request)
+            items, many = request.items, len(request.items) > ROWS_BUILT_THERE
             async with self._at_work:
-                outcomes = await asyncio.gather(
-                    *self._submitted(request.items, refused), return_exceptions=True
-                )
-            yield pb.RememberManyResponse(results=[_result(outcome) for outcome in outcomes])
+                if many:
+                    answers = await answer_of(run(partial(self._submitted, items, refused)))
+                else:
+                    answers = self._submitted(items, refused)
+                outcomes = await asyncio.gather(*map(wrapped, answers), return_exceptions=True)
+            if many:
+                yield await answer_of(built(ready(tuple(outcomes)), _response))
+            else:
+                yield encoded(_response(outcomes), call)
 
     def _submitted(
         self, items: Sequence[pb.RememberRequest], refused: Mapping[int, Exception]
-    ) -> list[asyncio.Future[Applied]]:
+    ) -> list[Future[Applied]]:
         """Items to the engine, those of one collection in order. What is wrong with an item, or
         is refused to the caller, becomes its own answer."""
         answers: list[Future[Applied]] = [Future() for _ in items]
@@ -89,7 +104,7 @@ class Bulk:
                 continue
             for (position, _, _), future in zip(entries, futures, strict=True):
                 answers[position] = future
-        return [wrapped(answer) for answer in answers]
+        return answers
 
 
 def _check_size(request: pb.RememberManyRequest) -> None:
@@ -100,6 +115,10 @@ def _check_size(request: pb.RememberManyRequest) -> None:
             got=len(request.items),
             allowed=f"at most {limits.ITEMS_PER_MESSAGE_MAX}",
         )
+
+
+def _response(outcomes: Sequence[Applied | BaseException]) -> pb.RememberManyResponse:
+    return pb.RememberManyResponse(results=[_result(outcome) for outcome in outcomes])
 
 
 def _result(outcome: Applied | BaseException) -> pb.RememberManyResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
@@ -11,11 +11,14 @@ from google.protobuf.message import Message
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.domain.asking import Previewable, Query
 from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.engine.seam.seam import Engine
 from totonoe_server.access.gate import CALL
+from totonoe_server.services.building import Encoded, built, many_built
 from totonoe_server.services.pending import answer_of, shutting_down
+from totonoe_server.wire.encoding import length_of
 from totonoe_server.wire.scalars import collection_name
 
 T = TypeVar("T")
@@ -57,6 +60,28 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    async def _read(
+        self, collection: str, query: Query[T], to_wire: Callable[[T], Message]
+    ) -> Encoded:
+        """The answer to a query."""
+        future = self._engine.read(collection_name(collection), query)
+        return await answer_of(built(future, to_wire, read=True))
+
+    async def _previewed(
+        self, collection: str, command: Previewable[T], to_wire: Callable[[T, int], Message]
+    ) -> Encoded:
+        """The answer of a dry run, of the result and its revision."""
+        future = self._engine.preview(collection_name(collection), command)
+        return await answer_of(built(future, lambda found: to_wire(found.answer, found.revision)))
+
+    async def _applied(
+        self, request: Write, command: Command, to_wire: Callable[[Applied], Message]
+    ) -> Encoded:
+        """The answer of a write that may be long."""
+        collection = collection_name(request.collection)
+        future = self._engine.apply(collection, request.operation_id, (command,))
+        return await answer_of(built(future, to_wire))
+
     async def _apply(self, request: Write, command: Command) -> Applied:
         collection = collection_name(request.collection)
         return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))
@@ -85,10 +110,12 @@ class StreamingCalls(Calls):
             ending.cancel()
             working.cancel()
 
-    async def _told(self, run: Telling[T]) -> AsyncGenerator[T, None]:
+    async def _told(
+        self, run: Telling[T], to_wire: Callable[[T], Message]
+    ) -> AsyncGenerator[Encoded, None]:
         """Yield the messages of a run as fast as they are read; leave the run at the end."""
         try:
-            while messages := await self._unless_ending(answer_of(run.read())):
+            while messages := await self._unless_ending(answer_of(many_built(run.read(), to_wire))):
                 for message in messages:
                     yield message
         finally:
@@ -109,7 +136,7 @@ def fits_an_answer(answer: Message, field: str, hint: str, beside_bytes: int = 0
     InvalidArgument
         LIMIT_EXCEEDED.
     """
-    size = answer.ByteSize() + beside_bytes
+    size = length_of(answer) + beside_bytes
     if size > limits.MESSAGE_BYTES_MAX:
         raise InvalidArgument(
             "LIMIT_EXCEEDED",

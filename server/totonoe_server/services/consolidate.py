@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from totonoe.v1 import consolidate_pb2 as pb
+from totonoe_server.services.building import Encoded
 from totonoe_server.services.calls import Context, StreamingCalls
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import consolidate as codec
@@ -17,7 +18,7 @@ class ConsolidateCalls(StreamingCalls):
 
     async def Consolidate(
         self, request: pb.ConsolidateRequest, _: Context
-    ) -> AsyncIterator[pb.ConsolidateResponse]:
+    ) -> AsyncIterator[Encoded]:
         """Streams what a run tells; the run stays for a while when its stream ends."""
         collection, query = (
             collection_name(request.collection),
@@ -25,6 +26,6 @@ class ConsolidateCalls(StreamingCalls):
         )
         future = self._engine.consolidate(collection, request.operation_id, query)
         run = await answer_of(future)
-        async with aclosing(self._told(run)) as messages:
+        async with aclosing(self._told(run, codec.message_to_wire)) as messages:
             async for message in messages:
-                yield codec.message_to_wire(message)
+                yield message

@@ -7,6 +7,7 @@ from totonoe_core.base import limits
 from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.queries import HistoryQuery, OperationsQuery
 from totonoe_server.access.gate import CALL
+from totonoe_server.services.building import Encoded
 from totonoe_server.services.calls import Calls, Context
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import history as codec
@@ -19,7 +20,7 @@ UNDONE_FOLLOWED_MAX = 16
 class HistoryCalls(Calls):
     """Undo, History and ListOperations over an engine."""
 
-    async def Undo(self, request: pb.UndoRequest, _: Context) -> pb.UndoResponse:
+    async def Undo(self, request: pb.UndoRequest, _: Context) -> Encoded | pb.UndoResponse:
         """Takes an operation back."""
         call = CALL.get()
         if call is not None and not call.by_owner:
@@ -27,10 +28,9 @@ class HistoryCalls(Calls):
         if request.dry_run:
             return await self._undo_previewed(request)
         try:
-            applied = await self._apply(request, codec.undo_from_wire(request))
+            return await self._applied(request, codec.undo_from_wire(request), codec.undone_to_wire)
         except NotFound as error:
             return await self._collection_restored(request, error)
-        return codec.undone_to_wire(applied)
 
     async def _call_to_take_back(self, request: pb.UndoRequest) -> str:
         """Return the name of the call that an Undo takes back or, of an Undo, brings back again.
@@ -52,13 +52,13 @@ class HistoryCalls(Calls):
 
     async def _operation_of(self, request: pb.UndoRequest) -> tuple[str, int]:
         """Return the name of the call of the target of an Undo, and the revision that it undoes."""
-        answer = await self._undo_previewed(request)
-        return answer.operation.kind, answer.operation.undoes
-
-    async def _undo_previewed(self, request: pb.UndoRequest) -> pb.UndoResponse:
         collection, command = collection_name(request.collection), codec.undo_from_wire(request)
         found = await answer_of(self._engine.preview(collection, command))
-        return codec.undo_preview_to_wire(found.answer, found.revision)
+        return found.answer.operation.kind, found.answer.operation.undoes
+
+    async def _undo_previewed(self, request: pb.UndoRequest) -> Encoded:
+        command = codec.undo_from_wire(request)
+        return await self._previewed(request.collection, command, codec.undo_preview_to_wire)
 
     async def _collection_restored(
         self, request: pb.UndoRequest, error: NotFound
@@ -82,34 +82,22 @@ class HistoryCalls(Calls):
         except NotFound:
             raise error from None
 
-    async def History(self, request: pb.HistoryRequest, _: Context) -> pb.HistoryResponse:
+    async def History(self, request: pb.HistoryRequest, _: Context) -> Encoded:
         """One page of what a memory was."""
-        page = await answer_of(
-            self._engine.read(
-                collection_name(request.collection),
-                HistoryQuery(
-                    request.agent_id,
-                    request.memory_id,
-                    request.page_size or limits.PAGE_SIZE_DEFAULT,
-                    request.page_token,
-                ),
-            )
+        query = HistoryQuery(
+            request.agent_id,
+            request.memory_id,
+            request.page_size or limits.PAGE_SIZE_DEFAULT,
+            request.page_token,
         )
-        return codec.history_to_wire(page)
+        return await self._read(request.collection, query, codec.history_to_wire)
 
-    async def ListOperations(
-        self, request: pb.ListOperationsRequest, _: Context
-    ) -> pb.ListOperationsResponse:
+    async def ListOperations(self, request: pb.ListOperationsRequest, _: Context) -> Encoded:
         """One page of operations."""
-        page = await answer_of(
-            self._engine.read(
-                collection_name(request.collection),
-                OperationsQuery(
-                    request.agent_id,
-                    codec.operations_from_wire(request),
-                    request.page_size or limits.PAGE_SIZE_DEFAULT,
-                    request.page_token,
-                ),
-            )
+        query = OperationsQuery(
+            request.agent_id,
+            codec.operations_from_wire(request),
+            request.page_size or limits.PAGE_SIZE_DEFAULT,
+            request.page_token,
         )
-        return codec.operations_to_wire(page)
+        return await self._read(request.collection, query, codec.operations_to_wire)

@@ -9,11 +9,12 @@ from totonoe.v1 import memory_service_pb2 as pb
 from totonoe.v1 import memory_service_pb2_grpc, operations_pb2
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Forget as ForgetCommand
-from totonoe_core.domain.memories import ForgetMatching, Forgotten
+from totonoe_core.domain.memories import ForgetMatching, Forgotten, Matching
 from totonoe_core.domain.queries import GetQuery, ListQuery
 from totonoe_core.engine.seam.seam import Engine
 from totonoe_server.access.gate import CALL
 from totonoe_server.services.audit import AuditCalls
+from totonoe_server.services.building import Encoded
 from totonoe_server.services.bulk import Bulk
 from totonoe_server.services.calls import UNMEASURED_MEMORIES_MAX, Context, fits_an_answer
 from totonoe_server.services.cleanup import CleanupCalls
@@ -68,7 +69,7 @@ class MemoryService(
 
     async def RememberMany(
         self, request_iterator: AsyncIterator[pb.RememberManyRequest], _: Context
-    ) -> AsyncIterator[pb.RememberManyResponse]:
+    ) -> AsyncIterator[Encoded]:
         """Saves or refuses the items of a stream, in their order."""
         responses = self._bulk.remember(request_iterator)
         try:
@@ -77,58 +78,54 @@ class MemoryService(
         finally:
             await responses.aclose()
 
-    async def Recall(self, request: pb.RecallRequest, _: Context) -> pb.RecallResponse:
+    async def Recall(self, request: pb.RecallRequest, _: Context) -> Encoded:
         """Finds memories."""
         collection, query = await self._asked(request)
-        recalled = await answer_of(self._engine.read(collection, query))
-        return answers.recalled_to_wire(recalled, request.include_vectors)
+        with_vectors = request.include_vectors
+        return await self._read(
+            collection, query, lambda found: answers.recalled_to_wire(found, with_vectors)
+        )
 
-    async def Get(self, request: pb.GetRequest, _: Context) -> pb.GetResponse:
+    async def Get(self, request: pb.GetRequest, _: Context) -> Encoded:
         """Reads memories by id."""
-        collection = collection_name(request.collection)
-        future = self._engine.read(
-            collection,
-            GetQuery(
-                request.agent_id,
-                tuple(request.ids),
-                as_of=as_of_from_wire(request),
-                follow_superseded=request.follow_superseded,
-                touch=request.touch,
-            ),
+        query = GetQuery(
+            request.agent_id,
+            tuple(request.ids),
+            as_of=as_of_from_wire(request),
+            follow_superseded=request.follow_superseded,
+            touch=request.touch,
         )
-        return answers.gotten_to_wire(await answer_of(future), request.include_vectors)
+        with_vectors = request.include_vectors
+        return await self._read(
+            request.collection, query, lambda found: answers.gotten_to_wire(found, with_vectors)
+        )
 
-    async def List(self, request: pb.ListRequest, _: Context) -> pb.ListResponse:
+    async def List(self, request: pb.ListRequest, _: Context) -> Encoded:
         """One page of memories."""
-        page = await answer_of(
-            self._engine.read(
-                collection_name(request.collection),
-                ListQuery(
-                    request.agent_id,
-                    filter_from_wire(request.filter),
-                    request.page_size or limits.PAGE_SIZE_DEFAULT,
-                    request.page_token,
-                    as_of=as_of_from_wire(request),
-                    touch=request.touch,
-                    include_vectors=request.include_vectors,
-                ),
-            )
+        with_vectors = request.include_vectors
+        query = ListQuery(
+            request.agent_id,
+            filter_from_wire(request.filter),
+            request.page_size or limits.PAGE_SIZE_DEFAULT,
+            request.page_token,
+            as_of=as_of_from_wire(request),
+            touch=request.touch,
+            include_vectors=with_vectors,
         )
-        return answers.page_to_wire(page, request.include_vectors)
+        return await self._read(
+            request.collection, query, lambda page: answers.page_to_wire(page, with_vectors)
+        )
 
-    async def ListNamespaces(
-        self, request: pb.ListNamespacesRequest, _: Context
-    ) -> pb.ListNamespacesResponse:
+    async def ListNamespaces(self, request: pb.ListNamespacesRequest, _: Context) -> Encoded:
         """The distinct namespaces of memories."""
         query = namespaces_from_wire(request)
-        found = await answer_of(self._engine.read(collection_name(request.collection), query))
-        return namespaces_to_wire(found)
+        return await self._read(request.collection, query, namespaces_to_wire)
 
-    async def Update(self, request: pb.UpdateRequest, _: Context) -> pb.UpdateResponse:
+    async def Update(self, request: pb.UpdateRequest, _: Context) -> Encoded:
         """Changes one memory."""
-        return answers.updated_to_wire(await self._apply(request, update_from_wire(request)))
+        return await self._applied(request, update_from_wire(request), answers.updated_to_wire)
 
-    async def Forget(self, request: pb.ForgetRequest, _: Context) -> pb.ForgetResponse:
+    async def Forget(self, request: pb.ForgetRequest, _: Context) -> Encoded:
         """Hides memories."""
         if request.HasField("filter"):
             return await self._found_to_forget(request)
@@ -138,33 +135,29 @@ class MemoryService(
         if len(command.ids) > UNMEASURED_MEMORIES_MAX:
             # Of a retry the revisions have moved on: they are for `apply` to compare.
             await self._forget_previewed(request, replace(command, expected_revisions=()))
-        applied = await self._apply(request, command)
-        (result,) = applied.results
-        assert isinstance(result, Forgotten)
-        return answers.forgotten_to_wire(result, applied.revision, applied)
+        return await self._applied(request, command, answers.forget_applied_to_wire)
 
-    async def _forget_previewed(
-        self, request: pb.ForgetRequest, command: ForgetCommand
-    ) -> pb.ForgetResponse:
-        collection = collection_name(request.collection)
-        found = await answer_of(self._engine.preview(collection, command))
-        preview = answers.forgotten_to_wire(found.answer, found.revision, None)
-        fits_an_answer(preview, "ids", "name fewer at once")
-        return preview
+    async def _forget_previewed(self, request: pb.ForgetRequest, command: ForgetCommand) -> Encoded:
+        def to_wire(found: Forgotten, revision: int) -> pb.ForgetResponse:
+            preview = answers.forgotten_to_wire(found, revision, None)
+            fits_an_answer(preview, "ids", "name fewer at once")
+            return preview
 
-    async def _found_to_forget(self, request: pb.ForgetRequest) -> pb.ForgetResponse:
-        collection, where = collection_name(request.collection), forget_filter_from_wire(request)
+        return await self._previewed(request.collection, command, to_wire)
+
+    async def _found_to_forget(self, request: pb.ForgetRequest) -> Encoded:
         call = CALL.get()
         if call is not None:
             # What a filter finds, and that it finds it, is about contents.
             call.needs("read")
-        found = await answer_of(
-            self._engine.preview(collection, ForgetMatching(request.agent_id, where))
-        )
-        forgotten, count = found.answer.forgotten, found.answer.count
-        preview = answers.forgotten_to_wire(forgotten, found.revision, None, count)
-        fits_an_answer(preview, "filter", "make it narrower")
-        return preview
+
+        def to_wire(found: Matching, revision: int) -> pb.ForgetResponse:
+            preview = answers.forgotten_to_wire(found.forgotten, revision, None, found.count)
+            fits_an_answer(preview, "filter", "make it narrower")
+            return preview
+
+        command = ForgetMatching(request.agent_id, forget_filter_from_wire(request))
+        return await self._previewed(request.collection, command, to_wire)
 
     async def Link(self, request: pb.LinkRequest, _: Context) -> pb.LinkResponse:
         """Links two memories."""

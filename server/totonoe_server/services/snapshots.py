@@ -8,6 +8,7 @@ from totonoe_core.base.errors import NotFound
 from totonoe_core.domain import memories
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.snapshots import SnapshotUse
+from totonoe_server.services.building import Encoded, built
 from totonoe_server.services.calls import Calls, Context, seen
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import snapshots as codec
@@ -33,11 +34,11 @@ class SnapshotCalls(Calls):
 
     async def ListSnapshots(
         self, request: snapshot_pb2.ListSnapshotsRequest, _: Context
-    ) -> snapshot_pb2.ListSnapshotsResponse:
+    ) -> Encoded:
         """One page of snapshots."""
         size = request.page_size or limits.PAGE_SIZE_DEFAULT
         future = self._engine.list_snapshots(request.collection, size, request.page_token, seen())
-        return codec.listed_to_wire(await answer_of(future))
+        return await answer_of(built(future, codec.listed_to_wire, read=True))
 
     async def DeleteSnapshot(
         self, request: snapshot_pb2.DeleteSnapshotRequest, _: Context

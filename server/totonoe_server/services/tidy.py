@@ -12,6 +12,7 @@ from totonoe_core.domain.queries import ClustersQuery, GetQuery
 from totonoe_core.domain.records import Memory
 from totonoe_core.domain.tidy import Tidied, Tidy
 from totonoe_server.logger import logger
+from totonoe_server.services.building import Encoded, built, many_built, ready, run
 from totonoe_server.services.calls import UNMEASURED_MEMORIES_MAX, Calls, Context
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import tidy as codec
@@ -31,7 +32,9 @@ class TidyCalls(Calls):
             recorded.run.add_done_callback(lambda run: _log_run(run, collection, begun_s))
         return codec.recorded_to_wire(recorded)
 
-    async def Tidy(self, request: pb.TidyRequest, _: Context) -> AsyncIterator[pb.TidyResponse]:
+    async def Tidy(
+        self, request: pb.TidyRequest, _: Context
+    ) -> AsyncIterator[Encoded | pb.TidyResponse]:
         """Closes or tells exact doubles, and tells clusters of near states."""
         begun_s = time.monotonic()
         collection = collection_name(request.collection)
@@ -54,25 +57,23 @@ class TidyCalls(Calls):
             previewed = await answer_of(self._engine.preview(collection, command))
             revision, tidied = previewed.revision, previewed.answer
         async for doubles in self._doubles(request, tidied):
-            yield pb.TidyResponse(doubles=doubles)
+            yield doubles
         done = codec.done_to_wire(tidied, revision, applied)
         if groups is not None:
             count = 0
             for at, group in enumerate(groups.groups):
                 yield _progress(pb.TIDY_PHASE_CLUSTERS, begun_s, at, len(groups.groups))
                 found = self._engine.read(collection, ClustersQuery(request.agent_id, group))
-                for cluster in await answer_of(found):
+                for cluster in await answer_of(many_built(found, codec.told_cluster_to_wire)):
                     count += 1
-                    yield pb.TidyResponse(cluster=codec.cluster_to_wire(cluster))
+                    yield cluster
             codec.planned_to_wire(done, groups, count)
         done.seconds = time.monotonic() - begun_s
         if applied is not None:
             _log(collection, tidied, done.seconds)
         yield pb.TidyResponse(done=done)
 
-    async def _doubles(
-        self, request: pb.TidyRequest, tidied: Tidied
-    ) -> AsyncIterator[pb.TidyDoubles]:
+    async def _doubles(self, request: pb.TidyRequest, tidied: Tidied) -> AsyncIterator[Encoded]:
         """The groups, with those that stay as they are now."""
         collection, clusters = collection_name(request.collection), tidied.clusters
         for start in range(0, len(clusters), UNMEASURED_MEMORIES_MAX):
@@ -83,17 +84,20 @@ class TidyCalls(Calls):
                 self._engine.read(collection, GetQuery(request.agent_id, tuple(ids)))
             )
             kept: dict[str, Memory] = {memory.id: memory for memory in gotten.memories}
-            for at, one in enumerate(part, start):
-                yield codec.doubles_to_wire(tidied, at, kept.get(one.kept_id))
+            pairs = ready(tuple((one, kept.get(one.kept_id)) for one in part))
+            for doubles in await answer_of(many_built(pairs, codec.told_doubles_to_wire)):
+                yield doubles
 
-    async def ApplyTidyPlan(
-        self, request: pb.ApplyTidyPlanRequest, _: Context
-    ) -> pb.ApplyTidyPlanResponse:
+    async def ApplyTidyPlan(self, request: pb.ApplyTidyPlanRequest, _: Context) -> Encoded:
         """Carries out a plan."""
         begun_s = time.monotonic()
-        collection, commands = collection_name(request.collection), codec.plan_from_wire(request)
+        collection = collection_name(request.collection)
+        commands = await answer_of(run(lambda: codec.plan_from_wire(request)))
         future = self._engine.apply(collection, request.operation_id, commands)
-        answer = codec.applied_to_wire(await answer_of(future), commands)
+        encoded = await answer_of(
+            built(future, lambda applied: codec.applied_to_wire(applied, commands))
+        )
+        answer = encoded.message
         logger.info(
             "tidy plan applied",
             collection=collection,
@@ -102,7 +106,7 @@ class TidyCalls(Calls):
             summaries=answer.summary_count,
             seconds=round(time.monotonic() - begun_s, 3),
         )
-        return answer
+        return encoded
 
 
 def _progress(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from totonoe.v1 import transfer_pb2 as pb
+from totonoe_server.services.building import Encoded, built
 from totonoe_server.services.calls import Context, StreamingCalls
 from totonoe_server.services.pending import answer_of
 from totonoe_server.wire import transfer as codec
@@ -18,24 +19,23 @@ from totonoe_server.wire.scalars import collection_name
 class TransferCalls(StreamingCalls):
     """Export and Import over an engine. Errors leave them as `TotonoeError`."""
 
-    async def Export(
-        self, request: pb.ExportRequest, _: Context
-    ) -> AsyncIterator[pb.ExportResponse]:
+    async def Export(self, request: pb.ExportRequest, _: Context) -> AsyncIterator[Encoded]:
         """Streams the lines of a collection."""
         collection, query = collection_name(request.collection), codec.export_from_wire(request)
         export = await answer_of(self._engine.export(collection, query))
         try:
             while True:
-                chunk = await self._unless_ending(answer_of(export.read()))
-                if not chunk.data:
+                chunk = built(export.read(), codec.chunk_to_wire, read=True)
+                message = await self._unless_ending(answer_of(chunk))
+                if not message.message.data:
                     return
-                yield codec.chunk_to_wire(chunk)
+                yield message
         finally:
             export.leave()
 
     async def Import(
         self, request_iterator: AsyncIterator[pb.ImportRequest], _: Context
-    ) -> AsyncIterator[pb.ImportResponse]:
+    ) -> AsyncIterator[Encoded]:
         """Takes the lines of a file, and tells after each piece how far it is."""
         requests = aiter(request_iterator)
         first = await self._next(requests)
@@ -49,13 +49,13 @@ class TransferCalls(StreamingCalls):
         )
         try:
             # What was made of the start alone: the operation id, before anything is done.
-            yield codec.told_to_wire(await answer_of(begun.feed(b"", False)))
+            yield await answer_of(built(begun.feed(b"", False), codec.told_to_wire))
             last = False
             while not last:
                 request = await self._next(requests)
                 data, last = (b"", True) if request is None else codec.piece_from_wire(request)
-                told = await self._unless_ending(answer_of(begun.feed(data, last)))
-                yield codec.told_to_wire(told)
+                told = built(begun.feed(data, last), codec.told_to_wire)
+                yield await self._unless_ending(answer_of(told))
         finally:
             begun.leave()
 

@@ -8,16 +8,19 @@ waits for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
 
 from totonoe.v1 import operations_pb2
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument, Quota
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.queries import ChangesQuery
+from totonoe_core.domain.queries import Changes, ChangesQuery
 from totonoe_core.engine.seam.seam import Engine
+from totonoe_server.services.building import ROWS_BUILT_THERE, made, run
 from totonoe_server.services.pending import answer_of, shutting_down, wrapped
+from totonoe_server.wire.encoding import message_bytes
 from totonoe_server.wire.memories import filter_from_wire
 from totonoe_server.wire.scalars import collection_name
 from totonoe_server.wire.watch import changes_to_wire
@@ -133,15 +136,19 @@ class _Stream:
 
     async def _send_changes(self) -> None:
         begun = self._after
-        found = await answer_of(
-            self._engine.read(
-                self._collection, ChangesQuery(self._agent_id, self._after, self._where)
-            )
-        )
-        for change in found.changes:
-            for message in changes_to_wire(change, self._after):
-                await self._send(message)
-            self._after = change.operation.revision
+        query = ChangesQuery(self._agent_id, self._after, self._where)
+        reading = self._engine.read(self._collection, query)
+        found = await answer_of(made(reading, partial(_told, self._after), read=True))
+        for data, revision in found.short:
+            await self._send(data)
+            self._after = revision
+        while found.long is not None:
+            # A message at a time, as the watcher takes them.
+            told = await answer_of(run(partial(next, found.long, None)))
+            if told is None:
+                break
+            await self._send(told[0])
+            self._after = told[1]
         self._lags = found.revision - begun >= limits.CHANGES_PER_READ_MAX // 2
         self._after = found.revision
 
@@ -161,9 +168,8 @@ class _Stream:
                 if begins or left_s <= 0:
                     begins, self._caught_up = False, True
                     heartbeat = operations_pb2.Heartbeat()
-                    await self._send(
-                        operations_pb2.WatchResponse(revision=self._after, heartbeat=heartbeat)
-                    )
+                    alive = operations_pb2.WatchResponse(revision=self._after, heartbeat=heartbeat)
+                    await self._send(alive.SerializeToString())
                 elif (await asyncio.wait((changed,), timeout=left_s))[0]:
                     if changed.cancelled():
                         raise shutting_down()
@@ -183,8 +189,8 @@ class _Stream:
             self._writing.cancel()
             await asyncio.gather(self._writing, return_exceptions=True)
 
-    async def _send(self, message: operations_pb2.WatchResponse) -> None:
-        self._writing = asyncio.ensure_future(self._context.write(message))
+    async def _send(self, data: bytes) -> None:
+        self._writing = asyncio.ensure_future(self._context.write(data))
         if not (await asyncio.wait((self._writing,), timeout=self._send_s_max))[0]:
             raise Quota(
                 "WATCH_TOO_SLOW",
@@ -193,6 +199,30 @@ class _Stream:
             )
         self._writing.result()
         self._silent_from_s = asyncio.get_running_loop().time()
+
+
+class _Told(NamedTuple):
+    """What was read, as messages with the revision that each brings the watcher to."""
+
+    revision: int
+    short: list[tuple[bytes, int]]
+    long: Iterator[tuple[bytes, int]] | None
+
+
+def _told(after: int, found: Changes, _: bool) -> _Told:
+    """Encode few rows at once; of many each message when it is sent: there may be a hundred MB."""
+    messages = _encoded(after, found)
+    count = sum(len(one.memories) + len(one.links) for one in found.changes)
+    if count > ROWS_BUILT_THERE:
+        return _Told(found.revision, [], messages)
+    return _Told(found.revision, list(messages), None)
+
+
+def _encoded(after: int, found: Changes) -> Iterator[tuple[bytes, int]]:
+    for change in found.changes:
+        for message in changes_to_wire(change, after):
+            yield message_bytes(message), message.revision
+        after = change.operation.revision
 
 
 def _heartbeat_s(asked_s: float) -> float:

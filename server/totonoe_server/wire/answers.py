@@ -178,6 +178,13 @@ def forgotten_to_wire(
     )
 
 
+def forget_applied_to_wire(applied: Applied) -> memory_service_pb2.ForgetResponse:
+    """Return the answer of a Forget that was carried out."""
+    (result,) = applied.results
+    assert isinstance(result, Forgotten)
+    return forgotten_to_wire(result, applied.revision, applied)
+
+
 def gotten_to_wire(value: Gotten, include_vectors: bool) -> memory_service_pb2.GetResponse:
     """Return the answer of a Get."""
     memories = [memory_to_wire(memory, include_vectors) for memory in value.memories]

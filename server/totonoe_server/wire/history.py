@@ -9,6 +9,7 @@ from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Purge, Purged
 from totonoe_core.domain.queries import HistoryPage, OperationFilter, OperationPage, Version
 from totonoe_core.domain.undo import OperationInfo, Undo, UndoConflict, Undone
+from totonoe_server.wire.encoding import length_of
 from totonoe_server.wire.mapping import HEADER, answer_or_preview, decoder, encoder
 from totonoe_server.wire.memories import field_to_wire
 from totonoe_server.wire.policy import collection_to_wire
@@ -50,7 +51,7 @@ def undo_preview_to_wire(result: Undone, revision: int) -> operations_pb2.UndoRe
     leaves out the memories, which `operation` names, and all but CONFLICTS_SHOWN_MAX conflicts.
     """
     answer = _undone_to_wire(result, revision=revision, dry_run=True)
-    if answer.ByteSize() > limits.MESSAGE_BYTES_MAX - _IDS_BYTES:
+    if length_of(answer) > limits.MESSAGE_BYTES_MAX - _IDS_BYTES:
         answer.ClearField("memories")
         del answer.conflicts[CONFLICTS_SHOWN_MAX:]
     return answer

@@ -27,6 +27,7 @@ from totonoe_core.domain.records import (
     TypedKey,
     Verdict,
 )
+from totonoe_server.wire.encoding import struct_bytes
 from totonoe_server.wire.mapping import MappingError, decoder, encoder, encodes
 from totonoe_server.wire.scalars import (
     ACTIONS,
@@ -38,7 +39,6 @@ from totonoe_server.wire.scalars import (
     range_to_wire,
     required,
     struct_from_wire,
-    struct_to_wire,
     time_from_wire,
     time_into_wire,
     value_from_wire,
@@ -267,12 +267,16 @@ def _message_into(name: str, to_wire: Callable[[Any], Message | None]) -> _Sette
     return lambda message, value: getattr(message, name).CopyFrom(to_wire(value))
 
 
+def _object_into(name: str) -> _Setter:
+    return lambda message, value: getattr(message, name).MergeFromString(struct_bytes(value))
+
+
 _SELDOM: dict[str, _Setter] = {
     "external_id": _plain_into("external_id"),
     "category": _plain_into("category"),
     "tags": _list_into("tags"),
-    "attributes": _message_into("attributes", struct_to_wire),
-    "payload": _message_into("payload", struct_to_wire),
+    "attributes": _object_into("attributes"),
+    "payload": _object_into("payload"),
     "emotion": _plain_into("emotion"),
     "perception_type": _plain_into("perception_type"),
     "life_stage": _plain_into("life_stage"),

@@ -16,13 +16,14 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.descriptor import EnumDescriptor
 from google.protobuf.message import Message
-from google.protobuf.struct_pb2 import ListValue, NullValue, Struct, Value
+from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from totonoe.v1 import memory_service_pb2, types_pb2
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain import filter, policy, queries, records
+from totonoe_server.wire.encoding import struct_bytes
 
 COLLECTION_DEFAULT = "default"
 SECONDS_MIN, SECONDS_MAX = -62_135_596_800, 253_402_300_799
@@ -299,24 +300,4 @@ def _plain(value: Value, field: str) -> Any:
 
 def struct_to_wire(value: Mapping[str, Any]) -> Struct | None:
     """Struct of a plain JSON object; an empty one stays absent."""
-    if not value:
-        return None
-    return Struct(fields={key: _value(item) for key, item in value.items()})
-
-
-def _value(value: Any) -> Value:
-    match value:
-        case str():
-            return Value(string_value=value)
-        case bool():
-            return Value(bool_value=value)
-        case int() | float():
-            return Value(number_value=value)
-        case None:
-            return Value(null_value=NullValue.NULL_VALUE)
-        case dict():
-            return Value(struct_value=Struct(fields={k: _value(v) for k, v in value.items()}))
-        case list():
-            return Value(list_value=ListValue(values=[_value(item) for item in value]))
-        case _:
-            raise TypeError(f"no JSON: {type(value).__name__}")
+    return Struct.FromString(struct_bytes(value)) if value else None

@@ -45,11 +45,11 @@ done_to_wire = answer_or_preview(
 )
 
 
-def doubles_to_wire(tidied: Tidied, at: int, kept: Memory | None) -> pb.TidyDoubles:
-    """Return one group of exact doubles; without the memory that stays if it is gone meanwhile."""
-    return _doubles_to_wire(
-        tidied.clusters[at], kept=None if kept is None else memory_to_wire(kept)
-    )
+def told_doubles_to_wire(found: tuple[ClosedDoubles, Memory | None]) -> pb.TidyResponse:
+    """Return the message of a group of exact doubles, with the memory that stays if it is there."""
+    closed, memory = found
+    kept = None if memory is None else memory_to_wire(memory)
+    return pb.TidyResponse(doubles=_doubles_to_wire(closed, kept=kept))
 
 
 # -- Clusters
@@ -65,6 +65,11 @@ cluster_to_wire = encoder(
         ]
     },
 )
+
+
+def told_cluster_to_wire(found: NearCluster) -> pb.TidyResponse:
+    """Return the message of a cluster."""
+    return pb.TidyResponse(cluster=cluster_to_wire(found))
 
 
 def planned_to_wire(done: pb.TidyDone, found: NearGroups, cluster_count: int) -> None:
