@@ -1,6 +1,6 @@
 """Sizes of what an answer shows, so that a page ends by its bytes as well as by its rows.
 
-Estimates from below, without an encoding of anything: about what the row has on the wire.
+Estimates, without an encoding of anything: about what the row has on the wire.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 ROW_BYTES = 128
 """Of a memory besides its texts, lists, links and vector."""
-_VALUE_BYTES = 8
+_VALUE_BYTES = 12
 _ID_BYTES = 24
 
 
