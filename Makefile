@@ -4,7 +4,7 @@
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
-#     bench-transfer | bench-hard | bench-mutations | bench-idle | bench-memory |
+#     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | soak | soak-load | clean
 #   make lock | audit | dist            for a release; docs/release.md
@@ -64,7 +64,7 @@ soak-load: $(VENV)/.dev
 # Each ends within 10 minutes and writes bench/results/NAME.jsonl; docs/performance.md explains them.
 BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load bench-peers \
 	bench-startup bench-embedding bench-quality bench-consolidate bench-collections bench-transfer \
-	bench-hard bench-mutations bench-idle bench-memory bench-recall bench-scale \
+	bench-hard bench-held bench-mutations bench-idle bench-memory bench-recall bench-scale \
 	bench-transport
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server

@@ -91,6 +91,10 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         [*("--connections", "20", "--clients", "2", "--limit-s", "0.3"), "--turns", "1"],
         {"turn", "connections", "clients", "p99_ms", "server_cpu_share", "rss_bytes"},
     ),
+    "held": (
+        ["--rows", "20", "--agents", "2", "--limit-s", "0.3"],
+        {"call", "agents", "rows", "p99_ms", "longest_ms", "read_count"},
+    ),
     "scale": (
         ["--stored", "20", "--dimension", "8", "--ops", "2"],
         {"phase", "n", "dimension"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from hashlib import blake2b
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +11,7 @@ from typing import TypeVar
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock, system_clock
 from totonoe_core.base.errors import Precondition
+from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.domain.collections import CollectionInfo, Sees, sees_all
 from totonoe_core.domain.figures import EngineFigures
 from totonoe_core.domain.policy import (
@@ -93,7 +94,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
     ) -> None:
         self._embedding = embedding
         self._judging = judging
-        self._searchers = ThreadPoolExecutor(SEARCH_THREADS, "search")
+        self._searchers = ReadPool(SEARCH_THREADS, "search")
         self._collections = Collections(
             data_dir,
             embedding=embedding,

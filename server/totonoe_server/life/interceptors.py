@@ -329,6 +329,7 @@ class _Call:
                 if counted.call is not None:
                     await counted.call.admit(request)
                 _in_time(context)
+                TURN.set((context.peer(), f"stream {next(_STREAM_NUMBERS)}"))
                 await self.behaviour(request, context)
 
     @asynccontextmanager

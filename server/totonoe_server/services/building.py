@@ -2,13 +2,12 @@
 
 A read's answer is built by the thread that read it: it is there anyway, and a hand-over costs more
 than a short answer. A long one, and what a writer's thread did, goes to a thread of its own, which
-gives each peer a turn after the other: so an answer of a thousand rows delays those of its caller.
+gives each peer a turn after the other: an answer of a thousand rows delays those of its caller.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
@@ -19,7 +18,8 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from totonoe_core.base.turn import TURN
+from totonoe_core.base.fair_pool import FairPool
+from totonoe_core.base.turn import TURN, taking
 from totonoe_server.access.gate import CALL, Call
 from totonoe_server.wire.encoding import message_bytes
 
@@ -38,57 +38,14 @@ class Encoded:
     data: bytes
 
 
-class Builders:
-    """A thread that builds, a turn of each peer after the other. From any thread.
-
-    What waits is bounded by the calls at once. The thread begins with the first work and ends with
-    the process: what it builds is of no use after a stop.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: OrderedDict[str, deque[Callable[[], None]]] = OrderedDict()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-
-    def put(self, peer: str, work: Callable[[], None]) -> None:
-        """Append work, which raises nothing."""
-        with self._changed:
-            self._waiting.setdefault(peer, deque()).append(work)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="answers", daemon=True)
-                self._thread.start()
-            self._changed.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                while not self._waiting:
-                    self._changed.wait()
-                peer, work = self._next()
-            work()
-            # It holds an answer, perhaps a long one.
-            del peer, work
-
-    def _next(self) -> tuple[str, Callable[[], None]]:
-        peer, waiting = next(iter(self._waiting.items()))
-        work = waiting.popleft()
-        if waiting:
-            self._waiting.move_to_end(peer)
-        else:
-            del self._waiting[peer]
-        return peer, work
-
-
-BUILDERS = Builders()
-"""Of the process, whose threads share one GIL."""
+BUILDERS = FairPool(1, "answers")
+"""Of the process: a second thread would only share the GIL. What it builds is of no use after a
+stop, so that nobody ends it."""
 
 
 def run(work: Callable[[], T]) -> Future[T]:
     """Run work on the builders' thread, in the caller's turn and context."""
-    out: Future[T] = Future()
-    context = copy_context()
-    BUILDERS.put(TURN.get()[0], lambda: _settle(out, lambda: context.run(work)))
-    return out
+    return BUILDERS.submit(copy_context().run, work)
 
 
 def built(
@@ -126,7 +83,7 @@ def made(first: Future[A], make: Callable[[A, bool], T], read: bool) -> Future[T
     `make` is told whether the result is long; see `built` for `read`.
     """
     out: Future[T] = Future()
-    loop_thread, peer = threading.get_ident(), TURN.get()[0]
+    loop_thread, turn = threading.get_ident(), TURN.get()
 
     def done(first: Future[A]) -> None:
         if first.cancelled():
@@ -143,7 +100,8 @@ def made(first: Future[A], make: Callable[[A, bool], T], read: bool) -> Future[T
         if read and not long and threading.get_ident() != loop_thread:
             _settle(out, lambda: make(value, False))
         else:
-            BUILDERS.put(peer, lambda: _settle(out, lambda: make(value, long)))
+            with taking(turn):
+                BUILDERS.submit(_settle, out, lambda: make(value, long))
 
     first.add_done_callback(done)
     out.add_done_callback(lambda ended: first.cancel() if ended.cancelled() else None)
@@ -168,8 +126,8 @@ def rows_of(value: Any) -> int:
     for name in _fields_of(kind):
         item = getattr(value, name)
         if isinstance(item, tuple):
-            # Not into the rows: what hangs on each of them is bounded.
-            most = max(most, len(item))
+            # Not into rows: what hangs on each is bounded. One alone is the result of a command.
+            most = max(most, len(item), rows_of(item) if len(item) == 1 else 0)
         elif is_dataclass(item):
             most = max(most, rows_of(item))
     return most

@@ -26,6 +26,7 @@ from totonoe_core.base.errors import (
     UndoRefused,
     UnsupportedFormat,
 )
+from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.collections import CollectionInfo, Sees
 from totonoe_core.domain.figures import CollectionFigures
@@ -85,7 +86,7 @@ class Collections:
         judging: JudgingService | None,
         client_vector_dimension: int,
         clock: Clock,
-        searchers: ThreadPoolExecutor,
+        searchers: ReadPool,
         idle_s: float = 0.0,
         open_max: int = limits.COLLECTIONS_OPEN_MAX,
         memory_budget_bytes: int = 0,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 from totonoe_core.base import ids, limits
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.domain.collections import Sees, sees_all
 from totonoe_core.domain.snapshots import (
     Restored,
@@ -26,7 +27,7 @@ from totonoe_core.rules import validate
 class SnapshotCalls:
     """Part of `EmbeddedEngine`: the calls of `Engine` about snapshots."""
 
-    _searchers: ThreadPoolExecutor
+    _searchers: ReadPool
     snapshots: Snapshots
 
     def create_snapshot(

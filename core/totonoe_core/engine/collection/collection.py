@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import ModelMismatch, Unavailable
+from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.domain.asking import Previewable, Previewed, Query
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
@@ -78,7 +79,7 @@ class Collection:
         embedding: EmbeddingService | None,
         judging: JudgingService | None,
         clock: Clock,
-        searchers: Executor,
+        searchers: ReadPool,
         indexer: ThreadPoolExecutor,
         written: Written,
     ) -> None:
@@ -320,7 +321,7 @@ class Collection:
             self._consider_indexing(self._state)
             return found
 
-        return submit(self._searchers, work)
+        return submit(self._searchers.of(query.k), work)
 
     def _touch(self, agent_id: str, rows: Sequence[int]) -> None:
         now_us = self._touch_rows(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import InvalidArgument
+from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.domain.asking import Previewed, Query
 from totonoe_core.domain.cleanup import (
     CleanedUp,
@@ -79,7 +80,7 @@ class Reads:
         self,
         state: CollectionState,
         readers: ReaderPool,
-        searchers: Executor,
+        searchers: ReadPool,
         clock: Clock,
         stop: threading.Event,
         touch: Callable[[Sequence[int]], None],
@@ -113,12 +114,14 @@ class Reads:
         self._audits.shutdown(cancel_futures=True)
         self._readers.close()
 
-    def _with_rows(self, work: Callable[[Rows], T]) -> Future[T]:
+    def _with_rows(self, work: Callable[[Rows], T], rows_max: int = 1) -> Future[T]:
+        """Run work that reads so many whole memories at most; more are read beside the others."""
+
         def step() -> T:
             with self._readers.rows() as rows:
                 return work(rows)
 
-        return submit(self._searchers, step)
+        return submit(self._searchers.of(rows_max), step)
 
     def seen_by(self, agent_id: str, ids: Sequence[str], *, purged: bool) -> list[str]:
         """Return ids that an agent may, or might, see; see `sight.seen_by`."""
@@ -134,9 +137,12 @@ class Reads:
         validate.id_list(query.ids, "ids")
         validate.touching(query.touch, query.as_of is not None)
         if query.as_of is not None:
-            return self._with_rows(lambda rows: past.get(self._state, rows, query, self._clock()))
+            return self._with_rows(
+                lambda rows: past.get(self._state, rows, query, self._clock()), len(query.ids)
+            )
         return self._with_rows(
-            lambda rows: self._touched(query, reading.get(self._state, rows, query, self._clock()))
+            lambda rows: self._touched(query, reading.get(self._state, rows, query, self._clock())),
+            len(query.ids),
         )
 
     def _touched(self, query: GetQuery | ListQuery, found: GotOrPage) -> GotOrPage:
@@ -151,7 +157,8 @@ class Reads:
         validate.touching(query.touch, query.as_of is not None)
         scan = reading.scan if query.as_of is None else past.scan
         return self._with_rows(
-            lambda rows: self._touched(query, scan(self._state, rows, query, self._clock()))
+            lambda rows: self._touched(query, scan(self._state, rows, query, self._clock())),
+            query.page_size,
         )
 
     def _namespaces(self, query: NamespacesQuery) -> Future[NamespacePage]:
@@ -164,7 +171,8 @@ class Reads:
         """Shows what a Forget of all that meet a filter would hide."""
         validate.where(command.where)
         return self._with_rows(
-            lambda rows: forget.matching(self._state, rows, command, self._clock())
+            lambda rows: forget.matching(self._state, rows, command, self._clock()),
+            limits.IDS_PER_REQUEST_MAX,
         )
 
     def judged_pairs(self) -> Future[list[JudgedPair]]:
@@ -251,7 +259,9 @@ class Reads:
 
     def _neighbors(self, query: NeighborsQuery) -> Future[Neighborhood]:
         validate.neighbors(query)
-        return self._with_rows(lambda rows: neighbors.neighbors(self._state, rows, query))
+        return self._with_rows(
+            lambda rows: neighbors.neighbors(self._state, rows, query), query.limit
+        )
 
     def _near(self, query: NearQuery) -> Future[NearGroups]:
         validate.near(query)
@@ -266,7 +276,9 @@ class Reads:
     def _history(self, query: HistoryQuery) -> Future[HistoryPage]:
         validate.memory_id(query.memory_id, "memory_id")
         reading.check_page(query.page_size)
-        return self._with_rows(lambda rows: history.history(self._state, rows, query))
+        return self._with_rows(
+            lambda rows: history.history(self._state, rows, query), query.page_size
+        )
 
     def _operations(self, query: OperationsQuery) -> Future[OperationPage]:
         validate.operations(query.where)
