@@ -18,7 +18,6 @@ from typing import Any
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from google.rpc import status_pb2
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent
@@ -32,8 +31,6 @@ def generate(out: Path) -> list[Path]:
         "protoc",
         f"--proto_path={ROOT}",
         f"--proto_path={files('grpc_tools') / '_proto'}",
-        # Of google.rpc.Status; the package of its stubs has the contract beside them.
-        f"--proto_path={Path(status_pb2.__file__).parents[2]}",
         f"--python_out={out}",
         f"--pyi_out={out}",
         f"--grpc_python_out={out}",
