@@ -31,7 +31,7 @@ from totonoe_core.base import errors, limits, plain
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import LostDetail, Merged, Purge, Purged, Remembered, Updated
 from totonoe_core.domain.policy import RetentionPolicy
-from totonoe_core.domain.queries import AsOf, GetQuery, RecallMode, RecallQuery
+from totonoe_core.domain.queries import AsOf, GetQuery, HistoryQuery, RecallMode, RecallQuery
 from totonoe_core.domain.records import (
     Duplicate,
     Episode,
@@ -405,6 +405,8 @@ def test_what_answers_quote_is_blanked_and_all_else_stays() -> None:
     match = ForgottenMatch(gone, "3d ago", "words", "why", "anna", 2)
     told = blank(Remembered(True, other, replace(plainly, forgotten=match))).guard
     assert told == replace(plainly, forgotten=replace(match, snippet=""))
+    superseded = replace(memory_of(other, "b"), superseded_by=gone)
+    assert blank(Updated(True, superseded)) == Updated(True, replace(superseded, superseded_by=""))
     for pair in ((gone, other), (other, gone)):
         said = OutdatedMatch(pair[0], "3d ago", "words", pair[1], "others")
         told = blank(Remembered(True, other, replace(plainly, outdated=said))).guard
@@ -430,7 +432,11 @@ def test_the_chain_goes_around_what_is_purged(store: Store) -> None:
     ).result(wait_s())
     assert [memory.id for memory in found.memories] == [ids[3]]
     store.do(purge(ids[3]))
-    assert store.one(ids[0]).superseded_by == ids[3]
+    # Its chain ends there, and nothing names what is gone: no read, no history, no kept answer.
+    assert store.one(ids[0]).superseded_by == ""
+    assert store.list()[0].superseded_by == ""
+    page = store.engine.read("default", HistoryQuery("anna", ids[0])).result(wait_s())
+    assert {one.memory.superseded_by for one in page.versions if one.memory} == {""}
     found = store.engine.read(
         "default", GetQuery("anna", (ids[0],), follow_superseded=True)
     ).result(wait_s())

@@ -68,6 +68,8 @@ class Redaction:
         match value:
             case Memory(id=memory_id) if memory_id in self._ids:
                 return emptied(value)
+            case Memory(superseded_by=newer_id) if newer_id in self._ids:
+                return self._parts(dataclasses.replace(value, superseded_by=""))
             case Duplicate() | SimilarMemory() if value.memory_id in self._ids:
                 return _unquoted(value)
             case ForgottenMatch(memory_id=memory_id) if memory_id in self._ids:

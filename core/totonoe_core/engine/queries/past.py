@@ -164,7 +164,7 @@ class Past:
 
     def told(self, memory: Memory) -> Memory:
         """Return a past memory, without the ids of memories hidden now or then."""
-        return without(memory, self._hides)
+        return without(memory, self._hides, self._sight.is_purged)
 
     def _hides(self, memory_id: str) -> bool:
         if self._sight.hides(memory_id):

@@ -17,8 +17,11 @@ from dataclasses import replace
 import numpy as np
 
 from totonoe_core.domain.records import Episode, Memory, Status
+from totonoe_core.index.arrays import STATUSES
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.store.reader import Rows
+
+_PURGED = STATUSES[Status.PURGED]
 
 
 def may_see(memory: Memory, agent_id: str) -> bool:
@@ -110,15 +113,26 @@ class Sight:
             row = int(self._index.arrays.writer_view().value("row", slot))
         return row is not None and not self.sees(row)
 
+    def is_purged(self, memory_id: str) -> bool:
+        """Return whether no memory of an id is there any more."""
+        slot = self._index.slot_by_id.get(memory_id)
+        # Purged before the collection was opened, it has no slot.
+        return slot is None or self._index.arrays.writer_view().value("status", slot) == _PURGED
+
     def told(self, memory: Memory) -> Memory:
         """Return a memory without the ids of hidden memories."""
-        return without(memory, self.hides)
+        return without(memory, self.hides, self.is_purged)
 
 
-def without(memory: Memory, hides: Callable[[str], bool]) -> Memory:
-    """Return a memory without hidden ids in its evidence and `superseded_by`."""
+def without(
+    memory: Memory, hides: Callable[[str], bool], is_purged: Callable[[str], bool]
+) -> Memory:
+    """Return a memory without hidden ids in its evidence, and in `superseded_by` nor purged ones.
+
+    A row keeps the id of a purged memory that superseded it: so an Undo still finds what it did.
+    """
     superseded_by, evidence_ids = memory.superseded_by, memory.fields.evidence_ids
-    if superseded_by and hides(superseded_by):
+    if superseded_by and (hides(superseded_by) or is_purged(superseded_by)):
         memory = replace(memory, superseded_by="")
     if evidence_ids and any(map(hides, evidence_ids)):
         seen = tuple(one for one in evidence_ids if not hides(one))
