@@ -92,6 +92,7 @@ def test_limits_are_set_shown_and_ended(run: Any, tmp_path: Path) -> None:
         (["create", "a", "--grant", "*:read", "--expires", "0d"], "expires: got '0d'"),
         (["create", "a", "--grant", "*:read", "--expires", "soon"], "expires: got 'soon'"),
         (["create", "one", "--grant", "*:read"], "name: 'one' exists"),
+        (["create", "b", "--grant", "*:read", "--subject", "a\nb"], "subject: got the character"),
         (["rotate", "none"], "name: got 'none', there are: one"),
         (["revoke", "none"], "name: got 'none'"),
         (["limit", "one", "--writes-per-s", "0"], "writes_per_s: got 0.0, allowed: a number above"),

@@ -64,6 +64,34 @@ def test_address_by_name_is_refused_and_says_why(text):
         parse_addresses(text)
 
 
+@pytest.mark.parametrize("text", ["127.0.0.1:7766,localhost:7766", "unix:/t,127.0.0.1:1,unix:///t"])
+def test_address_that_is_given_twice_is_refused(text):
+    with pytest.raises(AddressError, match="twice: name it once"):
+        parse_addresses(text)
+
+
+def test_two_free_ports_are_two_addresses():
+    assert len(parse_addresses("127.0.0.1:0,127.0.0.1:0")) == 2
+
+
+def test_option_address_may_be_repeated_and_adds_up(monkeypatch):
+    ran = []
+
+    def run(settings, _):
+        ran.append(settings.address)
+        return 0
+
+    monkeypatch.setattr("totonoe_server.life.runner.run", run)
+    monkeypatch.setattr("totonoe_server.life.process.hold_collector", lambda: None)
+    options = ["--address", "127.0.0.1:7001", "--address", "127.0.0.1:7002,127.0.0.1:7003"]
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    commands.register(app)
+    done = CliRunner().invoke(app, ["serve", *options])
+    assert done.exit_code == 0, done.output
+    assert ran == ["127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003"]
+
+
 def test_address_for_clients_is_refused_and_says_so():
     with pytest.raises(AddressError, match="that is for clients; expected host:port"):
         parse_addresses("https://127.0.0.1:7766")

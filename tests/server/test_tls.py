@@ -15,6 +15,7 @@ import pytest
 import totonoe
 from support.access import add_identity
 from support.waits import wait_s, wait_until
+from totonoe_server.access import certificates
 from totonoe_server.access.certificates import Authority
 from totonoe_server.access.errors import SettingError
 from totonoe_server.access.transport import CertificateError, Certificates
@@ -306,3 +307,25 @@ def test_days_of_certificates(authority: Authority) -> None:
 
     assert days(authority.server([HOST]).cert) == 825
     assert days(authority.client("ann").cert) == 90
+
+
+@pytest.mark.parametrize("name", ["coder\0", "coder\0.evil", "coder\n", "coder\x1b[2J"])
+def test_certificate_whose_name_holds_a_control_character_is_refused(
+    authority: Authority, data_dir: Path, name: str
+) -> None:
+    add_identity(data_dir, "coder", "*:read", subject="coder")
+    key = certificates.ec.generate_private_key(certificates.ec.SECP256R1())
+    now = datetime.datetime.now(datetime.UTC)
+    draft = certificates._draft(
+        certificates._name(name), authority._cert.subject, key, now, certificates.CLIENT_DAYS
+    )
+    usage = certificates.ExtendedKeyUsageOID.CLIENT_AUTH
+    pair = authority._signed("odd", draft, key, usage)
+    ca = authority.files.cert
+    with (
+        running_server(data_dir, address=f"{HOST}:0", **tls(authority, mutual=True)) as server,
+        totonoe.Client(f"https://{server.address}", ca=ca, cert=pair.cert, key=pair.key) as odd,
+        pytest.raises(totonoe.errors.Unauthenticated) as caught,
+    ):
+        odd.stats()
+    assert caught.value.reason == "TOKEN_INVALID"

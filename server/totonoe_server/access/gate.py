@@ -32,7 +32,7 @@ from totonoe_server.access.metering import Metered, Meters
 from totonoe_server.access.seal import Seal
 from totonoe_server.access.table import VERB_OF_CALL, Place, Rule
 from totonoe_server.access.tokens import digest_of, is_token
-from totonoe_server.access.transport import first_end_s
+from totonoe_server.access.transport import first_end_s, has_common_name
 from totonoe_server.logger import logger
 
 CHECK_EVERY_S = 0.25
@@ -237,7 +237,7 @@ class Gate:
                     "TOKEN_INVALID", "no identity has the name of this client certificate"
                 )
             caller = self._valid(Caller(found))
-            self._note_certificate(subject, shown.get("x509_pem_cert", (b"",))[0])
+            self._check_certificate(subject, shown.get("x509_pem_cert", (b"",))[0])
             return caller
         if context.peer().startswith(_UNIX):
             return OWNER
@@ -246,10 +246,19 @@ class Gate:
             "this daemon asks for a token: set TOTONOE_TOKEN; `totonoe tokens create` makes one",
         )
 
-    def _note_certificate(self, subject: str, pem: bytes) -> None:
-        """Keeps when a client's certificate ends; it is read once."""
+    def _check_certificate(self, subject: str, pem: bytes) -> None:
+        """Reads a client's certificate once: whether it has the name, and when it ends.
+
+        Raises `Unauthenticated` (TOKEN_INVALID) if its name only begins like that of the identity.
+        """
         seen = self._certificates.get(subject)
         if seen is None or seen[0] != pem:
+            if not has_common_name(pem, subject):
+                raise Unauthenticated(
+                    "TOKEN_INVALID",
+                    "the client certificate has no common name without control characters, "
+                    "or more than one",
+                )
             self._certificates[subject] = pem, first_end_s(pem)
 
     def _proved_by_token(self, values: list[Any]) -> tuple[Identity, Key]:

@@ -67,6 +67,14 @@ class Key:
     expires_us: int = 0
 
 
+def _check_name(value: str, field: str) -> None:
+    try:
+        names.check(value, field)
+    except InvalidArgument as error:
+        got, allowed = error.details["got"], error.details["allowed"]
+        raise SettingError(f"{field}: got {got}, allowed: {allowed}") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Somebody who may call.
@@ -106,17 +114,15 @@ class Identity:
             )
         if not 0 < len(self.agent_id.encode()) <= limits.NAME_BYTES_MAX:
             raise SettingError(f"agent: allowed: 1 to {limits.NAME_BYTES_MAX} bytes")
-        try:
-            names.check(self.agent_id, "agent")
-        except InvalidArgument as error:
-            got, allowed = error.details["got"], error.details["allowed"]
-            raise SettingError(f"agent: got {got}, allowed: {allowed}") from None
+        _check_name(self.agent_id, "agent")
         if not 0 < len(self.grants) <= limits.GRANTS_PER_IDENTITY_MAX:
             raise SettingError(
                 f"grant: got {len(self.grants)}, allowed: 1 to {limits.GRANTS_PER_IDENTITY_MAX}"
             )
         if not (self.subject or self.keys or self.revoked_us):
             raise SettingError("name: an identity needs a token or the subject of a certificate")
+        if self.subject:
+            _check_name(self.subject, "subject")
         if len(self.limits) > limits.GRANTS_PER_IDENTITY_MAX:
             raise SettingError(
                 f"limits: got {len(self.limits)} patterns, "

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import grpc
 
+from totonoe_core.base import names
+from totonoe_core.base.errors import InvalidArgument
 from totonoe_server.logger import logger
 
 _BYTES_MAX = 1024 * 1024
@@ -126,6 +128,23 @@ def first_end_s(pem: bytes) -> float:
         # OpenSSL, which serves it, takes more forms than this reader.
         return math.inf
     return min((one.not_valid_after_utc.timestamp() for one in certificates), default=math.inf)
+
+
+def has_common_name(pem: bytes, name: str) -> bool:
+    """Return whether the first certificate has one common name, this one, and it is a name.
+
+    gRPC hands a common name on as C does, up to the first NUL, so that `coder` and a byte more
+    would be taken for `coder`.
+    """
+    from cryptography import x509
+
+    try:
+        names.check(name, "common name")
+        subject = x509.load_pem_x509_certificates(pem)[0].subject
+        found = subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    except (InvalidArgument, ValueError):
+        return False
+    return [one.value for one in found] == [name]
 
 
 def _no_password() -> str:

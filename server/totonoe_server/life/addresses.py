@@ -55,12 +55,17 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
     Raises
     ------
     AddressError
-        None, too many, or a wrong form.
+        None, too many, one twice, or a wrong form.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not 0 < len(parts) <= ADDRESSES_MAX:
         raise AddressError(f"Give 1 to {ADDRESSES_MAX} addresses to listen on, not {len(parts)}")
-    return tuple(parse_address(part) for part in parts)
+    addresses = tuple(parse_address(part) for part in parts)
+    for at, place in enumerate(addresses):
+        # Port 0 takes another free one each time.
+        if place in addresses[:at] and (place.path is not None or place.port):
+            raise AddressError(f"Refusing to listen on {place.target} twice: name it once")
+    return addresses
 
 
 def parse_address(text: str) -> Address:

@@ -40,9 +40,9 @@ def register(app: typer.Typer) -> None:
 def serve(
     config_file: options.ConfigFile = None,
     address: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            help="Where to listen: host:port or unix:/path, several with commas. "
+            help="Where to listen: host:port or unix:/path, several with commas, or repeated. "
             "[TOTONOE_ADDRESS, 127.0.0.1:7766 and totonoe.sock in the data directory]"
         ),
     ] = None,
@@ -204,6 +204,7 @@ def serve(
     """
     given = dict(locals())
     del given["config_file"]
+    given["address"] = ",".join(address) if address else None
     from totonoe_server.life import process
 
     process.limit_threads()
