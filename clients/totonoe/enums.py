@@ -193,6 +193,8 @@ class UndoConflictKind(StrEnum):
     UNDONE_ALREADY = "undone_already"
     CHANGED_FOR_GOOD = "changed_for_good"
     NOTHING_LEFT = "nothing_left"
+    LAST_COPY = "last_copy"
+    SUCCESSOR_GONE = "successor_gone"
     UNKNOWN = "unknown"
 
 

@@ -304,6 +304,18 @@ CONFLICTS = [
     operations_pb.UndoConflict(
         kind=operations_pb.UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD, memory_id="mem_9", revision=10
     ),
+    operations_pb.UndoConflict(
+        kind=operations_pb.UNDO_CONFLICT_KIND_LAST_COPY,
+        memory_id="mem_a",
+        target_id="mem_b",
+        revision=11,
+    ),
+    operations_pb.UndoConflict(
+        kind=operations_pb.UNDO_CONFLICT_KIND_SUCCESSOR_GONE,
+        memory_id="mem_c",
+        target_id="mem_d",
+        revision=12,
+    ),
 ]
 ALREADY = [
     operations_pb.UndoConflict(
@@ -396,8 +408,10 @@ def test_undo_refused_lists_conflicts_and_what_to_do(run: Run, as_json: bool) ->
         "- mem_6: its typed key is another memory's now",
         "- the settings: changed",
         "- mem_9: changed by revision 10, which nothing takes back",
+        "- mem_a: without it mem_b, which it superseded by revision 11, would be lost",
+        "- mem_c: would be lost, since mem_d, which superseded it, was changed by revision 12",
         "- mem_7: repeats mem_8 (2h ago): The port is 80.",
-        "Undo what came later first: totonoe undo 8",
+        "Undo what came later first: totonoe undo 12, then 11, then 8",
         "Bring texts back that others repeat: --force",
         "Take back the rest: --partial",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from support.engines import (
     contents,
     forget,
     link,
+    merge,
     opened,
     remember,
     undo,
@@ -25,10 +27,13 @@ from support.engines import (
 from support.judges import ScriptedJudge, service
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
-from totonoe_core.domain.cleanup import CleanUpDuplicates
+from totonoe_core.domain.cleanup import CleanUpDuplicates, EndSession
+from totonoe_core.domain.commands import Command
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
-from totonoe_core.domain.memories import Purge
+from totonoe_core.domain.memories import Purge, Remember
+from totonoe_core.domain.questions import Answer, Resolve
 from totonoe_core.domain.records import Kind, LinkType, StateKind, Status, TypedKey, Verdict
+from totonoe_core.domain.tidy import Tidy
 from totonoe_core.domain.undo import ConflictKind, UndoConflict, Undone
 
 
@@ -370,6 +375,154 @@ class TestGuard:
         store.do(update(stays, importance=5))
         assert store.do(undo(target)).undone
         assert store.one(gone).status is Status.ACTIVE
+
+
+# How a memory takes the place of another one: each returns one that it superseded or closed.
+
+
+def _in_place_of(other: str) -> Remember:
+    """A text that is refused, so that what says it already takes the place of another memory."""
+    return replace(remember(DEEP), supersede_ids=(other,))
+
+
+def _cleaned(store: Store, kept: str, command: Command) -> str:
+    double = store.save(DEEP, force=True, confidence=0.5)
+    store.do(command)
+    assert store.one(kept).status is Status.ACTIVE
+    return double
+
+
+def _session_ended(store: Store) -> str:
+    others = [store.save(f"{DEEP} {place}", session_id="s") for place in ("here", "there")]
+    assert store.do(EndSession("anna", "s")).superseded_count == 2
+    return others[1]
+
+
+def _with(store: Store, command: Callable[[str], Command]) -> str:
+    other = store.save("an ocean is never shallow")
+    store.do(command(other))
+    return other
+
+
+DEEP = "the sea is deep"
+TAKES_PLACE: dict[str, Callable[[Store, str], str]] = {
+    "replaces": lambda store, kept: _with(
+        store, lambda other: Resolve("anna", kept, other, Answer.REPLACES)
+    ),
+    "replaced by": lambda store, kept: _with(
+        store, lambda other: Resolve("anna", other, kept, Answer.REPLACED_BY)
+    ),
+    "same": lambda store, kept: _with(
+        store, lambda other: Resolve("anna", kept, other, Answer.SAME)
+    ),
+    "merge": lambda store, kept: _with(store, lambda other: merge(kept, other)),
+    "refused": lambda store, _: _with(store, _in_place_of),
+    "clean-up": lambda store, kept: _cleaned(store, kept, CleanUpDuplicates("anna")),
+    "tidy": lambda store, kept: _cleaned(store, kept, Tidy("anna")),
+    "session": lambda store, _: _session_ended(store),
+}
+
+
+class TestLastCopy:
+    """What took the place of another memory cannot go and leave nothing there."""
+
+    @pytest.mark.parametrize("take_place", TAKES_PLACE.values(), ids=TAKES_PLACE)
+    def test_memory_that_took_a_place_since_stays(
+        self, store: Store, take_place: Callable[[Store, str], str]
+    ) -> None:
+        kept = store.save(DEEP, session_id="s", confidence=0.9)
+        saved = store.revision
+        other = take_place(store, kept)
+        taken = store.revision
+        gone = [one for one in store.list() if one.status is not Status.ACTIVE]
+        assert other in [one.id for one in gone]
+        for more in ({}, {"force": True}):
+            (conflict,) = refused(store, saved, **more)
+            assert conflict.kind in (ConflictKind.LAST_COPY, ConflictKind.CHANGED)
+            assert (conflict.memory_id, conflict.revision) == (kept, taken)
+            assert conflict.target_id in ("", *(one.id for one in gone))
+        answer = store.do(undo(saved, partial=True))
+        assert (answer.undone, answer.conflicts) == (False, (conflict,))
+        store.do(undo(taken))
+        assert store.one(other).status is Status.ACTIVE
+        assert store.do(undo(saved)).undone
+        assert store.one(kept).status is Status.FORGOTTEN
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"content": "the lake is shallow"}, {"payload": {"at": "noon"}}, {"private": False}],
+        ids=["text", "payload", "privacy"],
+    )
+    def test_what_the_memory_says_since_stays_too(
+        self, store: Store, change: dict[str, Any]
+    ) -> None:
+        kept = store.save(DEEP, private="private" in change)
+        store.do(update(kept, **change))
+        changed = store.revision
+        other = store.save("an ocean is never shallow")
+        store.do(Resolve("anna", kept, other, Answer.REPLACES))
+        (conflict,) = refused(store, changed)
+        expected = ConflictKind.LAST_COPY, kept, other, store.revision
+        assert (
+            conflict.kind,
+            conflict.memory_id,
+            conflict.target_id,
+            conflict.revision,
+        ) == expected
+
+    def test_labels_are_taken_back_whatever_place_it_took(self, store: Store) -> None:
+        kept = store.save(DEEP)
+        store.do(update(kept, tags=("x",)))
+        changed = store.revision
+        other = store.save("an ocean is never shallow")
+        store.do(Resolve("anna", kept, other, Answer.REPLACES))
+        assert store.do(undo(changed)).undone
+
+    def test_whole_stack_is_undone_and_redone(self, store: Store) -> None:
+        kept, other = store.save(DEEP), store.save("an ocean is never shallow")
+        store.do(Resolve("anna", kept, other, Answer.REPLACES))
+        store.do(forget(kept))
+        before = contents(store)
+        store.do(undo(store.revision))
+        # The other was lost behind the forgotten memory before, and may be again.
+        assert store.do(undo(store.revision)).undone
+        assert contents(store) == before
+
+    def test_place_is_not_given_back_to_a_memory_that_is_gone(self, store: Store) -> None:
+        old, new = store.save(DEEP), store.save(DEEP, force=True)
+        store.do(merge(new, old))
+        store.do(undo(store.revision))
+        back = store.revision
+        store.do(forget(new))
+        kind = ConflictKind.SUCCESSOR_GONE
+        expected = UndoConflict(kind, old, target_id=new, revision=store.revision)
+        assert expected in refused(store, back)
+        store.do(undo(store.revision))
+        assert store.do(undo(back)).undone
+        assert store.one(old).superseded_by == new
+
+    def test_memory_stays_if_what_it_replaced_cannot_come_back(self, store: Store) -> None:
+        key = TypedKey("sea", "depth")
+        old = store.save("the sea is flat", key=key)
+        new = store.do(replace(remember(DEEP), supersede_ids=(old,))).memory_id
+        replaced = store.revision
+        store.save("nobody knows", key=key)
+        conflicts = (
+            UndoConflict(ConflictKind.KEY_TAKEN, old),
+            UndoConflict(ConflictKind.LAST_COPY, new, target_id=old),
+        )
+        assert refused(store, replaced) == conflicts
+        assert not store.do(undo(replaced, partial=True)).undone
+        assert store.one(new).status is Status.ACTIVE
+        assert [one.target_id for one in store.one(new).links] == [old]
+
+    def test_place_of_a_hidden_memory_is_not_told(self, store: Store) -> None:
+        kept = store.save(DEEP)
+        saved = store.revision
+        hidden = store.save("an ocean is never shallow", agent="bob", private=True)
+        store.do(Resolve("bob", kept, hidden, Answer.REPLACES))
+        answer = store.do(undo(saved))
+        assert (answer.undone, answer.conflicts) == (True, ())
 
 
 class TestPrivacy:

@@ -255,11 +255,18 @@ class ReversingMachine(PastMachine):
                 coming[str(key)] = before[str(key)].memory
             else:
                 coming[str(key)] = replace(now[str(key)].memory, status=Status.FORGOTTEN)
+        repeated: set[str] = set()
         for one in sorted(coming):
             refused = self.refusal(one, coming[one], coming, agent, force, revision)
             found |= refused
             told |= {one} if refused else set()
+            repeated |= {one} if "duplicate" in refused else set()
         left = {one: after for one, after in coming.items() if one not in told}
+        losing = {one: self.losing(one, left, repeated, agent, revision) for one in left}
+        kept = {one for one, kind in losing.items() if kind == "last_copy"}
+        found |= {kind for kind in losing.values() if kind}
+        told |= {one for one, kind in losing.items() if kind}
+        left = {one: after for one, after in left.items() if not losing[one]}
         some = some or bool(left)
         old, new = pairs_of(before), pairs_of(now)
         for pair in done.pairs:
@@ -269,6 +276,8 @@ class ReversingMachine(PastMachine):
             if any(end not in now for end in ends):
                 # Its images went with the purge.
                 idle.add("nothing_left")
+                continue
+            if pair not in old and not kept.isdisjoint(ends):
                 continue
             place = self.standing(pair, revision)
             if place != "top":
@@ -328,6 +337,49 @@ class ReversingMachine(PastMachine):
         }
         found = self.decide(agent, after, force, {**coming, **beside})
         return {"duplicate"} if found.duplicate else set()
+
+    def losing(
+        self, one: str, left: dict[str, Memory], repeated: set[str], agent: str, revision: int
+    ) -> str:
+        """The conflict of a memory with which another, or itself, would be lost; or nothing."""
+
+        def after(other: str) -> Memory:
+            return left.get(other, self.now[other].memory)
+
+        def same_as_before(other: str) -> bool:
+            return is_as_before(self.stacks(other), revision)
+
+        memory, changed = after(one), False
+        head = self.now[one]
+        while head.memory.status is Status.SUPERSEDED:
+            by = self.now.get(head.memory.superseded_by)
+            if by is None or not by.may_be_seen_by(agent):
+                break
+            head = by
+        if not head.live:
+            return ""
+        if memory.status is Status.SUPERSEDED:
+            while memory.status is Status.SUPERSEDED:
+                by = memory.superseded_by
+                if by not in self.now:
+                    return "successor_gone"
+                if not self.now[by].may_be_seen_by(agent):
+                    return ""
+                memory = after(by)
+                changed = changed or (by not in left and not same_as_before(by))
+            return "successor_gone" if changed and memory.status is not Status.ACTIVE else ""
+        if memory.status is Status.ACTIVE and _shown(memory) == _shown(self.now[one].memory):
+            return ""
+        for other, seen in self.now.items():
+            stays = after(other)
+            if (
+                (stays.status, stays.superseded_by) == (Status.SUPERSEDED, one)
+                and seen.may_be_seen_by(agent)
+                and other not in repeated
+                and not same_as_before(other)
+            ):
+                return "last_copy"
+        return ""
 
     @thrown(key=KEYS, wise=WISE, agent=AGENTS, partial=RARELY, force=RARELY)
     def undo_what_was_done_lately(
@@ -554,6 +606,11 @@ class ReversingMachine(PastMachine):
 def _said(seen: Seen) -> tuple[object, ...]:
     memory = seen.memory
     return seen.live, memory.content, memory.vector, said_beside(memory.fields)
+
+
+def _shown(memory: Memory) -> tuple[object, ...]:
+    """What of a memory others rely on that it took the place of."""
+    return memory.content, memory.fields.payload, memory.fields.private
 
 
 def _vector_of_merged(together: Sequence[Seen], text: str, vector: Any) -> bytes:

@@ -206,6 +206,7 @@ def conflicts(answer: Undone) -> list[str]:
     """Return what keeps an operation from being undone."""
     return [
         f"{one.memory_id or one.episode_id or 'the settings'}: {one.kind}"
+        + (f" of {one.target_id}" if one.target_id else "")
         + (f" by revision {one.revision}" if one.revision else "")
         for one in answer.conflicts
     ]

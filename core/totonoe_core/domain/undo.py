@@ -22,6 +22,8 @@ class ConflictKind(StrEnum):
     UNDONE_ALREADY = "undone_already"
     CHANGED_FOR_GOOD = "changed_for_good"
     NOTHING_LEFT = "nothing_left"
+    LAST_COPY = "last_copy"
+    SUCCESSOR_GONE = "successor_gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,9 @@ class UndoConflict:
     """One conflict that keeps an operation from being undone.
 
     `revision` is the operation in between: the one to undo first, the Undo that already reverted
-    the row, or the one that no Undo reverts. `duplicate` is the memory that now says the same.
+    the row, or the one that no Undo reverts. `duplicate` is the memory that now says the same. With
+    LAST_COPY the memory has superseded `target_id`, which would be lost with it. With SUCCESSOR_GONE
+    the memory would give its place to another one again, and no live one is left there.
     """
 
     kind: ConflictKind

@@ -15,7 +15,7 @@ import apsw
 
 from totonoe_core.base import limits
 from totonoe_core.base.errors import Corruption, Unavailable
-from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, TimeRange
+from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, Status, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
 from totonoe_core.store.beside import BesideReads
@@ -323,6 +323,16 @@ class Rows:
             f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
             "superseded_by <> '' ORDER BY row LIMIT ?",
             (memory_id, limit),
+        )
+        sealed: list[rows.Row] = found.fetchall()
+        return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
+
+    def superseded_since(self, memory_id: str, revision: int, limit: int) -> list[Memory]:
+        """Return memories that this one superseded, changed after a revision, the latest first."""
+        found = self._connection.execute(
+            f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE superseded_by = ? AND "
+            "superseded_by <> '' AND status = ? AND revision > ? ORDER BY revision DESC LIMIT ?",
+            (memory_id, Status.SUPERSEDED.value, revision, limit),
         )
         sealed: list[rows.Row] = found.fetchall()
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]

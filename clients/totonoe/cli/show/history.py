@@ -137,6 +137,12 @@ def undone(answer: Undone, partial: bool) -> None:
 IDLE = frozenset({UndoConflictKind.UNDONE_ALREADY, UndoConflictKind.NOTHING_LEFT})
 """Conflicts that say that there is nothing to do."""
 
+_PLACES = frozenset({UndoConflictKind.LAST_COPY, UndoConflictKind.SUCCESSOR_GONE})
+"""Conflicts about the place of one memory that another one has."""
+
+_LATER = frozenset({UndoConflictKind.CHANGED, *_PLACES})
+"""Conflicts with a later operation that can be undone."""
+
 
 def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> None:
     """Print the conflicts of an undo, and the next steps besides the one that was tried."""
@@ -145,7 +151,7 @@ def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> N
     kinds = {one.kind for one in items}
     heading = "Nothing to take back:" if kinds <= IDLE else "In the way:"
     lines = [heading, *(f"- {_conflict(one)}" for one in items)]
-    later = _revisions(items, UndoConflictKind.CHANGED)
+    later = _revisions(items, *_LATER)
     if later:
         lines.append(f"Undo what came later first: totonoe undo {later}")
     undos = _revisions(items, UndoConflictKind.UNDONE_ALREADY)
@@ -158,15 +164,15 @@ def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> N
     stream.write(clean("\n".join(lines)) + "\n")
 
 
-def _revisions(items: Sequence[UndoConflict], kind: UndoConflictKind) -> str:
-    """Return the revisions that conflicts of a kind name, newest first."""
-    found = {one.revision for one in items if one.kind is kind} - {0}
+def _revisions(items: Sequence[UndoConflict], *kinds: UndoConflictKind) -> str:
+    """Return the revisions that conflicts of some kinds name, newest first."""
+    found = {one.revision for one in items if one.kind in kinds} - {0}
     return ", then ".join(map(str, sorted(found, reverse=True)))
 
 
 def _conflict(one: UndoConflict) -> str:
     what = "the settings" if one.settings else one.memory_id or one.episode_id
-    if one.target_id:
+    if one.target_id and one.kind not in _PLACES:
         what = f"link of {one.memory_id} with {one.target_id}"
     later = f" by revision {one.revision}" if one.revision else ""
     match one.kind:
@@ -184,6 +190,11 @@ def _conflict(one: UndoConflict) -> str:
             return f"{what}: purged{later}, nothing brings it back"
         case UndoConflictKind.LINK_END_GONE:
             return f"{what}: the latter is forgotten or purged"
+        case UndoConflictKind.LAST_COPY:
+            return f"{what}: without it {one.target_id}, which it superseded{later}, would be lost"
+        case UndoConflictKind.SUCCESSOR_GONE:
+            by = f"{one.target_id}, which superseded it, was changed{later}"
+            return f"{what}: would be lost, since {by}"
         case UndoConflictKind.EXTERNAL_ID_TAKEN:
             return f"{what}: its external id is another memory's now"
         case UndoConflictKind.KEY_TAKEN:

@@ -85,6 +85,11 @@ class Layers:
         before = layers.step(self._target).before
         return before != 0 and layers.top(before) == layers.top(layers.last())
 
+    def top(self, row: Row) -> int:
+        """Return the operation in force that changed a row last; 0 if none."""
+        layers = _RowLayers(self, row)
+        return layers.top(layers.last())
+
     def undoes(self, revision: int) -> int:
         """Return the revision that an operation undid; 0 if it is no Undo."""
         if revision not in self._undoes:

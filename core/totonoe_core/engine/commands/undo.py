@@ -20,6 +20,9 @@ from totonoe_core.store.history import OperationRow
 _ANSWERED = frozenset({ConflictKind.DUPLICATE, ConflictKind.NOTHING_LEFT})
 """Conflicts that are answers, not errors: `force` passes them, or there is nothing to do."""
 
+_OF_PLACES = frozenset({ConflictKind.LAST_COPY, ConflictKind.SUCCESSOR_GONE})
+"""Conflicts about the place of one memory that another one has, not about a link."""
+
 
 class Undoing:
     """Carries out Undo on one collection."""
@@ -229,7 +232,9 @@ def _same_slot(now: Memory, after: Memory) -> bool:
 def _told(conflict: UndoConflict) -> str:
     """Describe a conflict for an error's message: ids and revisions, no text of a memory."""
     what = conflict.memory_id or conflict.episode_id or "the settings"
-    if conflict.target_id:
+    if conflict.target_id and conflict.kind in _OF_PLACES:
+        what = f"{what} and {conflict.target_id}"
+    elif conflict.target_id:
         what = f"link {what} - {conflict.target_id}"
     by = f" by revision {conflict.revision}" if conflict.revision else ""
     if conflict.duplicate is not None:

@@ -2,7 +2,8 @@
 
 Every row that the operation changed returns to its state before, if each later operation on the row
 is itself undone (`engine/commands/layers.py`). A row that the operation made goes: a memory becomes
-FORGOTTEN, with every link that it has by now. A change that cannot be reverted is a conflict.
+FORGOTTEN, with every link that it has by now. A change that cannot be reverted is a conflict. So is
+a memory that has taken the place of another one since: both would be lost.
 Nothing here depends on the kind of operation: there are only rows, links, dismissals, episodes and
 settings.
 """
@@ -16,6 +17,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain import expiry
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import (
+    FILE_CATEGORY,
     Dismissal,
     Duplicate,
     Episode,
@@ -29,6 +31,7 @@ from totonoe_core.engine.commands.as_left import AsLeft
 from totonoe_core.engine.commands.layers import Layers, Place, Row, Standing
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, NeedsOpinion
 from totonoe_core.engine.state.ledger import DEAD, Ledger, NeedsVector, Operation
+from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
@@ -115,6 +118,10 @@ class Planner:
         self._plan = Plan(ends=dict(reach.now))
         # Slots of what stood beside what comes back.
         self._beside: list[int] = []
+        # Rows whose text another live memory says now.
+        self._repeated: set[int] = set()
+        # Rows that stay, with the links of the operation, since others would be lost with them.
+        self._kept: set[int] = set()
 
     def plan(self) -> Plan:
         """Return the changes and the conflicts."""
@@ -187,17 +194,21 @@ class Planner:
         return replace(before, vector=vector, model_number=number)
 
     def _settle(self) -> None:
-        """Remove changes that conflict with the guard or with each other."""
+        """Remove changes that conflict with the guard, with each other, or that lose a memory."""
         again = True
         while again:
             again = False
-            memories = self._plan.memories
-            refused = self._refused()
-            self._plan.conflicts += refused.values()
-            for row in refused:
-                now, _ = memories.pop(row)
-                # A memory that now stays may be in the way of others.
-                again = again or (self._command.partial and now.status not in DEAD)
+            for step in (self._refused, self._losing):
+                refused = step()
+                self._plan.conflicts += refused.values()
+                for row, conflict in refused.items():
+                    now, _ = self._plan.memories.pop(row)
+                    if conflict.kind is ConflictKind.DUPLICATE:
+                        self._repeated.add(row)
+                    elif conflict.kind is ConflictKind.LAST_COPY:
+                        self._kept.add(row)
+                    # A memory that now stays may be in the way of others.
+                    again = again or (self._command.partial and now.status not in DEAD)
 
     def _refused(self) -> dict[int, UndoConflict]:
         """Return the conflicts of the plan's memories, by row number."""
@@ -293,6 +304,77 @@ class Planner:
         """Return whether a live memory is as before the operation, which left it alone."""
         return other.row not in self._touched and self._layers.as_before(_row_of(other))
 
+    # -- What would no longer be found
+
+    def _losing(self) -> dict[int, UndoConflict]:
+        """Return the conflicts of memories that others would be lost with, by row number.
+
+        What was lost before the operation may be so again: any stack of operations can be undone.
+        """
+        found: dict[int, UndoConflict] = {}
+        for row, (now, after) in self._plan.memories.items():
+            # Relations to a hidden memory are not revealed.
+            if row not in self._reach.visible or not self._is_found(now):
+                continue
+            conflict = self._successor_gone(after) or self._last_copy(now, after)
+            if conflict is not None:
+                found[row] = conflict
+        return found
+
+    def _is_found(self, now: Memory) -> bool:
+        """Return whether a memory, or one that took its place, is live now."""
+        head = self._ledger.state.head(self._ledger.rows, now, self._command.agent_id)
+        return head.status is Status.ACTIVE
+
+    def _successor_gone(self, after: Memory) -> UndoConflict | None:
+        """Return a conflict if a memory would give its place to one that has gone since."""
+        memory, changed = after, None
+        for _ in range(limits.SUPERSEDED_STEPS_MAX):
+            if memory.status is not Status.SUPERSEDED:
+                break
+            slot = self._ledger.index.slot_by_id.get(memory.superseded_by)
+            by = None if slot is None else self._ledger.by_slot(slot)
+            if by is None or not may_see(by, self._command.agent_id):
+                return None
+            memory = self._after(by)
+            if changed is None and memory is by and not self._layers.as_before(_row_of(by)):
+                changed = by
+        if changed is None or memory.status is Status.ACTIVE:
+            return None
+        # With no operation in force on it, its own was undone: that Undo is the last.
+        last = self._layers.top(_row_of(changed)) or changed.revision
+        kind = ConflictKind.SUCCESSOR_GONE
+        return UndoConflict(kind, after.id, target_id=changed.id, revision=last)
+
+    def _last_copy(self, now: Memory, after: Memory) -> UndoConflict | None:
+        """Return a conflict if a memory that this one superseded since would be lost with it."""
+        if after.status is Status.SUPERSEDED or (
+            after.status is Status.ACTIVE and _shows(now) == _shows(after)
+        ):
+            return None
+        others = self._ledger.rows.superseded_since(
+            now.id, self._revision - 1, limits.UNDO_LATER_READ_MAX
+        )
+        for other in others:
+            if (
+                self._after(other).superseded_by != now.id
+                or self._after(other).status is not Status.SUPERSEDED
+                or other.row in self._repeated
+                or not may_see(other, self._command.agent_id)
+                or self._layers.as_before(_row_of(other))
+            ):
+                continue
+            top = self._layers.top(_row_of(other))
+            # The operation itself superseded it: then a conflict of its own keeps it where it is.
+            revision = 0 if top == self._revision else top
+            kind = ConflictKind.LAST_COPY
+            return UndoConflict(kind, now.id, target_id=other.id, revision=revision)
+        return None
+
+    def _after(self, memory: Memory) -> Memory:
+        """Return a memory as it is after the Undo."""
+        return self._plan.memories.get(memory.row, (memory, memory))[1]
+
     def _external_id_taken(self, now: Memory, after: Memory) -> bool:
         wanted = held_external_key(after)
         if not wanted or wanted == held_external_key(now):
@@ -344,6 +426,8 @@ class Planner:
             if not {source, target} & self._reach.visible or any(map(self._dies, key[:2])):
                 continue
             if self._purged_end(source, target):
+                continue
+            if key not in images and not self._kept.isdisjoint(key[:2]):
                 continue
             now = self._history.link_now(*key)
             row = Row("link", rows.link_key(*key), 0 if now is None else now.since)
@@ -487,6 +571,13 @@ def _said(memory: Memory) -> tuple[object, ...]:
     fields = memory.fields
     own = (said_payload(fields.payload), fields.state_kind, fields.key, fields.private)
     return memory.content, memory.vector, *own
+
+
+def _shows(memory: Memory) -> tuple[object, ...]:
+    """Return what readers find a memory by, and where."""
+    fields = memory.fields
+    place = fields.private, fields.namespace, fields.category == FILE_CATEGORY
+    return memory.content, said_payload(fields.payload), *place
 
 
 def _only_pointer(now: Memory, before: Memory) -> bool:
