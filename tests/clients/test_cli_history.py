@@ -640,7 +640,10 @@ def test_merge_warns_of_what_is_lost(run: Run) -> None:
         memory=memory(1, "Both.", revision=9),
         sources=[memory(2)],
         lost=[
-            graph_pb.LostDetail(memory_id="mem_2", finding=types_pb2.FINDING_NUMBER, text="8080")
+            graph_pb.LostDetail(memory_id="mem_2", finding=types_pb2.FINDING_NUMBER, text="8080"),
+            graph_pb.LostDetail(
+                memory_id="mem_2", finding=types_pb2.FINDING_MISSING, text="with oat milk"
+            ),
         ],
         moved_link_count=2,
         dropped_link_count=1,
@@ -656,8 +659,9 @@ def test_merge_warns_of_what_is_lost(run: Run) -> None:
         "Merged 1 memory into mem_1:",
         "Both.",
         "Links moved: 2, dropped: 1",
-        "Warning: the text no longer has",
+        "Warning: the text no longer says",
         "- number '8080' of mem_2",
+        "- 'with oat milk' of mem_2",
         "Take it back with: totonoe undo 9",
     ]
     assert requests == [

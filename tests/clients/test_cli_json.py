@@ -132,7 +132,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Merge",
         graph_pb.MergeResponse(merged=True),
         {"merged", "memory", "sources", "duplicate", "layers", "lost", "moved_link_count",
-         "dropped_link_count", "revision", "replayed", "operation_id"},
+         "dropped_link_count", "revision", "dry_run", "replayed", "operation_id"},
     ),
     "episodes list": (
         ["episodes", "list"],

@@ -332,12 +332,19 @@ def test_merge_keeps_one_and_names_what_its_text_lost(connect: Connect) -> None:
     assert answer.structured_content["removed_ids"] == [old]
     assert answer.structured_content["lost"] == ["quantity: 12.5N"]
     assert f"Merged 1 memory into {new}: The motor stops at 15N." in answer.content[0].text
+    assert f"no longer says\n- quantity '12.5N' of {old}" in answer.content[0].text
     third = agent.data("remember", content="Ann likes tea.")["memory_id"]
     fourth = agent.data("remember", content="Ann likes coffee.")["memory_id"]
     refused = agent.data(
         "merge_memories", keep_id=third, remove_ids=[fourth], content="The motor stops at 15N."
     )
     assert (refused["merged"], refused["duplicate_of"]) == (False, new)
+    fifth = agent.data("remember", content="Ann likes coffee with oat milk.")["memory_id"]
+    same = agent.call("resolve", memory_id=fourth, other_id=fifth, answer="same")
+    gone = same.structured_content["closed_id"]
+    lost = "with oat milk" if gone == fifth else ""
+    assert same.structured_content["lost"] == ([f"missing: {lost}"] if lost else [])
+    assert f"- '{lost}' of {gone}" in same.content[0].text or not lost
 
 
 @pytest.mark.parametrize("mode", PROTOCOLS)

@@ -23,7 +23,8 @@ from totonoe_core.domain.records import (
     TypedKey,
 )
 from totonoe_core.index.collection_index import same_key
-from totonoe_core.rules.merge import joined, links_after, lost_details
+from totonoe_core.rules.lost import lost_details
+from totonoe_core.rules.merge import joined, links_after
 
 _ROWS = itertools.count(1)
 
@@ -222,6 +223,12 @@ class TestLinks:
 
 
 def lost(source: str, merged: str) -> list[tuple[Finding, str]]:
+    """Values and names that are lost."""
+    return [one for one in all_lost(source, merged) if one[0] is not Finding.MISSING]
+
+
+def all_lost(source: str, merged: str) -> list[tuple[Finding, str]]:
+    """Words too."""
     found = lost_details([("mem_a", source)], merged)
     assert all(source[slice(*one.place)] == one.text for one in found)
     assert all(one.memory_id == "mem_a" for one in found)
@@ -316,7 +323,7 @@ class TestLostDetails:
 
     def test_each_detail_once_a_source_in_order(self) -> None:
         sources = [("a", "Port 81, then port 82, then port 81"), ("b", "Port 82"), ("c", "Port 83")]
-        found = lost_details(sources, "Port 83")
+        found = [one for one in lost_details(sources, "Port 83, then port") if one.text]
         assert [(one.memory_id, one.text) for one in found] == [
             ("a", "81"),
             ("a", "82"),
@@ -333,11 +340,66 @@ class TestLostDetails:
         assert len(found) == limits.LOST_DETAILS_MAX
         assert found[0].text == "100"
         quote = '"' + "long words " * 20 + '"'
-        (one,) = lost_details([("a", f"He said {quote}")], "nothing")
+        (one,) = lost_details([("a", quote)], "nothing")
         assert len(one.text) <= limits.EVIDENCE_CHARS
         fill = ("a", "word " * limits.LOST_SCANNED_PIECES_MAX)
-        assert lost_details([fill, ("b", "Port 80")], "nothing") == ()
+        found = lost_details([fill, ("b", "Port 80")], "nothing")
+        assert [one.memory_id for one in found] == ["a"]
         assert lost_details([("b", "Port 80")], "1 " * (limits.LOST_SCANNED_PIECES_MAX + 1)) == ()
+
+    @pytest.mark.parametrize(
+        ("source", "merged", "expected"),
+        [
+            ("Maria drinks coffee with oat milk.", "Maria drinks coffee.", ["with oat milk"]),
+            (
+                "Deploy to production after the smoke tests.",
+                "Deploy to production.",
+                ["after the smoke tests"],
+            ),
+            (
+                "The cat sleeps on the red sofa. It snores.",
+                "The cat sleeps.",
+                ["on the red sofa", "snores"],
+            ),
+            ("Er trinkt Kaffee mit Hafermilch.", "Er trinkt Kaffee.", ["mit Hafermilch"]),
+            (
+                "彼はオーツミルク入りのコーヒーを飲む。",
+                "彼はコーヒーを飲む。",
+                ["オーツミルク入り"],
+            ),
+            ("나는 귀리 우유를 넣은 커피를 마신다", "나는 커피를 마신다", ["귀리 우유를 넣은"]),
+            # No reader knows these: their tokens are compared.
+            ("يشرب قهوة مع حليب", "يشرب قهوة", ["مع حليب"]),
+            ("Hän juo kahvia kauramaidolla", "Hän juo kahvia", ["kauramaidolla"]),
+            # Between the same words.
+            ("Tom does not like tea.", "Tom likes tea.", ["like"]),
+            ("Ann manages Bob.", "Bob manages Ann.", ["Ann manages Bob"]),
+            ("You must deploy on Friday.", "Deploy on Friday.", ["deploy"]),
+            ("The key is under the mat.", "The key is near the mat.", ["is under"]),
+        ],
+    )
+    def test_words_are_told_with_those_that_belong_to_them(
+        self, source: str, merged: str, expected: list[str]
+    ) -> None:
+        assert [text for _, text in all_lost(source, merged)] == expected
+
+    @pytest.mark.parametrize(
+        ("source", "merged"),
+        [
+            ("Maria drinks coffee.", "Tom drinks tea. Maria drinks coffee with oat milk."),
+            ("Tests run on every push", "Tests run on each push, and the linter runs as well."),
+            ("The API key is rotated monthly by Bob", "Bob rotates the API key every month"),
+            ("Ann manages Bob.", "Bob is managed by Ann."),
+            ("Alice likes tea", "Tea is what ALICE likes"),
+        ],
+    )
+    def test_same_in_other_words_is_not_lost(self, source: str, merged: str) -> None:
+        assert all_lost(source, merged) == []
+
+    def test_words_beyond_what_is_read_are_compared_by_tokens(self) -> None:
+        fill = "The cat sleeps here. " * limits.LOST_READ_PIECES_MAX
+        text = fill[: 8 * limits.LOST_READ_PIECES_MAX] + "And the dog barks."
+        assert [one for _, one in all_lost(text, "The cat sleeps here.")][-1] == "the dog barks"
 
     def test_what_no_reader_knows_is_no_error(self) -> None:
         assert lost("ვერსია 12", "nothing") == [(Finding.NUMBER, "12")]

@@ -12,6 +12,7 @@ import pytest
 from support.engines import (
     InProcessEmbedding,
     Store,
+    contents,
     dismiss,
     forget,
     link,
@@ -561,15 +562,50 @@ class TestHistory:
         answer = store.do(merge(keep, one, two, content="Alice pays 1000 g"))
         found = [(lost.memory_id, lost.finding, lost.text) for lost in answer.lost]
         assert found == [
+            (keep, Finding.MISSING, "The port"),
             (keep, Finding.NUMBER, "8080"),
             (one, Finding.DATE, "2024-03-05"),
+            (two, Finding.MISSING, "サーバーのポート"),
             (two, Finding.NUMBER, "8081番"),
         ]
 
     def test_text_that_stays_loses_what_the_others_have(self, store: Store) -> None:
         keep, one = store.save("The port is 8080"), store.save("Port 8080, then 8081")
-        (lost,) = store.do(merge(keep, one)).lost
+        *_, lost = store.do(merge(keep, one)).lost
         assert (lost.memory_id, lost.text, lost.place) == (one, "8081", (16, 20))
+
+    @pytest.mark.parametrize("content", ["", "The port is 8080 or 8081", "The cat sleeps"])
+    def test_dry_run_answers_as_the_merge_and_changes_nothing(
+        self, store: Store, content: str
+    ) -> None:
+        keep, one = store.save("The port is 8080"), store.save("Port 8080, then 8081", tags=("a",))
+        friend = store.save("The cat sleeps")
+        store.do(link(one, friend))
+        before, revision = contents(store), store.revision
+        command = merge(keep, one, content=content)
+        planned: Merged = store.engine.preview(store.collection, command).result(wait_s()).answer
+        assert (contents(store), store.revision) == (before, revision)
+        done: Merged = store.do(command)
+        assert planned.lost == done.lost
+        assert (planned.merged, planned.sources, planned.guard) == (
+            done.merged,
+            done.sources,
+            done.guard,
+        )
+        counts = (done.moved_link_count, done.dropped_link_count)
+        assert (planned.moved_link_count, planned.dropped_link_count) == counts
+        said = [(one.id, one.content, one.fields) for one in (planned.memory, done.memory)]
+        assert said[0] == said[1]
+
+    def test_dry_run_with_a_new_text_is_embedded(self, tmp_path: Path) -> None:
+        with opened(tmp_path, embedding=InProcessEmbedding()) as store:
+            keep, one = (
+                store.save(text, text_only=True) for text in ("The cat sleeps", "The dog barks")
+            )
+            command = merge(keep, one, content="The cat sleeps at noon", text_only=True)
+            planned = store.engine.preview(store.collection, command).result(wait_s()).answer
+            assert planned.memory.content == "The cat sleeps at noon"
+            assert [lost.text for lost in planned.lost] == ["The dog barks"]
 
 
 class TestEmbedding:

@@ -11,6 +11,7 @@ import pytest
 
 from support.engines import (
     Store,
+    contents,
     dismiss,
     forget,
     opened,
@@ -152,6 +153,20 @@ def test_same_keeps_the_one_that_consolidate_would_keep(store: Store) -> None:
     assert (done.resolved, done.memory.id, done.closed_id) == (True, other, one)
     gone = store.one(one)
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, other)
+
+
+@pytest.mark.parametrize("answer", Answer, ids=str)
+def test_dry_run_answers_as_the_resolve_and_changes_nothing(store: Store, answer: Answer) -> None:
+    one, other = save(store, BACKUP), save(store, NIGHTLY)
+    before, revision = contents(store), store.revision
+    command = resolve(one, other, answer)
+    planned: Resolved = store.engine.preview(store.collection, command).result(wait_s()).answer
+    assert (contents(store), store.revision) == (before, revision)
+    done: Resolved = store.do(command)
+    assert planned.memory.id == done.memory.id
+    assert (planned.resolved, planned.closed_id) == (done.resolved, done.closed_id)
+    assert planned.lost == done.lost
+    assert [lost.text for lost in done.lost] == (["at night"] if answer is Answer.SAME else [])
 
 
 def test_same_with_a_text_passes_the_guard(store: Store) -> None:

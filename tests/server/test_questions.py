@@ -90,6 +90,22 @@ def test_question_is_answered_once_and_undo_opens_it_again(
     assert {one.content for one in client.list_all()} == {NIGHT, NIGHTLY}
 
 
+def test_dry_run_tells_what_the_text_that_stays_does_not_say(client: Client) -> None:
+    kept = client.remember("Maria drinks coffee.").memory_id
+    gone = client.remember("Maria drinks coffee with oat milk.").memory_id
+    revision = client.stats().collections[0].revision
+    planned = client.resolve(kept, gone, "same", dry_run=True)
+    assert (planned.dry_run, planned.operation_id, planned.revision) == (True, "", revision)
+    merge = client.merge(kept, [gone], dry_run=True)
+    assert (merge.dry_run, merge.merged, merge.operation_id) == (True, True, "")
+    assert [one.text for one in merge.lost] == ["with oat milk"]
+    assert client.get(gone).status == "active"
+    done = client.resolve(kept, gone, "same")
+    assert (done.dry_run, done.closed_id, done.lost) == (False, planned.closed_id, planned.lost)
+    if done.closed_id == gone:
+        assert [(one.memory_id, one.text) for one in done.lost] == [(gone, "with oat milk")]
+
+
 def test_loser_of_a_race_learns_who_won(client: Client) -> None:
     first, second = saved(client)
     (question,) = open_questions(client)

@@ -100,15 +100,16 @@ def test_merged_is_shown_whole():
     duplicate = records.Duplicate("mem_c", "1d ago", "te…", 1.0, records.Method.EXACT)
     guard = records.GuardReport(duplicate, records.Method.EXACT, 1.0, (), (layer,))
     result = Merged(True, MEMORY, (MEMORY,), guard, (lost,), 4, 5)
-    shown = sent(codec.merged_to_wire(Applied("op_9", 9, (result,), replayed=True)))
-    assert unset(shown) == unset(shown.lost[0]) == set()
+    shown = sent(codec.merged_to_wire(result, 9, Applied("op_9", 9, (result,), replayed=True)))
+    assert (unset(shown), unset(shown.lost[0])) == ({"dry_run"}, set())
     assert (shown.moved_link_count, shown.dropped_link_count) == (4, 5)
     (detail,) = shown.lost
     assert (detail.memory_id, detail.text, detail.finding) == (
         "mem_b", "8080", types_pb2.FINDING_NUMBER,
     )  # fmt: skip
     assert (detail.place.start, detail.place.end) == (3, 7)
-    unchanged = codec.merged_to_wire(Applied("op_9", 9, (Merged(True, MEMORY, (MEMORY,)),)))
+    unchanged = codec.merged_to_wire(Merged(True, MEMORY, (MEMORY,)), 9, None)
+    assert (unchanged.dry_run, unchanged.operation_id) == (True, "")
     assert not unchanged.HasField("duplicate")
     assert len(unchanged.layers) == 0
 

@@ -59,6 +59,7 @@ class AsyncGraphCalls(AsyncCalls):
         reason: str = "",
         expected_revisions: Mapping[str, int] | None = None,
         force: bool = False,
+        dry_run: bool = False,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
@@ -76,6 +77,7 @@ class AsyncGraphCalls(AsyncCalls):
             reason=reason,
             expected_revisions=expected_revisions,
             force=force,
+            dry_run=dry_run,
             operation_id=operation_id,
             collection=collection,
         )

@@ -71,6 +71,7 @@ class GraphCalls(Calls):
         reason: str = "",
         expected_revisions: Mapping[str, int] | None = None,
         force: bool = False,
+        dry_run: bool = False,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
@@ -79,7 +80,7 @@ class GraphCalls(Calls):
 
         Links, tags, evidence and figures are joined. A changed text passes the guard; if it
         repeats another memory, the answer says so (`merged` is false). `lost` in the answer
-        warns of numbers, names and dates that the text no longer has.
+        warns of what the text no longer says.
 
         Parameters
         ----------
@@ -95,6 +96,8 @@ class GraphCalls(Calls):
             Raise `StaleRevision` unless these memories are at these revisions.
         force : bool
             Merge even if the text then repeats another live memory.
+        dry_run : bool
+            Only report what the merged memory would be, and what its text would lose.
         """
         request = self._request(
             graph_pb2.MergeRequest,
@@ -105,6 +108,7 @@ class GraphCalls(Calls):
             reason=reason,
             expected_revisions=expected_revisions,
             force=force,
+            dry_run=dry_run,
             operation_id=operation_id,
             collection=collection,
         )

@@ -47,9 +47,9 @@ class Neighborhood:
 
 @dataclass(frozen=True, slots=True)
 class LostDetail:
-    """A detail of a source that the merged text no longer has: where it stood, and what.
+    """Something that a source says and the merged text does not: where it stood, and what.
 
-    `place` is start and end in characters of the source.
+    `finding` is `missing` for words. `place` is start and end in characters of the source.
     """
 
     memory_id: str
@@ -65,13 +65,13 @@ class Merged:
     Attributes
     ----------
     memory : Memory
-        The one that stayed, as it is now.
+        The one that stayed, as it is now (in a dry run: as it would be).
     sources : tuple of Memory
         The others as they were before.
     layers : tuple of LayerReport
         What the guard did; empty if the text stayed.
     lost : tuple of LostDetail
-        Details that the text no longer has. A warning: the sources stay readable.
+        What the sources say and the text does not. A warning: the sources stay readable.
     moved_link_count, dropped_link_count : int
         Links that the one that stayed took over, and those that fell away; pairs.
     """
@@ -85,6 +85,7 @@ class Merged:
     lost: tuple[LostDetail, ...]
     moved_link_count: int
     dropped_link_count: int
+    dry_run: bool
     replayed: bool
     operation_id: str
 

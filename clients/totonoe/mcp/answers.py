@@ -160,6 +160,7 @@ class Resolved(Written):
     memory_id: str
     closed_id: str
     duplicate_of: str | None = None
+    lost: list[str]
 
 
 class Linked(Written):

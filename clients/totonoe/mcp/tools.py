@@ -369,6 +369,7 @@ class CoreTools:
             memory_id=done.memory.id,
             closed_id=done.closed_id,
             duplicate_of=done.duplicate.memory_id if done.duplicate else None,
+            lost=[f"{one.finding}: {one.text}" for one in done.lost],
         )
         return reply(words.resolved(done, Verdict(answer)), structure)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from totonoe.cli.show.parts import counted
+from totonoe.cli.show.parts import counted, no_longer_said
 from totonoe.cli.show.parts import evidence as finding
 from totonoe.cli.text import (
     FORGOTTEN,
@@ -164,10 +164,7 @@ def merged(answer: Merged) -> str:
         f"Merged {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}: "
         f"{snippet(kept.content)}"
     ]
-    if answer.lost:
-        lines.append("Warning: the text no longer has")
-        lines += [f"- {one.finding} {one.text!r} of {one.memory_id}" for one in answer.lost]
-    return joined([*lines, undo_line(answer.operation_id)])
+    return joined([*lines, *no_longer_said(answer.lost), undo_line(answer.operation_id)])
 
 
 def _repeats(duplicate: Duplicate | None) -> tuple[str, ...]:
@@ -233,7 +230,10 @@ def resolved(answer: Resolved, said: Answer) -> str:
     if said is Answer.DIFFERENT:
         line = "Different: nobody is asked again, until one of the two texts changes."
     elif said is Answer.SAME:
-        line = f"Same: {answer.closed_id} is superseded by {answer.memory.id}."
+        line = (
+            f"Same: {answer.closed_id} is superseded by {answer.memory.id}: "
+            f"{snippet(answer.memory.content)}"
+        )
     else:
         line = f"{answer.memory.id} takes the place of {answer.closed_id}."
-    return joined([line, undo_line(answer.operation_id)])
+    return joined([line, *no_longer_said(answer.lost), undo_line(answer.operation_id)])

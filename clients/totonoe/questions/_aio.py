@@ -24,6 +24,7 @@ class AsyncQuestionCalls(AsyncCalls):
         expected_revision: int = 0,
         other_expected_revision: int = 0,
         reason: str = "",
+        dry_run: bool = False,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
@@ -42,6 +43,7 @@ class AsyncQuestionCalls(AsyncCalls):
             expected_revision=expected_revision,
             other_expected_revision=other_expected_revision,
             reason=reason,
+            dry_run=dry_run,
             operation_id=operation_id,
             collection=collection,
         )

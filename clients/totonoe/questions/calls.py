@@ -23,6 +23,7 @@ class QuestionCalls(Calls):
         expected_revision: int = 0,
         other_expected_revision: int = 0,
         reason: str = "",
+        dry_run: bool = False,
         operation_id: str = "",
         collection: str | None = None,
         timeout_s: float | None = None,
@@ -38,6 +39,8 @@ class QuestionCalls(Calls):
             With `same`: the text of the memory that stays; empty: its text stays.
         expected_revision, other_expected_revision : int
             `revision` of each memory as it was read; 0: any. StaleRevision if it is another one.
+        dry_run : bool
+            Only report what would become of both, and what the text that stays would lose.
         """
         request = self._request(
             questions_pb2.ResolveRequest,
@@ -49,6 +52,7 @@ class QuestionCalls(Calls):
             expected_revision=expected_revision,
             other_expected_revision=other_expected_revision,
             reason=reason,
+            dry_run=dry_run,
             operation_id=operation_id,
             collection=collection,
         )

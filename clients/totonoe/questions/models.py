@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from totonoe.graph.models import LostDetail
 from totonoe.memories.models import Duplicate, Judgement, Memory
 
 
@@ -19,13 +20,18 @@ class Resolved:
         The one that stays; with the answer `different` the one named first.
     closed_id : str
         The one that was superseded; empty: none.
+    lost : tuple of LostDetail
+        With `same`: what the memories say and the text that stays does not. A warning: the other
+        one stays readable.
     """
 
     resolved: bool
     memory: Memory
     closed_id: str
     duplicate: Duplicate | None
+    lost: tuple[LostDetail, ...]
     revision: int
+    dry_run: bool
     replayed: bool
     operation_id: str
 

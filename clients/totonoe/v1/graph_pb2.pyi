@@ -57,7 +57,7 @@ class NeighborsResponse(_message.Message):
     def __init__(self, revision: _Optional[int] = ..., neighbors: _Optional[_Iterable[_Union[Neighbor, _Mapping]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
 
 class MergeRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "keep_id", "remove_ids", "content", "vector", "reason", "expected_revisions", "force")
+    __slots__ = ("collection", "operation_id", "agent_id", "keep_id", "remove_ids", "content", "vector", "reason", "expected_revisions", "force", "dry_run")
     class ExpectedRevisionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +75,7 @@ class MergeRequest(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_REVISIONS_FIELD_NUMBER: _ClassVar[int]
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -85,7 +86,8 @@ class MergeRequest(_message.Message):
     reason: str
     expected_revisions: _containers.ScalarMap[str, int]
     force: bool
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., keep_id: _Optional[str] = ..., remove_ids: _Optional[_Iterable[str]] = ..., content: _Optional[str] = ..., vector: _Optional[bytes] = ..., reason: _Optional[str] = ..., expected_revisions: _Optional[_Mapping[str, int]] = ..., force: _Optional[bool] = ...) -> None: ...
+    dry_run: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., keep_id: _Optional[str] = ..., remove_ids: _Optional[_Iterable[str]] = ..., content: _Optional[str] = ..., vector: _Optional[bytes] = ..., reason: _Optional[str] = ..., expected_revisions: _Optional[_Mapping[str, int]] = ..., force: _Optional[bool] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class LostDetail(_message.Message):
     __slots__ = ("memory_id", "finding", "place", "text")
@@ -100,7 +102,7 @@ class LostDetail(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., finding: _Optional[_Union[_types_pb2.Finding, str]] = ..., place: _Optional[_Union[_types_pb2.Span, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
 
 class MergeResponse(_message.Message):
-    __slots__ = ("revision", "merged", "memory", "sources", "duplicate", "layers", "lost", "moved_link_count", "dropped_link_count", "replayed", "operation_id")
+    __slots__ = ("revision", "merged", "memory", "sources", "duplicate", "layers", "lost", "moved_link_count", "dropped_link_count", "replayed", "operation_id", "dry_run")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     MERGED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +114,7 @@ class MergeResponse(_message.Message):
     DROPPED_LINK_COUNT_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     revision: int
     merged: bool
     memory: _types_pb2.Memory
@@ -123,7 +126,8 @@ class MergeResponse(_message.Message):
     dropped_link_count: int
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., merged: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., sources: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[LostDetail, _Mapping]]] = ..., moved_link_count: _Optional[int] = ..., dropped_link_count: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    dry_run: bool
+    def __init__(self, revision: _Optional[int] = ..., merged: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., sources: _Optional[_Iterable[_Union[_types_pb2.Memory, _Mapping]]] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., layers: _Optional[_Iterable[_Union[_types_pb2.LayerReport, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[LostDetail, _Mapping]]] = ..., moved_link_count: _Optional[int] = ..., dropped_link_count: _Optional[int] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class Episode(_message.Message):
     __slots__ = ("id", "summary", "memory_ids", "gone_count", "start_time", "end_time", "importance", "agent_id", "private", "created_time", "revision")

@@ -23,6 +23,8 @@ class UndoConflictKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     UNDO_CONFLICT_KIND_UNDONE_ALREADY: _ClassVar[UndoConflictKind]
     UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD: _ClassVar[UndoConflictKind]
     UNDO_CONFLICT_KIND_NOTHING_LEFT: _ClassVar[UndoConflictKind]
+    UNDO_CONFLICT_KIND_LAST_COPY: _ClassVar[UndoConflictKind]
+    UNDO_CONFLICT_KIND_SUCCESSOR_GONE: _ClassVar[UndoConflictKind]
 
 class ChangeType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -44,6 +46,8 @@ UNDO_CONFLICT_KIND_DUPLICATE: UndoConflictKind
 UNDO_CONFLICT_KIND_UNDONE_ALREADY: UndoConflictKind
 UNDO_CONFLICT_KIND_CHANGED_FOR_GOOD: UndoConflictKind
 UNDO_CONFLICT_KIND_NOTHING_LEFT: UndoConflictKind
+UNDO_CONFLICT_KIND_LAST_COPY: UndoConflictKind
+UNDO_CONFLICT_KIND_SUCCESSOR_GONE: UndoConflictKind
 CHANGE_TYPE_UNSPECIFIED: ChangeType
 CHANGE_TYPE_CREATED: ChangeType
 CHANGE_TYPE_UPDATED: ChangeType

@@ -1,3 +1,4 @@
+from totonoe.v1 import graph_pb2 as _graph_pb2
 from totonoe.v1 import types_pb2 as _types_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -22,7 +23,7 @@ ANSWER_REPLACES: Answer
 ANSWER_REPLACED_BY: Answer
 
 class ResolveRequest(_message.Message):
-    __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "other_id", "answer", "content", "vector", "expected_revision", "other_expected_revision", "reason")
+    __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "other_id", "answer", "content", "vector", "expected_revision", "other_expected_revision", "reason", "dry_run")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +35,7 @@ class ResolveRequest(_message.Message):
     EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
     OTHER_EXPECTED_REVISION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     collection: str
     operation_id: str
     agent_id: str
@@ -45,10 +47,11 @@ class ResolveRequest(_message.Message):
     expected_revision: int
     other_expected_revision: int
     reason: str
-    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., other_id: _Optional[str] = ..., answer: _Optional[_Union[Answer, str]] = ..., content: _Optional[str] = ..., vector: _Optional[bytes] = ..., expected_revision: _Optional[int] = ..., other_expected_revision: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    dry_run: bool
+    def __init__(self, collection: _Optional[str] = ..., operation_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., other_id: _Optional[str] = ..., answer: _Optional[_Union[Answer, str]] = ..., content: _Optional[str] = ..., vector: _Optional[bytes] = ..., expected_revision: _Optional[int] = ..., other_expected_revision: _Optional[int] = ..., reason: _Optional[str] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class ResolveResponse(_message.Message):
-    __slots__ = ("revision", "resolved", "memory", "closed_id", "duplicate", "replayed", "operation_id")
+    __slots__ = ("revision", "resolved", "memory", "closed_id", "duplicate", "replayed", "operation_id", "lost", "dry_run")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     RESOLVED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
@@ -56,6 +59,8 @@ class ResolveResponse(_message.Message):
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
     REPLAYED_FIELD_NUMBER: _ClassVar[int]
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
     revision: int
     resolved: bool
     memory: _types_pb2.Memory
@@ -63,7 +68,9 @@ class ResolveResponse(_message.Message):
     duplicate: _types_pb2.Duplicate
     replayed: bool
     operation_id: str
-    def __init__(self, revision: _Optional[int] = ..., resolved: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., closed_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ...) -> None: ...
+    lost: _containers.RepeatedCompositeFieldContainer[_graph_pb2.LostDetail]
+    dry_run: bool
+    def __init__(self, revision: _Optional[int] = ..., resolved: _Optional[bool] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., closed_id: _Optional[str] = ..., duplicate: _Optional[_Union[_types_pb2.Duplicate, _Mapping]] = ..., replayed: _Optional[bool] = ..., operation_id: _Optional[str] = ..., lost: _Optional[_Iterable[_Union[_graph_pb2.LostDetail, _Mapping]]] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class ListQuestionsRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "memory_id", "page_size", "page_token")

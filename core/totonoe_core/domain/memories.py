@@ -125,7 +125,7 @@ class LostDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Previewable["Merged"]):
     """Merge several memories into one; the removed ones become SUPERSEDED by the one that stays.
 
     Empty `content` leaves the text; `expected_revisions` holds (id, revision) of those that

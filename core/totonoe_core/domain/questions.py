@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from totonoe_core.domain.asking import Query
+from totonoe_core.domain.asking import Previewable, Query
+from totonoe_core.domain.memories import LostDetail
 from totonoe_core.domain.records import GuardReport, Judgement, Memory
 
 
@@ -23,7 +24,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Resolve:
+class Resolve(Previewable["Resolved"]):
     """Answer whether two live memories say the same; one operation.
 
     With SAME, the one that Consolidate would keep stays, with `content` as its text unless it is
@@ -46,13 +47,14 @@ class Resolved:
     """Answer to `Resolve`. If it is not resolved, `guard.duplicate` says the same as `content`.
 
     `memory` is the one that stays (with DIFFERENT the one named first), `closed_id` the one that
-    was superseded, empty for none.
+    was superseded, empty for none. `lost` names what the text that stays with SAME no longer says.
     """
 
     resolved: bool
     memory: Memory
     closed_id: str = ""
     guard: GuardReport | None = None
+    lost: tuple[LostDetail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

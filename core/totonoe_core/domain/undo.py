@@ -32,7 +32,7 @@ class UndoConflict:
 
     `revision` is the operation in between: the one to undo first, the Undo that already reverted
     the row, or the one that no Undo reverts. `duplicate` is the memory that now says the same. With
-    LAST_COPY the memory has superseded `target_id`, which would be lost with it. With SUCCESSOR_GONE
+    LAST_COPY the memory has superseded `target_id`, which would be lost with it. SUCCESSOR_GONE:
     the memory would give its place to another one again, and no live one is left there.
     """
 

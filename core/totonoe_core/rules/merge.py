@@ -1,36 +1,26 @@
-"""Rules of a Merge: fields and links of the merged memory, and details that its text loses.
+"""Rules of a Merge: fields and links of the merged memory.
 
-Pure: memories and texts in, plain data out. In every join the memory that stays comes first, then
+Pure: memories in, plain data out. In every join the memory that stays comes first, then
 the others in the order in which they were named; a limit cuts off the last.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from totonoe_core.base import limits
-from totonoe_core.domain.memories import LostDetail
 from totonoe_core.domain.records import (
     ANY_TIME,
     Fields,
-    Finding,
     Link,
     LinkType,
     Memory,
     TimeRange,
     TypedKey,
 )
-from totonoe_core.guard.sentences import sentences
-from totonoe_core.text.normalize import HAN_KANA, snippet
-from totonoe_core.text.reading.budget import end_of_pieces, pieces_in
-from totonoe_core.text.reading.language import common_language, languages
-from totonoe_core.text.reading.model import PieceType
-from totonoe_core.text.reading.read import READ_CHARS_MAX, read
-from totonoe_core.text.reading.values.find import find_values
 
 # -- Fields
 
@@ -169,111 +159,3 @@ def links_after(
     # A stable sort: of equally strong links its own come first.
     strongest = sorted(best.items(), key=lambda item: -item[1].confidence)
     return dict(strongest[: limits.LINKS_PER_MEMORY_MAX])
-
-
-# -- Details that a merged text loses
-
-# A letter or figure of a script that parts words by spaces.
-_WORDY = rf"[^\W{HAN_KANA}\uac00-\ud7af]"
-
-_Found = tuple[int, int, PieceType, str]
-"""Start, end, type and key of a detail."""
-
-
-def lost_details(sources: Iterable[tuple[str, str]], merged_text: str) -> tuple[LostDetail, ...]:
-    """Find details of the sources (numbers, dates, names ...) that the merged text lacks.
-
-    Details are compared by meaning: 1 kg and 1000 g, 8080 and 8,080, "14:30" and "2:30 pm" are the
-    same. A detail that no reader understands is not reported. False warnings are possible for an
-    inflected name, or one in another script.
-
-    Parameters
-    ----------
-    sources : iterable of (str, str)
-        Memory id and text. The search ends after LOST_SCANNED_PIECES_MAX pieces of all texts, that
-        for names after LOST_READ_PIECES_MAX (`text.reading.budget` counts them).
-    merged_text : str
-
-    Returns
-    -------
-    tuple of LostDetail
-        In the order of the sources and of their texts, each detail once a source; at most
-        LOST_DETAILS_MAX.
-    """
-    lost: list[LostDetail] = []
-    scanned, read_pieces = limits.LOST_SCANNED_PIECES_MAX, limits.LOST_READ_PIECES_MAX
-    merged_pieces = pieces_in(merged_text)
-    kept: dict[str, frozenset[str]] = {}
-    folded = merged_text.casefold()
-    for memory_id, text in sources:
-        if text == merged_text:
-            continue
-        language = common_language(text, merged_text) or next(iter(languages(text)), "")
-        if language not in kept:
-            scanned -= merged_pieces
-            if scanned < 0:
-                break  # half of the merged text's details would make false warnings
-            kept[language] = _keys(merged_text, language)
-        text = text[: end_of_pieces(text, scanned)]
-        pieces = pieces_in(text)
-        scanned -= pieces
-        told: set[str] = set()
-        for start, end, type_, key in _details(text, language, read_pieces):
-            if key in told or key in kept[language] or _stands(type_, key, text[start:end], folded):
-                continue
-            told.add(key)
-            shown = snippet(text[start:end], limits.EVIDENCE_CHARS)
-            lost.append(LostDetail(memory_id, Finding(type_.value), (start, end), shown))
-            if len(lost) == limits.LOST_DETAILS_MAX:
-                return tuple(lost)
-        read_pieces = max(0, read_pieces - pieces)
-    return tuple(lost)
-
-
-def _details(text: str, language: str, read_pieces: int) -> list[_Found]:
-    """Values of a text, and names of its beginning, in text order."""
-    found = [(one.start, one.end, one.type, one.key) for one in find_values(text, language)]
-    for start, end in _readable(text, end_of_pieces(text, read_pieces)):
-        found += [
-            (start + piece.start, start + piece.end, piece.type, piece.key)
-            for piece in read(text[start:end], language).pieces
-            if piece.type is PieceType.NAME
-        ]
-    return sorted(found)
-
-
-def _readable(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Stretches up to an end that a reader takes: all of it, or its sentences."""
-    if end == len(text) <= READ_CHARS_MAX:
-        yield 0, end
-        return
-    yield from sentences(text[:end])
-
-
-def _keys(text: str, language: str) -> frozenset[str]:
-    """Return the keys of all details of a merged text, read in the source's language and in its
-    own.
-    """
-    keys: set[str] = set()
-    for one in {language, *languages(text)[:1]}:
-        for start, end, type_, key in _details(text, one, limits.LOST_READ_PIECES_MAX):
-            keys.add(key)
-            if type_ is PieceType.QUOTE:
-                inside = text[start + 1 : end - 1]
-                keys.update(value.key for value in find_values(inside, one))
-    return frozenset(keys)
-
-
-def _stands(type_: PieceType, key: str, surface: str, folded: str) -> bool:
-    """Return whether the words of a name or quotation occur in a case-folded text.
-
-    A reader may take a name for a word elsewhere, and a quotation may lose its marks. Values are
-    not searched: as a part of another they mean something else, like 1.2 in 1.2.3.
-    """
-    if type_ is PieceType.NAME:
-        forms = {key.casefold(), surface.casefold()}
-    elif type_ is PieceType.QUOTE:
-        forms = {key.casefold()}
-    else:
-        return False
-    return any(re.search(rf"(?<!{_WORDY}){re.escape(form)}(?!{_WORDY})", folded) for form in forms)

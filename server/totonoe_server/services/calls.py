@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from google.protobuf.message import Message
 
@@ -85,6 +85,24 @@ class Calls:
     async def _apply(self, request: Write, command: Command) -> Applied:
         collection = collection_name(request.collection)
         return await answer_of(self._engine.apply(collection, request.operation_id, (command,)))
+
+    async def _applied_or_previewed(
+        self,
+        request: Write,
+        command: Command,
+        dry_run: bool,
+        to_wire: Callable[[Any, int, Applied | None], Message],
+    ) -> Encoded:
+        """The answer of a command, or of its dry run; `to_wire` is `answer_or_preview`."""
+        if dry_run:
+            return await self._previewed(
+                request.collection,
+                cast(Any, command),
+                lambda found, revision: to_wire(found, revision, None),
+            )
+        return await self._applied(
+            request, command, lambda done: to_wire(done.results[0], done.revision, done)
+        )
 
 
 class StreamingCalls(Calls):

@@ -33,7 +33,10 @@ class GraphCalls(Calls):
         """Makes one memory of several."""
         if UNMEASURED_MEMORIES_MAX <= len(request.remove_ids) <= limits.MERGE_IDS_MAX:
             await self._check_sources(request)
-        return await self._applied(request, codec.merge_from_wire(request), codec.merged_to_wire)
+        command = codec.merge_from_wire(request)
+        return await self._applied_or_previewed(
+            request, command, request.dry_run, codec.merged_to_wire
+        )
 
     async def _check_sources(self, request: pb.MergeRequest) -> None:
         """Refuses a Merge whose answer would be too long, while nothing is merged yet."""

@@ -14,7 +14,9 @@ class QuestionCalls(Calls):
     async def Resolve(self, request: pb.ResolveRequest, _: Context) -> Encoded:
         """Answers whether two memories say the same."""
         command = codec.resolve_from_wire(request)
-        return await self._applied(request, command, codec.resolved_to_wire)
+        return await self._applied_or_previewed(
+            request, command, request.dry_run, codec.resolved_to_wire
+        )
 
     async def ListQuestions(self, request: pb.ListQuestionsRequest, _: Context) -> Encoded:
         """Returns one page of questions."""

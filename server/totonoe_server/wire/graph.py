@@ -13,7 +13,7 @@ from totonoe_core.domain.queries import (
     NeighborsQuery,
 )
 from totonoe_core.domain.records import Episode
-from totonoe_server.wire.mapping import answer, decoder, encoder
+from totonoe_server.wire.mapping import answer, answer_or_preview, decoder, encoder
 from totonoe_server.wire.memories import memory_to_wire
 from totonoe_server.wire.scalars import required, time_from_wire
 
@@ -36,13 +36,13 @@ def neighborhood_to_wire(value: Neighborhood, include_vectors: bool) -> graph_pb
     return _neighborhood_to_wire(value, neighbors=neighbors)
 
 
-merge_from_wire = decoder(graph_pb2.MergeRequest, Merge)
+merge_from_wire = decoder(graph_pb2.MergeRequest, Merge, without=("dry_run",))
 lost_to_wire = encoder(
     LostDetail,
     graph_pb2.LostDetail,
     computed={"place": lambda value: types_pb2.Span(start=value.place[0], end=value.place[1])},
 )
-merged_to_wire = answer(
+merged_to_wire = answer_or_preview(
     Merged,
     graph_pb2.MergeResponse,
     names={"duplicate": "guard.duplicate", "layers": "guard.layers"},

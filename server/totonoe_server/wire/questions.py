@@ -10,13 +10,13 @@ from totonoe_core.domain.questions import (
     Resolve,
     Resolved,
 )
-from totonoe_server.wire.mapping import answer, decoder, encoder
+from totonoe_server.wire.mapping import answer_or_preview, decoder, encoder
 from totonoe_server.wire.memories import memory_to_wire
 
 _PAGE_SIZE_DEFAULT = 20
 
-resolve_from_wire = decoder(pb.ResolveRequest, Resolve)
-resolved_to_wire = answer(
+resolve_from_wire = decoder(pb.ResolveRequest, Resolve, without=("dry_run",))
+resolved_to_wire = answer_or_preview(
     Resolved,
     pb.ResolveResponse,
     names={"duplicate": "guard.duplicate"},

@@ -72,6 +72,9 @@ def merge(
             metavar="ID=REVISION", help="Fail unless the memory has this revision; may be repeated."
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the memory and what its text would lose.")
+    ] = False,
     operation_id: options.OperationId = "",
 ) -> None:
     """Merge several memories into one.
@@ -90,6 +93,7 @@ def merge(
             reason=reason,
             expected_revisions=expected_revisions,
             force=force,
+            dry_run=dry_run,
             operation_id=operation_id,
         )
     session.show(plain(answer), lambda: show.merged(answer))

@@ -48,6 +48,10 @@ def resolve(
         str, typer.Option(help="With same: the text of the memory that stays.")
     ] = "",
     reason: options.Reason = "",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show which memory would stay, and what it does not say."),
+    ] = False,
     operation_id: options.OperationId = "",
 ) -> None:
     """Answer whether two memories say the same.
@@ -56,7 +60,13 @@ def resolve(
     """
     with session.client() as client:
         done = client.resolve(
-            memory_id, other_id, answer, content=content, reason=reason, operation_id=operation_id
+            memory_id,
+            other_id,
+            answer,
+            content=content,
+            reason=reason,
+            dry_run=dry_run,
+            operation_id=operation_id,
         )
     session.show(plain(done), lambda: show.resolved(done, answer))
     if not done.resolved:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from totonoe.cli.printing import line, table
-from totonoe.cli.show.parts import counted, more, not_read, repeated, replay, shown_link
+from totonoe.cli.show.parts import (
+    counted,
+    more,
+    no_longer_said,
+    not_read,
+    repeated,
+    replay,
+    shown_link,
+)
 from totonoe.cli.text import age, snippet
 from totonoe.graph.models import (
     Episode,
@@ -13,7 +19,6 @@ from totonoe.graph.models import (
     EpisodeMade,
     EpisodePage,
     EpisodeRead,
-    LostDetail,
     Merged,
     Neighborhood,
 )
@@ -48,22 +53,18 @@ def merged(answer: Merged) -> None:
             repeated(answer.duplicate)
         return
     kept = answer.memory
-    line(f"Merged {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}:")
+    did = "Would merge" if answer.dry_run else "Merged"
+    line(f"{did} {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}:")
     line(kept.content)
     moved, dropped = answer.moved_link_count, answer.dropped_link_count
     if moved or dropped:
         line(f"Links moved: {moved}, dropped: {dropped}")
-    _lost(answer.lost)
+    for warning in no_longer_said(answer.lost):
+        line(warning)
     not_read(answer.layers)
-    line(f"Take it back with: totonoe undo {kept.revision}")
+    if not answer.dry_run:
+        line(f"Take it back with: totonoe undo {kept.revision}")
     replay(answer.replayed)
-
-
-def _lost(details: Sequence[LostDetail]) -> None:
-    if details:
-        line("Warning: the text no longer has")
-    for one in details:
-        line(f"- {one.finding} {one.text!r} of {one.memory_id}")
 
 
 # -- episodes

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from totonoe.cli.printing import line, lines
 from totonoe.cli.text import clean, existing
 from totonoe.enums import Finding
+from totonoe.graph.models import LostDetail
 from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport, Link
 
 
@@ -90,6 +91,15 @@ def more(next_page_token: str) -> None:
     """Print how to get the next page, if there is one."""
     if next_page_token:
         line(f"More with: --page-token {next_page_token}")
+
+
+def no_longer_said(details: Sequence[LostDetail]) -> list[str]:
+    """Return a warning of what a merged text no longer says; nothing if it says everything."""
+    found = []
+    for one in details:
+        kind = "" if one.finding is Finding.MISSING else f"{one.finding} "
+        found.append(f"- {kind}{one.text!r} of {one.memory_id}")
+    return ["Warning: the text no longer says", *found] if found else []
 
 
 def shown_value(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from totonoe.cli.printing import line
-from totonoe.cli.show.parts import judgement, repeated, replay
+from totonoe.cli.show.parts import judgement, no_longer_said, repeated, replay
 from totonoe.cli.text import age, shown_similarity
 from totonoe.enums import Answer
 from totonoe.questions.models import Question, QuestionPage, Resolved
@@ -36,10 +36,17 @@ def resolved(answer: Resolved, said: Answer) -> None:
         repeated(answer.duplicate)
         return
     if said is Answer.DIFFERENT:
-        line("Different: nobody is asked again, until one of the two texts changes.")
+        verb = "would be" if answer.dry_run else "is"
+        line(f"Different: nobody {verb} asked again, until one of the two texts changes.")
     elif said is Answer.SAME:
-        line(f"Same: {answer.closed_id} is superseded by {answer.memory.id}.")
+        verb = "would be" if answer.dry_run else "is"
+        line(f"Same: {answer.closed_id} {verb} superseded by {answer.memory.id}:")
+        line(answer.memory.content)
+        for warning in no_longer_said(answer.lost):
+            line(warning)
     else:
-        line(f"{answer.memory.id} takes the place of {answer.closed_id}.")
+        verb = "would take" if answer.dry_run else "takes"
+        line(f"{answer.memory.id} {verb} the place of {answer.closed_id}.")
     replay(answer.replayed)
-    line(f"Take it back with: totonoe undo {answer.revision}")
+    if not answer.dry_run:
+        line(f"Take it back with: totonoe undo {answer.revision}")

@@ -5,7 +5,7 @@ What a rule plans is read beside the writer; everything else is decided on the w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -19,10 +19,13 @@ from totonoe_core.domain.memories import (
     Forget,
     ForgetMatching,
     Forgotten,
+    Merge,
+    Merged,
     Purge,
     Purged,
     Remember,
 )
+from totonoe_core.domain.questions import Resolve, Resolved
 from totonoe_core.domain.tidy import Tidied, Tidy
 from totonoe_core.domain.undo import Undo, Undone
 from totonoe_core.engine.collection.vectors import Embedded, Vectors
@@ -61,6 +64,8 @@ class Previewing:
             Remember: check,
             Forget: self._forget,
             Undo: self._undo,
+            Merge: self._merge,
+            Resolve: self._resolve,
             Purge: self._purge,
             Tidy: self._tidy,
             Calibrate: self._calibrate,
@@ -78,17 +83,39 @@ class Previewing:
         return self._previewed(command, lambda decider: decider.forgetting.preview(command))
 
     def _undo(self, command: Undo) -> Future[Previewed[Undone]]:
+        return self._embedding(
+            command, (), lambda decider, looking: decider.undoing.preview(looking, command)
+        )
 
-        def preview(found: Embedded) -> Future[Previewed[Undone]]:
-            return self._previewed(
-                command, lambda decider: decider.undoing.preview(command, self._looking(found))
-            )
+    def _merge(self, command: Merge) -> Future[Previewed[Merged]]:
+        (vector,) = self._vectors.checked("", (command,))
+        return self._embedding(
+            command,
+            (command.content,),
+            lambda decider, looking: decider.merging.preview(looking, command, vector),
+        )
 
-        def again(first: Future[Previewed[Undone]]) -> Future[Previewed[Undone]]:
+    def _resolve(self, command: Resolve) -> Future[Previewed[Resolved]]:
+        (vector,) = self._vectors.checked("", (command,))
+        return self._embedding(
+            command,
+            (command.content,),
+            lambda decider, looking: decider.resolving.preview(looking, command, vector),
+        )
+
+    def _embedding(
+        self, command: Command, texts: Sequence[str], work: Callable[[Decider, Operation], T]
+    ) -> Future[Previewed[T]]:
+        """Preview a command; once more if texts of it, or of old versions, need vectors."""
+
+        def preview(found: Embedded) -> Future[Previewed[T]]:
+            return self._previewed(command, lambda decider: work(decider, self._looking(found)))
+
+        def again(first: Future[Previewed[T]]) -> Future[Previewed[T]]:
             error = first.exception()
             if not isinstance(error, NeedsVector):
                 return first
-            return then(self._vectors.embedded(error.texts), preview)
+            return then(self._vectors.embedded(error.texts or texts), preview)
 
         return then(settled(preview(Embedded({}, ""))), again)
 

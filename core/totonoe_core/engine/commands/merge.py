@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,20 @@ from totonoe_core.engine.state.ledger import Ledger, Operation, check_state
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.index.collection_index import Features, same_key
 from totonoe_core.rules import merge
+from totonoe_core.rules.lost import lost_details
 from totonoe_core.text.normalize import refusing_hash
 
 _PairKey = tuple[int, int, LinkType]
+
+
+class _Moving(NamedTuple):
+    """Links that go (holder, row of the target, link), those that the one that stays gets (target,
+    link), and how many of both the caller may know of."""
+
+    gone: list[tuple[Memory, int, Link]]
+    moved: list[tuple[Memory, Link]]
+    moved_count: int
+    dropped_count: int
 
 
 class Merging:
@@ -55,14 +67,9 @@ class Merging:
         """
         agent_id = command.agent_id
         keep, *removed = self._named(command)
-        sources = tuple(self._ledger.shown(one, agent_id) for one in removed)
-        after = merge.joined(keep, removed, same_key)
-        report = None
-        if command.content and (command.content != keep.content or command.vector):
-            after, report = self._with_text(operation, command, vector, after, removed)
-            if report.duplicate is not None:
-                kept = self._ledger.shown(keep, agent_id)
-                return Merged(merged=False, memory=kept, sources=sources, guard=report)
+        after, planned = self._planned(operation, command, vector, keep, removed)
+        if not planned.merged:
+            return planned
         after = self._ledger.replace(operation, keep, after, self._ledger.features_of(after))
         self._ledger.join_access(after, removed)
         for one in removed:
@@ -70,18 +77,44 @@ class Merging:
         rows = [one.row for one in (keep, *removed)]
         asked = {row for held in likely.partners(self._ledger, rows).values() for row, _ in held}
         self._shorten_chains(operation, after, removed, agent_id)
-        moved_count, dropped_count = self._move_links(operation, after, removed, agent_id)
+        self._move_links(operation, after, self._moving(after, removed, agent_id))
         self._score_again(operation, after, agent_id, asked.difference(rows))
-        return Merged(
+        return replace(planned, memory=self._ledger.shown(after, agent_id))
+
+    def preview(
+        self, operation: Operation, command: Merge, vector: NDArray[np.float32] | None
+    ) -> Merged:
+        """Return what a Merge would be answered now. Raises as `merge`."""
+        keep, *removed = self._named(command)
+        return self._planned(operation, command, vector, keep, removed)[1]
+
+    def _planned(
+        self,
+        operation: Operation,
+        command: Merge,
+        vector: NDArray[np.float32] | None,
+        keep: Memory,
+        removed: Sequence[Memory],
+    ) -> tuple[Memory, Merged]:
+        """Return the merged memory, not stamped yet, and the answer with it. Changes nothing."""
+        agent_id = command.agent_id
+        sources = tuple(self._ledger.shown(one, agent_id) for one in removed)
+        after = merge.joined(keep, removed, same_key)
+        report = None
+        if command.content and (command.content != keep.content or command.vector):
+            after, report = self._with_text(operation, command, vector, after, removed)
+            if report.duplicate is not None:
+                kept = self._ledger.shown(keep, agent_id)
+                return keep, Merged(merged=False, memory=kept, sources=sources, guard=report)
+        moving = self._moving(keep, removed, agent_id)
+        return after, Merged(
             merged=True,
             memory=self._ledger.shown(after, agent_id),
             sources=sources,
             guard=report,
-            lost=merge.lost_details(
-                [(one.id, one.content) for one in (keep, *removed)], after.content
-            ),
-            moved_link_count=moved_count,
-            dropped_link_count=dropped_count,
+            lost=lost_details([(one.id, one.content) for one in (keep, *removed)], after.content),
+            moved_link_count=moving.moved_count,
+            dropped_link_count=moving.dropped_count,
         )
 
     def _score_again(
@@ -186,10 +219,8 @@ class Merging:
                 if memory.status is Status.SUPERSEDED and may_see(memory, agent_id):
                     self._ledger.supersede(operation, memory, keep.id)
 
-    def _move_links(
-        self, operation: Operation, keep: Memory, removed: Sequence[Memory], agent_id: str
-    ) -> tuple[int, int]:
-        """Move the links of the removed; return how many moved, and how many were dropped.
+    def _moving(self, keep: Memory, removed: Sequence[Memory], agent_id: str) -> _Moving:
+        """Return the links of the removed that move, and those that are dropped.
 
         Links to memories that the agent may not see move as well, uncounted.
         """
@@ -216,20 +247,27 @@ class Merging:
                 # Both ends of a pair among the merged hold its link.
                 if not stays and (target, one.row, link.type.inverse) not in gone:
                     gone[one.row, target, link.type] = one, target, link
-        for memory, target, link in gone.values():
-            ledger.delete_link_pair(operation, memory, target, link)
         moved = [
             (target, link)
             for (target, type_), link in after.items()
             if own.get((target, type_)) != link
         ]
-        for target, link in moved:
-            ledger.put_link_pair(operation, keep, others[target], link)
         moved_count = sum(counted(target) for target, _ in moved)
         # A stronger double replaced the own link.
         doubled_count = sum(counted(target) for target, link in moved if (target, link.type) in own)
         gone_count = sum(counted(target) for _, target, _ in gone.values())
-        return moved_count, gone_count - moved_count + doubled_count
+        return _Moving(
+            list(gone.values()),
+            [(others[target], link) for target, link in moved],
+            moved_count,
+            gone_count - moved_count + doubled_count,
+        )
+
+    def _move_links(self, operation: Operation, keep: Memory, moving: _Moving) -> None:
+        for memory, target, link in moving.gone:
+            self._ledger.delete_link_pair(operation, memory, target, link)
+        for other, link in moving.moved:
+            self._ledger.put_link_pair(operation, keep, other, link)
 
 
 def _bad_merge(got: str, allowed: str) -> InvalidArgument:

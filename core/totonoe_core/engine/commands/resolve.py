@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from totonoe_core.base.errors import InvalidArgument, StaleRevision
-from totonoe_core.domain.memories import Merge
+from totonoe_core.domain.memories import Merge, Merged
 from totonoe_core.domain.questions import Answer, Resolve, Resolved
 from totonoe_core.domain.records import Memory, Verdict
 from totonoe_core.engine.commands.dismiss import put_dismissal
@@ -47,7 +47,8 @@ class Resolving:
         memory, other = self._named(command)
         match command.answer:
             case Answer.SAME:
-                return self._same(operation, command, vector, memory, other)
+                done = self._merging.merge(operation, _merge_of(command, memory, other), vector)
+                return _same(done)
             case Answer.DIFFERENT:
                 put_dismissal(
                     self._ledger,
@@ -63,6 +64,21 @@ class Resolving:
                 return self._replaced(operation, command, memory, other)
             case Answer.REPLACED_BY:
                 return self._replaced(operation, command, other, memory)
+
+    def preview(
+        self, operation: Operation, command: Resolve, vector: NDArray[np.float32] | None
+    ) -> Resolved:
+        """Return what a Resolve would be answered now. Raises as `resolve`."""
+        memory, other = self._named(command)
+        if command.answer is Answer.SAME:
+            merge = _merge_of(command, memory, other)
+            return _same(self._merging.preview(operation, merge, vector))
+        if command.answer is Answer.DIFFERENT:
+            return Resolved(True, self._ledger.shown(memory, command.agent_id))
+        if command.answer is Answer.REPLACED_BY:
+            memory, other = other, memory
+        _check_sight(memory, other)
+        return Resolved(True, self._ledger.shown(memory, command.agent_id), other.id)
 
     def _named(self, command: Resolve) -> tuple[Memory, Memory]:
         ledger, agent_id = self._ledger, command.agent_id
@@ -94,39 +110,41 @@ class Resolving:
         found = self._ledger.rows.history.operation(revision)
         return "" if found is None else found.operation_id
 
-    def _same(
-        self,
-        operation: Operation,
-        command: Resolve,
-        vector: NDArray[np.float32] | None,
-        memory: Memory,
-        other: Memory,
-    ) -> Resolved:
-        a, b = sorted((memory, other), key=lambda one: (one.created_us, one.id))
-        kept, _ = keeper(a, b, Verdict.DUPLICATE)
-        gone = b if kept is a else a
-        merge = Merge(
-            agent_id=command.agent_id,
-            keep_id=kept.id,
-            remove_ids=(gone.id,),
-            content=command.content,
-            vector=command.vector,
-        )
-        done = self._merging.merge(operation, merge, vector)
-        closed = gone.id if done.merged else ""
-        return Resolved(done.merged, done.memory, closed, done.guard)
-
     def _replaced(
         self, operation: Operation, command: Resolve, by: Memory, gone: Memory
     ) -> Resolved:
-        if by.fields.private and not gone.fields.private:
-            raise InvalidArgument(
-                "BAD_MERGE",
-                field="answer",
-                got=f"{by.id}, which is private, in place of {gone.id}, which is public",
-                allowed="private memories: nobody else would see what takes its place",
-            )
+        _check_sight(by, gone)
         link_updated(self._ledger, operation, by, [gone])
         self._ledger.supersede(operation, gone, by.id)
         by = self._ledger.by_row(by.row)
         return Resolved(True, self._ledger.shown(by, command.agent_id), gone.id)
+
+
+def _merge_of(command: Resolve, memory: Memory, other: Memory) -> Merge:
+    """Return the Merge that the answer SAME is."""
+    a, b = sorted((memory, other), key=lambda one: (one.created_us, one.id))
+    kept, _ = keeper(a, b, Verdict.DUPLICATE)
+    gone = b if kept is a else a
+    return Merge(
+        agent_id=command.agent_id,
+        keep_id=kept.id,
+        remove_ids=(gone.id,),
+        content=command.content,
+        vector=command.vector,
+    )
+
+
+def _same(done: Merged) -> Resolved:
+    closed = done.sources[0].id if done.merged else ""
+    return Resolved(done.merged, done.memory, closed, done.guard, done.lost)
+
+
+def _check_sight(by: Memory, gone: Memory) -> None:
+    """Raise `InvalidArgument` (BAD_MERGE) if a public memory would be replaced by a private one."""
+    if by.fields.private and not gone.fields.private:
+        raise InvalidArgument(
+            "BAD_MERGE",
+            field="answer",
+            got=f"{by.id}, which is private, in place of {gone.id}, which is public",
+            allowed="private memories: nobody else would see what takes its place",
+        )

@@ -59,7 +59,7 @@ class Undoing:
             conflicts=conflicts,
         )
 
-    def preview(self, command: Undo, operation: Operation) -> Undone:
+    def preview(self, operation: Operation, command: Undo) -> Undone:
         """Return the changes that an Undo would make, and every conflict."""
         target, found, info = self._target(command)
         plan = Planner(self._ledger, self._guarding, command, target, found, operation).plan()

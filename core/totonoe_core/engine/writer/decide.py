@@ -63,8 +63,8 @@ class Decider:
         self.guarding = Guarding(state, judging)
         self._remembering = Remembering(self._ledger, self.guarding)
         self.forgetting = Forgetting(self._ledger)
-        self._merging = Merging(self._ledger, self.guarding)
-        self._resolving = Resolving(self._ledger, self._merging)
+        self.merging = Merging(self._ledger, self.guarding)
+        self.resolving = Resolving(self._ledger, self.merging)
         self.purging = Purging(self._ledger)
         self.undoing = Undoing(self._ledger, self.guarding)
         self.tidying = Tidying(self._ledger)
@@ -113,7 +113,7 @@ class Decider:
             case UnlinkMemories():
                 return linking.unlink(self._ledger, operation, command)
             case Merge():
-                return self._merging.merge(operation, command, vector)
+                return self.merging.merge(operation, command, vector)
             case Purge():
                 return self.purging.purge(operation, command)
             case Undo():
@@ -123,7 +123,7 @@ class Decider:
             case DeleteEpisode():
                 return episodes.delete(self._ledger, operation, command)
             case Resolve():
-                return self._resolving.resolve(operation, command, vector)
+                return self.resolving.resolve(operation, command, vector)
             case Dismiss():
                 return dismiss.dismiss(self._ledger, operation, command)
             case Undismiss():
