@@ -412,7 +412,7 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     opened = admin_pb.OpenCollections(count=2, idle_closed_count=4, memory_bytes=3 << 20)
     answer = admin_pb.StatsResponse(collections=[figures], collection_count=9, open=opened)
     result = run("stats", Stats=answering(answer))
-    assert re.search(r"notes +│ 4 .*exact 2 +│ exact ", result.stdout)
+    assert re.search(r"notes +│ 4 .*exact 2 +│ +│ exact ", result.stdout)
     assert "9 collections, 2 open with 3 MiB, 4 closed as idle" in result.stdout
     figures.hnsw_count = 20_000
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))

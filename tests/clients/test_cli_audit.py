@@ -208,6 +208,8 @@ def test_audit_shows_figures_examples_and_who_writes(run: Run) -> None:
             audit_pb.AgentWrites(operation_count=1, kind_counts={"Purge": 1}),
         ],
         repeat_count=8,
+        repeats_from_time=THREE_DAYS_AGO,
+        texts={f"mem_{number}": f"text {number}" for number in range(1, 6)},
         echo_refused_count=1,
         echo_saved_count=2,
         recall_at_k=0.991,
@@ -230,14 +232,14 @@ def test_audit_shows_figures_examples_and_who_writes(run: Run) -> None:
         "faded below 0.3": "3",
         "open contradictions": "1",
         "probably the same (totonoe questions)": "2",
-        "chains of superseded": "4, the longest of 1 step to mem_5",
-        "refused as repeated, 7 days": "8",
-        "of them just recalled (at least)": "1",
+        "chains of superseded": "4, the longest of 1 step to mem_5: text 5",
+        "refused as repeated since 3d ago": "8",
+        "of them equal and just recalled (at least)": "1",
         "saved though just recalled (at least)": "2",
         "index": "finds 99.1% of the 10 nearest (32 asked)",
     }
-    assert "- mem_1 mem_2 (distance 0.012)" in lines
-    assert "- mem_3 mem_4" in lines
+    assert "- mem_1 mem_2 (distance 0.012)\n  text 1\n  text 2\n" in result.stdout
+    assert "- mem_3 mem_4\n  text 3\n  text 4\n" in result.stdout
     assert "Operations since 3d ago:" in lines
     agents = [[cell.strip() for cell in line.split("│")] for line in lines if line.count("│") == 2]
     assert agents == [["anna", "5", "Remember 3, Forget 2"], ["(nobody)", "1", "Purge 1"]]

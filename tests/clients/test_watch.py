@@ -264,7 +264,11 @@ def test_command_shows_a_line_for_each_change(run: Call) -> None:
     del settings.change.memories[:]
     settings.change.operation.settings = True
     settings.change.operation.kind = "UpdateCollection"
-    script = Script([message(4), full, settings])
+    pair = message(7, "")
+    del pair.change.memories[:]
+    pair.change.operation.kind = "Dismiss"
+    pair.change.operation.memory_ids[:] = ["mem_1", "mem_2"]
+    script = Script([message(4), full, settings, pair])
     result = run("watch", "--from", "4", "--tag", "x", Watch=script)
     assert result.exit_code == 0
     begin = "2026-09-21T14:13:20Z       5  anna  "
@@ -273,6 +277,7 @@ def test_command_shows_a_line_for_each_change(run: Call) -> None:
         begin + "forgotten  mem_9 (as\ufffd asked)",
         begin + "linked  mem_50 causes mem_9  so",
         "2026-09-21T14:13:20Z       6  anna  UpdateCollection  settings",
+        "2026-09-21T14:13:20Z       7  anna  Dismiss  mem_1, mem_2",
     ]
     (request,) = script.asked
     assert request.after_revision == 4 and list(request.filter.tags) == ["x"]

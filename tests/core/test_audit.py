@@ -197,8 +197,8 @@ def test_an_empty_collection_has_nothing_to_tell(tmp_path: Path) -> None:
             never_recalled_count=0, contradiction_count=0, contradictions=(), open_question_count=0,
             confidence_below=0.3, faded_count=0, chain_count=0, longest_chain=0,
             longest_chain_id="", days=30, operations_from_us=NOON - 30 * DAY_US, agents=(),
-            repeat_count=0, echo_refused_count=0, echo_saved_count=0, recall_at_k=0.0,
-            recall_sampled_count=0,
+            repeat_count=0, repeats_from_us=NOON - 30 * DAY_US, echo_refused_count=0,
+            echo_saved_count=0, recall_at_k=0.0, recall_sampled_count=0, texts={},
         )  # fmt: skip
 
 
@@ -212,6 +212,7 @@ def test_near_pairs_are_named_until_they_are_dismissed(store: Store) -> None:
     assert (found.active_count, found.examined_count, found.near_count) == (3, 3, 2)
     (pair,) = found.near_pairs
     assert {pair.id_a, pair.id_b} == {one, two}
+    assert found.texts == {one: "the pump is hot", two: "apples are red"}
     assert pair.distance == pytest.approx(0.05, abs=1e-6)
     store.do(dismiss(one, two))
     found = report(store)

@@ -237,6 +237,8 @@ class TestLinks:
         assert not answer.created
         assert store.one(one).links == (Link(two, LinkType.CAUSES, 0.75, "sure"),)
         assert store.stats().link_count == 1
+        again = store.do(link(one, two, LinkType.CAUSES, confidence=0.5))
+        assert (again.link.note, again.inverse.note) == ("sure", "sure"), "without a note it stays"
 
     def test_link_of_another_type_stands_beside_the_first(self, store: Store) -> None:
         one, two = store.save("one"), store.save("two")

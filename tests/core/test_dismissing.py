@@ -23,8 +23,10 @@ from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.dismissals import Dismissed, Undismissed
+from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ChangesQuery, OperationFilter, OperationsQuery
+from totonoe_core.domain.questions import Answer, Resolve
 from totonoe_core.store.reader import ReaderPool
 
 UNKNOWN = "mem_0123456789abcdef"
@@ -148,7 +150,7 @@ def test_what_is_not_there_or_not_live_is_refused(store: Store) -> None:
         assert refused(store, command).reason == "MEMORY_NOT_FOUND"
     assert refused(store, dismiss(one, one)).reason == "SELF_LINK"
     assert refused(store, undismiss(two, two)).reason == "SELF_LINK"
-    assert refused(store, dismiss("one", two)).reason == "BAD_NAME"
+    assert refused(store, dismiss("one", two)).reason == "MEMORY_NOT_FOUND"
     assert refused(store, dismiss(one, two, reason="x" * 2000)).reason == "LIMIT_EXCEEDED"
     store.do(dismiss(one, two))
     store.do(forget(two))
@@ -233,8 +235,20 @@ def test_in_any_order_of_calls_what_counts_is_what_a_dict_holds(store: Store, se
         assert counting(store, *every) == expected
 
 
-def test_watchers_go_on_past_it_and_hear_of_no_change(store: Store) -> None:
-    one, two = store.save("one"), store.save("two")
+def test_watchers_hear_which_pair_it_was(store: Store) -> None:
+    one, two = store.save("one", tags=("a",)), store.save("two")
     store.do(dismiss(one, two))
-    found = store.engine.read(store.collection, ChangesQuery("anna", 2, None)).result(wait_s())
-    assert (found.revision, found.changes) == (3, ())
+    store.do(undismiss(one, two))
+    store.do(Resolve("anna", one, two, Answer.DIFFERENT))
+
+    def heard(agent: str, where: Filter | None = None) -> list[tuple[str, tuple[str, ...]]]:
+        query = ChangesQuery(agent, 2, where)
+        found = store.engine.read(store.collection, query).result(wait_s())
+        told = [one for one in found.changes if not (one.memories or one.links)]
+        return [(one.operation.kind, one.operation.memory_ids) for one in told]
+
+    expected = [(kind, (one, two)) for kind in ("Dismiss", "Undismiss", "Resolve")]
+    assert heard("anna") == heard("berta") == heard("anna", Filter(tags=("a",))) == expected
+    assert heard("anna", Filter(tags=("b",))) == []
+    store.do(update(two, private=True))
+    assert heard("berta") == []

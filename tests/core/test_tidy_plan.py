@@ -121,8 +121,9 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "op missing": ({"op": None}, "op", "MISSING_FIELD"),
     "op unknown": ({"op": "delete"}, "op", "UNKNOWN_ENUM"),
     "op no string": ({"op": 1}, "op", "MALFORMED_MESSAGE"),
-    "id a number": ({"state_id": 0}, "state_id", "MALFORMED_MESSAGE"),
-    "id no id": ({"state_id": "nonsense"}, "state_id", "BAD_NAME"),
+    "id a fraction": ({"state_id": 1.5}, "state_id", "MALFORMED_MESSAGE"),
+    "id a truth value": ({"state_id": True}, "state_id", "MALFORMED_MESSAGE"),
+    "id no name": ({"state_id": "a\nb"}, "state_id", "BAD_NAME"),
     "kind unknown": ({"kind": "long_mood"}, "kind", "UNKNOWN_ENUM"),
     "text a number": ({"body_text": 5}, "body_text", "MALFORMED_MESSAGE"),
     "text blank": ({"body_text": " "}, "body_text", "EMPTY_TEXT"),
@@ -147,8 +148,8 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "end before beginning": ({"valid_to_ts": "2020-01-01T00:00:00Z"}, "valid_to_ts", "BAD_TIME"),
     "reason too long": ({"reason": "x" * 2000}, "reason", "LIMIT_EXCEEDED"),
     "evidence no list": ({"evidence_event_ids": A}, "evidence_event_ids", "MALFORMED_MESSAGE"),
-    "evidence numbers": (
-        {"evidence_event_ids": [123]},
+    "evidence fractions": (
+        {"evidence_event_ids": [0.5]},
         "evidence_event_ids[0]",
         "MALFORMED_MESSAGE",
     ),
@@ -485,3 +486,17 @@ def test_kept_answers_say_nothing_of_what_is_purged(store: Store) -> None:
     assert again.results[1].memory.content == ""
     store.close()
     assert b"velvet" not in store.file().read_bytes()
+
+
+def test_numbers_of_document_004_are_external_ids(store: Store) -> None:
+    """Its example has `"state_id": 0` for a new state, and `[123]` as evidence."""
+    saved = store.save("The motor stops at 12.5N.", external_id="7")
+    new = {"op": "upsert", "state_id": 0, "kind": "fact", "body_text": "The valve is shut."}
+    close = {"op": "close", "state_id": 7, "reason": "old"}
+    answer = store.apply(*commands(new | {"evidence_event_ids": [7]}, close))
+    assert store.one(saved).status is Status.CLOSED
+    (memory,) = [one for one in store.list() if one.content == "The valve is shut."]
+    assert memory.fields.evidence_ids == ("ext:7",)
+    assert answer.revision == store.revision
+    with pytest.raises(errors.NotFound, match="ext:8"):
+        store.apply(*commands(close | {"state_id": 8}))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import time
 
 import grpc
 import pytest
+from google.protobuf import json_format
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.mutating import methods
 from totonoe.v1 import admin_service_pb2 as admin_pb
-from totonoe.v1 import graph_pb2, operations_pb2
+from totonoe.v1 import audit_pb2, graph_pb2, operations_pb2, questions_pb2
 from totonoe.v1 import memory_service_pb2 as pb
 from totonoe_core.base import limits
 
@@ -148,7 +150,7 @@ def test_agent_id_with_a_line_feed_is_refused_by_every_call(wire, fails, method)
 
 READS = {
     "get of an unknown id": ("Get", {"ids": [UNKNOWN_ID]}, "MEMORY_NOT_FOUND"),
-    "get of a bad id": ("Get", {"ids": ["nonsense"]}, "BAD_NAME"),
+    "get of a bad id": ("Get", {"ids": ["a\nb"]}, "BAD_NAME"),
     "get of nothing": ("Get", {"ids": []}, "MISSING_FIELD"),
     "get of too many": ("Get", {"ids": [UNKNOWN_ID] * 1001}, "LIMIT_EXCEEDED"),
     "recall of nothing": ("Recall", {}, "MISSING_FIELD"),
@@ -204,7 +206,7 @@ READS = {
     "check supersedes a bad id": (
         "Check",
         {"memory": {"content": "a"}, "supersede_ids": ["nonsense"]},
-        "BAD_NAME",
+        "MEMORY_NOT_FOUND",
     ),
     "list times": (
         "List",
@@ -225,7 +227,7 @@ UNKNOWN_EPISODE = "ep_0123456789abcdef"
 RELATIONS = {
     "neighbors of nothing": ("Neighbors", {}, "MISSING_FIELD"),
     "neighbors of too many": ("Neighbors", {"ids": [UNKNOWN_ID] * 101}, "LIMIT_EXCEEDED"),
-    "neighbors of a bad id": ("Neighbors", {"ids": ["nonsense"]}, "BAD_NAME"),
+    "neighbors of a bad id": ("Neighbors", {"ids": ["nonsense"]}, "MEMORY_NOT_FOUND"),
     "neighbors of an unknown id": ("Neighbors", {"ids": [UNKNOWN_ID]}, "MEMORY_NOT_FOUND"),
     "neighbors depth": ("Neighbors", {"ids": [UNKNOWN_ID], "depth": 6}, "OUT_OF_RANGE"),
     "neighbors depth below 0": ("Neighbors", {"ids": [UNKNOWN_ID], "depth": -1}, "OUT_OF_RANGE"),
@@ -245,7 +247,7 @@ RELATIONS = {
         {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID] * 65},
         "LIMIT_EXCEEDED",
     ),
-    "merge of a bad id": ("Merge", {"keep_id": UNKNOWN_ID, "remove_ids": ["x"]}, "BAD_NAME"),
+    "merge of a bad id": ("Merge", {"keep_id": UNKNOWN_ID, "remove_ids": [""]}, "BAD_NAME"),
     "merge of an unknown id": (
         "Merge",
         {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID[:-1] + "0"]},
@@ -278,7 +280,7 @@ RELATIONS = {
     "merge expects of a bad id": (
         "Merge",
         {"keep_id": UNKNOWN_ID, "remove_ids": [UNKNOWN_ID], "expected_revisions": {"x": 1}},
-        "BAD_NAME",
+        "MEMORY_NOT_FOUND",
     ),
     "episode of nothing": ("CreateEpisode", {}, "MISSING_FIELD"),
     "episode without a summary": (
@@ -309,7 +311,7 @@ RELATIONS = {
     "delete an unknown episode": ("DeleteEpisode", {"id": UNKNOWN_EPISODE}, "EPISODE_NOT_FOUND"),
     "list episodes size": ("ListEpisodes", {"page_size": 1001}, "OUT_OF_RANGE"),
     "list episodes token": ("ListEpisodes", {"page_token": "x"}, "BAD_PAGE_TOKEN"),
-    "list episodes of a bad id": ("ListEpisodes", {"memory_id": "x"}, "BAD_NAME"),
+    "list episodes of a bad id": ("ListEpisodes", {"memory_id": "a\nb"}, "BAD_NAME"),
     "list episodes times": (
         "ListEpisodes",
         {"time": {"from_time": {"seconds": 2}, "to_time": {"seconds": 1}}},
@@ -350,7 +352,7 @@ OPERATIONS = {
     "operations token": ("ListOperations", {"page_token": "x"}, "BAD_PAGE_TOKEN"),
     "operations agents": ("ListOperations", {"agent_ids": ["a"] * 101}, "LIMIT_EXCEEDED"),
     "operations kinds": ("ListOperations", {"kinds": ["Forget"] * 101}, "LIMIT_EXCEEDED"),
-    "operations of a bad id": ("ListOperations", {"memory_id": "x"}, "BAD_NAME"),
+    "operations of a bad id": ("ListOperations", {"memory_id": "a\nb"}, "BAD_NAME"),
     "operations NUL": ("ListOperations", {"reason_contains": "\0"}, "NUL_IN_TEXT"),
     "operations impossible time": (
         "ListOperations",
@@ -382,7 +384,7 @@ def test_forget_by_filter_is_refused_unless_it_only_tells(wire, fails):
         (base | {"dry_run": True, "expected_revisions": {UNKNOWN_ID: 1}}, "expected_revisions"),
         ({"filter": {"tags": ["a"] * 101}, "dry_run": True}, "filter.tags"),
         ({"dry_run": True}, "ids"),
-        ({"ids": [UNKNOWN_ID], "expected_revisions": {"x": 1}}, "expected_revisions"),
+        ({"ids": [UNKNOWN_ID], "expected_revisions": {"": 1}}, "expected_revisions"),
     ):
         failure = fails(wire.memory.Forget, pb.ForgetRequest(**request))
         assert (failure.code, failure.details["field"]) == (
@@ -485,7 +487,7 @@ def test_link_is_refused(wire, fails):
         (base | {"type": 99}, "UNKNOWN_ENUM"),
         (base | {"confidence": 1.5}, "OUT_OF_RANGE"),
         (base | {"note": "x" * 1025}, "LIMIT_EXCEEDED"),
-        (base | {"target_id": "x"}, "BAD_NAME"),
+        (base | {"target_id": "a\nb"}, "BAD_NAME"),
     ]
     for request, reason in cases:
         assert fails(wire.memory.Link, pb.LinkRequest(**request)).reason == reason
@@ -586,7 +588,7 @@ ADMIN = {
     ),
     "purge nothing": ("Purge", {}, "MISSING_FIELD"),
     "purge too many": ("Purge", {"ids": [UNKNOWN_ID] * 1001}, "LIMIT_EXCEEDED"),
-    "purge a bad id": ("Purge", {"ids": ["x"]}, "BAD_NAME"),
+    "purge a bad id": ("Purge", {"ids": ["a\nb"]}, "BAD_NAME"),
     "purge an unknown id": ("Purge", {"ids": [UNKNOWN_ID]}, "MEMORY_NOT_FOUND"),
     "purge for a long reason": (
         "Purge",
@@ -622,3 +624,39 @@ def test_text_without_vector_where_clients_bring_them_is_vector_required(wire, f
     recalled = wire.memory.Recall(pb.RecallRequest(collection=collection, text="one"), timeout=10)
     assert recalled.arms == ["lexical"]
     assert recalled.degraded_because
+
+
+NO_ID = "mem_invalid123"
+NAMING = {
+    "Update": (pb, {"memory_id": NO_ID, "memory": {"importance": 1}, "update_mask": "importance"}),
+    "Forget": (pb, {"ids": [NO_ID]}),
+    "Link": (pb, {"source_id": NO_ID, "target_id": UNKNOWN_ID, "type": 1}),
+    "Unlink": (pb, {"source_id": NO_ID, "target_id": UNKNOWN_ID}),
+    "History": (operations_pb2, {"memory_id": NO_ID}),
+    "ListQuestions": (questions_pb2, {"memory_id": NO_ID}),
+    "Neighbors": (graph_pb2, {"ids": [NO_ID]}),
+    "Merge": (graph_pb2, {"keep_id": NO_ID, "remove_ids": [UNKNOWN_ID]}),
+    "Resolve": (questions_pb2, {"memory_id": NO_ID, "other_id": UNKNOWN_ID, "answer": 1}),
+    "Dismiss": (audit_pb2, {"id_a": NO_ID, "id_b": UNKNOWN_ID}),
+}
+
+
+@pytest.mark.parametrize("method", NAMING)
+def test_name_of_any_other_form_is_not_found_like_an_id_that_nothing_has(wire, fails, method):
+    module, request = NAMING[method]
+    for memory_id in (NO_ID, UNKNOWN_ID[:-1] + "0"):
+        text = json.dumps(request).replace(NO_ID, memory_id)
+        message = json_format.Parse(text, getattr(module, f"{method}Request")())
+        failure = fails(getattr(wire.memory, method), message)
+        assert (failure.reason, failure.details["name"]) == ("MEMORY_NOT_FOUND", memory_id)
+
+
+def test_names_of_any_form_are_missing_among_others(wire):
+    collection = wire.collection()
+    saved = wire.remember("The lamp is broken.", collection).memory_id
+    found = wire.memory.Get(pb.GetRequest(collection=collection, ids=[saved, NO_ID]), timeout=10)
+    assert ([one.id for one in found.memories], list(found.missing_ids)) == ([saved], [NO_ID])
+    gone = wire.memory.Forget(
+        pb.ForgetRequest(collection=collection, ids=[saved, NO_ID]), timeout=10
+    )
+    assert list(gone.missing_ids) == [NO_ID]

@@ -145,6 +145,14 @@ def test_command_lists_and_answers(client: Client) -> None:
     assert NIGHT in listed.output
     recalled = runner.invoke(app, ["recall", "backup", "--mode", "lexical"])
     assert f"also: {NIGHT}" in " ".join(recalled.output.split())
+    words = "same|different|replaces|replaced_by"
+    assert listed.output.splitlines()[-1] == f"Answer: totonoe resolve ID OTHER_ID {words}"
+    for wrong in ("unknown", "replaced-by"):
+        refused = runner.invoke(app, ["resolve", second, first, wrong])
+        assert refused.exit_code == 2
+        assert f"ANSWER: got '{wrong}', allowed: same, different" in refused.output
+    planned = runner.invoke(app, ["resolve", second, first, "same", "--dry-run"])
+    assert "would be superseded by" in planned.output and "undo" not in planned.output
     done = runner.invoke(app, ["resolve", second, first, "different"])
     assert done.exit_code == 0, done.output
     assert "Different" in done.output

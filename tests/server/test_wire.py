@@ -479,7 +479,7 @@ def test_unknown_enum_in_a_policy_names_its_field():
 def test_collection_stats_keep_every_figure_apart() -> None:
     named = {"name": "notes", "state": "serving", "recall_at_k": 0.75, "recall_low": True}
     counted = {"refused_counts": {"exact": 1}, "kind_counts": {"state/fact": 2}}
-    apart = {*named, *counted, "tidy", "verified", "checkpoint", "reembed"}
+    apart = {*named, *counted, "tidy", "verified", "checkpoint", "reembed", "counted_from_us"}
     others = [name for name in CollectionStats.__slots__ if name not in apart]
     figures = {name: number for number, name in enumerate(others, 100)}
     tidied = TidyState(turns=7, due=6, cursor=5, runs=4, closed=3, last_us=2_000_000, over=True)
@@ -497,11 +497,19 @@ def test_collection_stats_keep_every_figure_apart() -> None:
         bad="9-1: arrays is too short",
     )
     stats = CollectionStats(
-        **named, **counted, **figures, tidy=tidied, verified=seen, checkpoint=saved
+        **named,
+        **counted,
+        **figures,
+        counted_from_us=4_000_000,
+        tidy=tidied,
+        verified=seen,
+        checkpoint=saved,
     )
     message = admin.collection_stats_to_wire(stats)
     fields = {field.name for field in message.DESCRIPTOR.fields}
-    assert fields == {*named, *counted, *figures, "tidy", "verify", "checkpoint", "reembed"}
+    own = {"tidy", "verify", "checkpoint", "reembed", "counted_from_time"}
+    assert fields == {*named, *counted, *figures, *own}
+    assert message.counted_from_time == Timestamp(seconds=4)
     assert message.verify == verify_pb2.VerifyStats(
         begun_time=Timestamp(seconds=1), ended_time=Timestamp(seconds=3), **bad, **sound
     )

@@ -165,12 +165,16 @@ class Audit:
         Operations from then on are in `agents`: `days` ago, or later if there were more than
         10,000.
     repeat_count, echo_refused_count : int
-        Remembers refused for equal text, of the newest 20,000 kept answers; and those of them whose
-        text a recall had given in the 24 hours before. A lower bound.
+        Remembers refused since `repeats_from_time`, of the newest 20,000 kept answers; and those of
+        equal text that a recall had given in the 24 hours before. A lower bound.
+    repeats_from_time : datetime or None
+        `days` ago, or when the oldest answer was given that is kept.
     echo_saved_count : int
         Memories that were saved with such a text all the same. A lower bound.
     recall_at_k, recall_sampled_count : float, int
         Share of the 10 nearest that the graph finds, for so many vectors; 0: every search is exact.
+    texts : mapping of str to str
+        The first 120 characters of the memories that the answer names, by id.
     """
 
     revision: int
@@ -192,10 +196,12 @@ class Audit:
     operations_from_time: datetime | None
     agents: tuple[AgentWrites, ...]
     repeat_count: int
+    repeats_from_time: datetime | None
     echo_refused_count: int
     echo_saved_count: int
     recall_at_k: float
     recall_sampled_count: int
+    texts: Mapping[str, str]
 
     @property
     def near_share(self) -> float:

@@ -337,7 +337,7 @@ class ReembedStats:
 
 @dataclass(frozen=True, slots=True)
 class CollectionStats:
-    """Figures of one collection; `saved`, `refused`, `recall` count since the start.
+    """Figures of one collection; what it saved, refused and recalled since `counted_from_time`.
 
     `unscored_count` live states were never compared for questions; `consolidate` does it.
     `open_question_count` pairs probably say the same; at most 10,000 are counted. `recall_low`: the
@@ -353,6 +353,7 @@ class CollectionStats:
     saved_count: int
     refused_counts: Mapping[str, int]
     recall_count: int
+    counted_from_time: datetime | None
     hnsw_count: int
     recall_at_k: float
     recall_rated_count: int

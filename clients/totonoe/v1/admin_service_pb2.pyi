@@ -316,7 +316,7 @@ class StatsRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ...) -> None: ...
 
 class CollectionStats(_message.Message):
-    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint", "reembed", "unscored_count", "open_question_count", "recall_low")
+    __slots__ = ("name", "active_count", "revision", "total_count", "forgotten_count", "link_count", "saved_count", "refused_counts", "recall_count", "hnsw_count", "file_bytes", "array_bytes", "state", "queue_length", "kind_counts", "recall_at_k", "recall_rated_count", "tidy", "verify", "checkpoint", "reembed", "unscored_count", "open_question_count", "counted_from_time", "recall_low")
     class RefusedCountsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -354,6 +354,7 @@ class CollectionStats(_message.Message):
     REEMBED_FIELD_NUMBER: _ClassVar[int]
     UNSCORED_COUNT_FIELD_NUMBER: _ClassVar[int]
     OPEN_QUESTION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    COUNTED_FROM_TIME_FIELD_NUMBER: _ClassVar[int]
     RECALL_LOW_FIELD_NUMBER: _ClassVar[int]
     name: str
     active_count: int
@@ -378,8 +379,9 @@ class CollectionStats(_message.Message):
     reembed: _reembed_pb2.ReembedStats
     unscored_count: int
     open_question_count: int
+    counted_from_time: _timestamp_pb2.Timestamp
     recall_low: bool
-    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ..., unscored_count: _Optional[int] = ..., open_question_count: _Optional[int] = ..., recall_low: _Optional[bool] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., active_count: _Optional[int] = ..., revision: _Optional[int] = ..., total_count: _Optional[int] = ..., forgotten_count: _Optional[int] = ..., link_count: _Optional[int] = ..., saved_count: _Optional[int] = ..., refused_counts: _Optional[_Mapping[str, int]] = ..., recall_count: _Optional[int] = ..., hnsw_count: _Optional[int] = ..., file_bytes: _Optional[int] = ..., array_bytes: _Optional[int] = ..., state: _Optional[str] = ..., queue_length: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ..., recall_at_k: _Optional[float] = ..., recall_rated_count: _Optional[int] = ..., tidy: _Optional[_Union[_tidy_pb2.TidyStats, _Mapping]] = ..., verify: _Optional[_Union[_verify_pb2.VerifyStats, _Mapping]] = ..., checkpoint: _Optional[_Union[_checkpoint_pb2.CheckpointStats, _Mapping]] = ..., reembed: _Optional[_Union[_reembed_pb2.ReembedStats, _Mapping]] = ..., unscored_count: _Optional[int] = ..., open_question_count: _Optional[int] = ..., counted_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., recall_low: _Optional[bool] = ...) -> None: ...
 
 class StatsResponse(_message.Message):
     __slots__ = ("collections", "version", "started_time", "cpu_s", "embedder_cpu_s", "rss_bytes", "model", "embedder_state", "collection_count", "revision", "snapshots", "open", "lost_catalogue_revisions")

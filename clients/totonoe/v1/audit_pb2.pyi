@@ -117,7 +117,14 @@ class AgentWrites(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ..., operation_count: _Optional[int] = ..., kind_counts: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class AuditResponse(_message.Message):
-    __slots__ = ("revision", "active_count", "examined_count", "near_count", "near_distance_below", "near_pairs", "never_recalled_count", "contradiction_count", "contradictions", "confidence_below", "faded_count", "chain_count", "longest_chain", "longest_chain_id", "days", "operations_from_time", "agents", "repeat_count", "echo_refused_count", "echo_saved_count", "recall_at_k", "recall_sampled_count", "open_question_count")
+    __slots__ = ("revision", "active_count", "examined_count", "near_count", "near_distance_below", "near_pairs", "never_recalled_count", "contradiction_count", "contradictions", "confidence_below", "faded_count", "chain_count", "longest_chain", "longest_chain_id", "days", "operations_from_time", "agents", "repeat_count", "echo_refused_count", "echo_saved_count", "recall_at_k", "recall_sampled_count", "open_question_count", "repeats_from_time", "texts")
+    class TextsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     REVISION_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_COUNT_FIELD_NUMBER: _ClassVar[int]
     EXAMINED_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -141,6 +148,8 @@ class AuditResponse(_message.Message):
     RECALL_AT_K_FIELD_NUMBER: _ClassVar[int]
     RECALL_SAMPLED_COUNT_FIELD_NUMBER: _ClassVar[int]
     OPEN_QUESTION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REPEATS_FROM_TIME_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_FIELD_NUMBER: _ClassVar[int]
     revision: int
     active_count: int
     examined_count: int
@@ -164,4 +173,6 @@ class AuditResponse(_message.Message):
     recall_at_k: float
     recall_sampled_count: int
     open_question_count: int
-    def __init__(self, revision: _Optional[int] = ..., active_count: _Optional[int] = ..., examined_count: _Optional[int] = ..., near_count: _Optional[int] = ..., near_distance_below: _Optional[float] = ..., near_pairs: _Optional[_Iterable[_Union[NearPair, _Mapping]]] = ..., never_recalled_count: _Optional[int] = ..., contradiction_count: _Optional[int] = ..., contradictions: _Optional[_Iterable[_Union[ContradictingPair, _Mapping]]] = ..., confidence_below: _Optional[float] = ..., faded_count: _Optional[int] = ..., chain_count: _Optional[int] = ..., longest_chain: _Optional[int] = ..., longest_chain_id: _Optional[str] = ..., days: _Optional[int] = ..., operations_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agents: _Optional[_Iterable[_Union[AgentWrites, _Mapping]]] = ..., repeat_count: _Optional[int] = ..., echo_refused_count: _Optional[int] = ..., echo_saved_count: _Optional[int] = ..., recall_at_k: _Optional[float] = ..., recall_sampled_count: _Optional[int] = ..., open_question_count: _Optional[int] = ...) -> None: ...
+    repeats_from_time: _timestamp_pb2.Timestamp
+    texts: _containers.ScalarMap[str, str]
+    def __init__(self, revision: _Optional[int] = ..., active_count: _Optional[int] = ..., examined_count: _Optional[int] = ..., near_count: _Optional[int] = ..., near_distance_below: _Optional[float] = ..., near_pairs: _Optional[_Iterable[_Union[NearPair, _Mapping]]] = ..., never_recalled_count: _Optional[int] = ..., contradiction_count: _Optional[int] = ..., contradictions: _Optional[_Iterable[_Union[ContradictingPair, _Mapping]]] = ..., confidence_below: _Optional[float] = ..., faded_count: _Optional[int] = ..., chain_count: _Optional[int] = ..., longest_chain: _Optional[int] = ..., longest_chain_id: _Optional[str] = ..., days: _Optional[int] = ..., operations_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agents: _Optional[_Iterable[_Union[AgentWrites, _Mapping]]] = ..., repeat_count: _Optional[int] = ..., echo_refused_count: _Optional[int] = ..., echo_saved_count: _Optional[int] = ..., recall_at_k: _Optional[float] = ..., recall_sampled_count: _Optional[int] = ..., open_question_count: _Optional[int] = ..., repeats_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., texts: _Optional[_Mapping[str, str]] = ...) -> None: ...

@@ -551,7 +551,7 @@ class CheckpointFigures:
 
 @dataclass(frozen=True, slots=True)
 class CollectionStats:
-    """Figures of one open collection; `*_counts` since the daemon started.
+    """Figures of one open collection; what it saved, refused and recalled since `counted_from_us`.
 
     `recall_at_k` is the graph's, over the last `recall_rated_count` queries that were compared.
     `recall_low`: it finds too few, so that Recall searches exactly.
@@ -570,6 +570,7 @@ class CollectionStats:
     saved_count: int
     refused_counts: dict[str, int]
     recall_count: int
+    counted_from_us: int
     hnsw_count: int
     recall_at_k: float
     recall_rated_count: int

@@ -94,16 +94,20 @@ class AuditReport:
     agents : tuple of AgentWrites
         Most operations first.
     repeat_count, echo_refused_count : int, int
-        Of the kept answers (7 days, those with an operation id) of the last `days`, at most
-        AUDIT_REPLIES_MAX: Remembers that were refused for equal text; and those of them whose text
-        a Recall had given in the 24 hours before. A lower bound: of each memory only the last
-        access is known.
+        Of the kept answers since `repeats_from_us`, at most AUDIT_REPLIES_MAX: Remembers that were
+        refused because a memory says the same; and those of equal text which a Recall had given in
+        the 24 hours before. A lower bound: of each memory only the last access is known.
+    repeats_from_us : int
+        `days` ago, or the oldest answer since then that is kept (7 days, of calls with an operation
+        id) and was looked at.
     echo_saved_count : int
         Memories of the last `days` whose text equals (in 64 bits of its hash) that of another one
         that a Recall had given in the 24 hours before. A lower bound for the same reason.
     recall_at_k, recall_sampled_count : float, int
         Share of the 10 nearest that the graph finds, for so many of its vectors; (0, 0) if there is
         no graph, so that each search is exact.
+    texts : dict of str to str
+        The beginnings of the memories that the report names, by id.
     """
 
     revision: int
@@ -124,10 +128,12 @@ class AuditReport:
     operations_from_us: int
     agents: tuple[AgentWrites, ...]
     repeat_count: int
+    repeats_from_us: int
     echo_refused_count: int
     echo_saved_count: int
     recall_at_k: float
     recall_sampled_count: int
+    texts: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@
       "valid_to_ts": null, "last_confirmed_at": null, "reason": "...",
       "evidence_event_ids": ["mem_..."], "expected_revision": 7}]}
 
-Ids are those of memories; an empty, absent or null `state_id` is a new state. An absent, null or
+Ids are those of memories; an empty, absent or null `state_id`, or 0, is a new state. Another whole
+number, as that page has them, is an external id: 123 is `ext:123`. An absent, null or
 empty value leaves the stored one. Errors name the field by its path, `state_updates[0].kind`.
 """
 
@@ -127,7 +128,7 @@ def _update(data: Any, field: str) -> TidyUpdate:
         raise _unknown(f"{field}.kind", kind, tuple(_KINDS))
     return TidyUpdate(
         op=TidyOp(op),
-        state_id=value("state_id", _text, ""),
+        state_id=value("state_id", _id, ""),
         kind=_KINDS.get(kind, StateKind.NONE),
         body_text=value("body_text", _text, ""),
         payload=value("payload", _object, {}),
@@ -137,7 +138,7 @@ def _update(data: Any, field: str) -> TidyUpdate:
         valid_to_us=value("valid_to_ts", _time, None),
         last_confirmed_us=value("last_confirmed_at", _time, None),
         reason=value("reason", _text, ""),
-        evidence_ids=value("evidence_event_ids", _texts, ()),
+        evidence_ids=value("evidence_event_ids", _ids, ()),
         expected_revision=value("expected_revision", _whole, 0),
     )
 
@@ -157,10 +158,19 @@ def _text(value: Any, field: str) -> str:
     return value
 
 
-def _texts(value: Any, field: str) -> tuple[str, ...]:
+def _id(value: Any, field: str) -> str:
+    """Return the id that a string or a whole number names."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"ext:{value}" if value else ""
+    if not isinstance(value, str):
+        raise _malformed(field, _type(value), "a string, or a whole number for an external id")
+    return value
+
+
+def _ids(value: Any, field: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _malformed(field, _type(value), "a list of strings")
-    return tuple(_text(item, f"{field}[{at}]") for at, item in enumerate(value))
+        raise _malformed(field, _type(value), "a list of ids")
+    return tuple(_id(item, f"{field}[{at}]") for at, item in enumerate(value))
 
 
 def _number(value: Any, field: str) -> float:
@@ -299,7 +309,7 @@ def _check(one: TidyUpdate, field: str, now_us: int) -> None:
     path = f"{field}.evidence_event_ids"
     validate.count(len(one.evidence_ids), path, limits.EVIDENCE_IDS_PER_MEMORY_MAX)
     for evidence_id in one.evidence_ids:
-        validate.memory_id(evidence_id, path)
+        validate.evidence_id(evidence_id, path)
     validate.number(one.expected_revision, f"{field}.expected_revision", 0, 2**62)
     if one.expected_revision and not one.state_id:
         _missing(f"{field}.state_id", "the id of the state that has this revision")

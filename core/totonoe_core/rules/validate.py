@@ -175,13 +175,30 @@ def vector(value: bytes, field: str, dimension: int) -> NDArray[np.float32]:
 
 
 def memory_id(value: str, field: str) -> None:
-    """Check a memory id, or `ext:` and an external id."""
+    """Check the name of a memory: its id, or `ext:` and an external id.
+
+    A name of another form is that of no memory, which whoever looks it up reports.
+    """
     if value.startswith("ext:"):
         text(value[4:], field, limits.EXTERNAL_ID_BYTES_MAX)
+    elif not value:
+        raise _bad_memory_id(value, field)
+    else:
+        named(value, field, limits.EXTERNAL_ID_BYTES_MAX)
+
+
+def evidence_id(value: str, field: str) -> None:
+    """Check a memory id that is stored and not looked up, or `ext:` and an external id."""
+    if value.startswith("ext:"):
+        memory_id(value, field)
     elif not ids.MEMORY_ID.match(value):
-        raise InvalidArgument(
-            "BAD_NAME", field=field, got=repr(value[:64]), allowed="mem_ and 12 to 32 hex digits"
-        )
+        raise _bad_memory_id(value, field)
+
+
+def _bad_memory_id(value: str, field: str) -> InvalidArgument:
+    return InvalidArgument(
+        "BAD_NAME", field=field, got=repr(value[:64]), allowed="mem_ and 12 to 32 hex digits"
+    )
 
 
 def episode_id(value: str, field: str) -> None:
@@ -260,8 +277,8 @@ def fields(value: Fields, now_us: int, prefix: str = "memory.") -> None:
     labels(value.tags, prefix + "tags", limits.TAGS_PER_MEMORY_MAX)
     labels(value.entities, prefix + "entities", limits.ENTITIES_PER_MEMORY_MAX)
     count(len(value.evidence_ids), prefix + "evidence_ids", limits.EVIDENCE_IDS_PER_MEMORY_MAX)
-    for evidence_id in value.evidence_ids:
-        memory_id(evidence_id, prefix + "evidence_ids")
+    for one in value.evidence_ids:
+        evidence_id(one, prefix + "evidence_ids")
     json_object(value.attributes, prefix + "attributes", limits.ATTRIBUTES_BYTES_MAX)
     json_object(value.payload, prefix + "payload", limits.PAYLOAD_BYTES_MAX)
     number(value.importance, prefix + "importance", limits.IMPORTANCE_MIN, limits.IMPORTANCE_MAX)

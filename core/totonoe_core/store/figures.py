@@ -46,6 +46,15 @@ class Figures:
         )
         return [(one.a, one.b) for one in map(rows.dismissal, found)]
 
+    def oldest_reply_us(self, since_us: int, limit: int) -> int | None:
+        """Return the time of the oldest of the newest `limit` kept answers; `None` for none."""
+        found: int | None = self._connection.execute(
+            "SELECT min(time_us) FROM "
+            "(SELECT time_us FROM reply WHERE time_us >= ? ORDER BY time_us DESC LIMIT ?)",
+            (since_us, limit),
+        ).get
+        return found
+
     def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
         """Yield (answer, time) of kept answers that name a duplicate, newest first.
 

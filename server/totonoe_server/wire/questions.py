@@ -10,6 +10,7 @@ from totonoe_core.domain.questions import (
     Resolve,
     Resolved,
 )
+from totonoe_server.wire.graph import lost_to_wire
 from totonoe_server.wire.mapping import answer_or_preview, decoder, encoder
 from totonoe_server.wire.memories import memory_to_wire
 
@@ -20,7 +21,10 @@ resolved_to_wire = answer_or_preview(
     Resolved,
     pb.ResolveResponse,
     names={"duplicate": "guard.duplicate"},
-    computed={"memory": lambda value: memory_to_wire(value.memory)},
+    computed={
+        "memory": lambda value: memory_to_wire(value.memory),
+        "lost": lambda value: [lost_to_wire(one) for one in value.lost],
+    },
 )
 questions_from_wire = decoder(
     pb.ListQuestionsRequest,

@@ -11,6 +11,7 @@ from totonoe.cli.extensions import Panel, add
 from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session
 from totonoe.cli.show import questions as show
+from totonoe.cli.show.questions import ANSWERS
 from totonoe.enums import Answer
 
 
@@ -38,10 +39,11 @@ def resolve(
     memory_id: Annotated[str, typer.Argument(metavar="ID", help="One memory.")],
     other_id: Annotated[str, typer.Argument(metavar="OTHER_ID", help="The other memory.")],
     answer: Annotated[
-        Answer,
+        str,
         typer.Argument(
+            metavar="ANSWER",
             help="same: make them one. different: never ask again. replaces: ID takes the place "
-            "of OTHER_ID. replaced_by: the other way round."
+            "of OTHER_ID. replaced_by: the other way round.",
         ),
     ],
     content: Annotated[
@@ -58,16 +60,19 @@ def resolve(
 
     `totonoe undo` opens the question again. Exit code 3 if the content repeats another memory.
     """
+    if answer not in ANSWERS.split("|"):
+        raise ValueError(f"ANSWER: got {answer!r}, allowed: {ANSWERS.replace('|', ', ')}")
+    said = Answer(answer)
     with session.client() as client:
         done = client.resolve(
             memory_id,
             other_id,
-            answer,
+            said,
             content=content,
             reason=reason,
             dry_run=dry_run,
             operation_id=operation_id,
         )
-    session.show(plain(done), lambda: show.resolved(done, answer))
+    session.show(plain(done), lambda: show.resolved(done, said))
     if not done.resolved:
         raise typer.Exit(ExitCode.REPEATED)

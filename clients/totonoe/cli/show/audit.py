@@ -127,8 +127,8 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         ("open contradictions", str(answer.contradiction_count)),
         ("probably the same (totonoe questions)", str(answer.open_question_count)),
         ("chains of superseded", _chains(answer)),
-        (f"refused as repeated, {answer.days} days", str(answer.repeat_count)),
-        ("  of them just recalled (at least)", str(answer.echo_refused_count)),
+        (f"refused as repeated{_since(answer.repeats_from_time, now)}", str(answer.repeat_count)),
+        ("  of them equal and just recalled (at least)", str(answer.echo_refused_count)),
         ("saved though just recalled (at least)", str(answer.echo_saved_count)),
         ("index", _index(answer)),
     ]
@@ -138,15 +138,16 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         line("Nearest pairs (merge them, or dismiss them):")
         for pair in answer.near_pairs:
             line(f"- {pair.id_a} {pair.id_b} (distance {pair.distance:.3f})")
+            _texts(answer, pair.id_a, pair.id_b)
     if answer.contradictions:
         line()
         line("Open contradictions:")
         for one, other in answer.contradictions:
             line(f"- {one} {other}")
+            _texts(answer, one, other)
     if answer.agents:
-        since = answer.operations_from_time
         line()
-        line("Operations" + (f" since {age(since, now)}:" if since else ":"))
+        line(f"Operations{_since(answer.operations_from_time, now)}:")
         table(
             ("agent", "operations", "of these"),
             [
@@ -166,11 +167,21 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         )
 
 
+def _since(time: datetime | None, now: datetime | None) -> str:
+    return "" if time is None else f" since {age(time, now)}"
+
+
+def _texts(answer: Audit, *memory_ids: str) -> None:
+    for memory_id in memory_ids:
+        line(f"  {answer.texts.get(memory_id, '')}")
+
+
 def _chains(answer: Audit) -> str:
     if not answer.chain_count:
         return "0"
     steps = counted(answer.longest_chain, "step")
-    return f"{answer.chain_count}, the longest of {steps} to {answer.longest_chain_id}"
+    end = answer.longest_chain_id
+    return f"{answer.chain_count}, the longest of {steps} to {end}: {answer.texts.get(end, '')}"
 
 
 def _index(answer: Audit) -> str:

@@ -8,6 +8,9 @@ from totonoe.cli.text import age, shown_similarity
 from totonoe.enums import Answer
 from totonoe.questions.models import Question, QuestionPage, Resolved
 
+ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
+"""The words that answer a question, as every client takes and prints them."""
+
 
 def questions(answer: QuestionPage) -> None:
     """Print a page of questions, and how to answer them."""
@@ -16,7 +19,7 @@ def questions(answer: QuestionPage) -> None:
         return
     for one in answer.questions:
         question(one)
-    line("Answer: totonoe resolve ID OTHER_ID same|different|replaces|replaced_by")
+    line(f"Answer: totonoe resolve ID OTHER_ID {ANSWERS}")
     if answer.next_page_token:
         line(f"More: totonoe questions --page {answer.next_page_token}")
 

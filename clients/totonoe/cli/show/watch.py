@@ -24,7 +24,9 @@ def change_lines(change: Change) -> Iterator[str]:
         note = f"  {snippet(link.link.note)}" if link.link.note else ""
         yield f"{begin}{what}  {link.source_id} {link.link.type} {link.link.target_id}{note}"
     if not (change.memories or change.links):
-        about = ", ".join((*(["settings"] if operation.settings else []), *operation.episode_ids))
+        settings = ["settings"] if operation.settings else []
+        # Of a dismissed pair no memory changes, and the operation names both.
+        about = ", ".join((*settings, *operation.episode_ids, *operation.memory_ids))
         yield f"{begin}{operation.kind}  {about}{reason}"
 
 

@@ -91,6 +91,7 @@ class Collection:
         self._stop = threading.Event()
         self._until_s = 0.0
         self.recall_count = 0
+        self._opened_us = clock()
         self._writer = Writer(
             lambda: CollectionState.load(place, embedding is not None),
             clock,
@@ -348,6 +349,7 @@ class Collection:
                 saved_count=self._writer.saved_count,
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
+                counted_from_us=self._opened_us,
                 file_bytes=_size(self._path),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,

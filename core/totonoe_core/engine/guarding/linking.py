@@ -153,7 +153,10 @@ def _link_type(judgement: Judgement) -> LinkType | None:
 
 
 def link(ledger: Ledger, operation: Operation, command: LinkMemories) -> Linked:
-    """Link two live memories in both directions, or change the link that is there."""
+    """Link two live memories in both directions, or change the link that is there.
+
+    Without a note the link keeps its own.
+    """
     source = ledger.live(command.source_id, command.agent_id)
     target = ledger.live(command.target_id, command.agent_id)
     if source.row == target.row:
@@ -161,9 +164,11 @@ def link(ledger: Ledger, operation: Operation, command: LinkMemories) -> Linked:
             "SELF_LINK", field="target_id", got=target.id, allowed="another memory"
         )
     type_ = command.type
-    made = Link(target.id, type_, command.confidence, command.note)
-    inverse = Link(source.id, type_.inverse, command.confidence, command.note)
-    if ledger.file.link_between(source.row, target.row, type_) is None:
+    held = ledger.file.link_between(source.row, target.row, type_)
+    note = command.note or ("" if held is None else held.note)
+    made = Link(target.id, type_, command.confidence, note)
+    inverse = Link(source.id, type_.inverse, command.confidence, note)
+    if held is None:
         ledger.check_link_room("source_id", source)
         ledger.check_link_room("target_id", target)
     return Linked(made, inverse, ledger.put_link_pair(operation, source, target, made))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits, plain
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remembered
-from totonoe_core.domain.records import LinkType, Method, Status
+from totonoe_core.domain.records import LinkType, Memory, Method, Status
 from totonoe_core.engine.state import open_questions
 from totonoe_core.engine.state.futures import shutting_down
 from totonoe_core.engine.state.operations import operation_infos
@@ -34,6 +34,7 @@ from totonoe_core.rules.audit import (
     NearPair,
 )
 from totonoe_core.store.reader import Rows
+from totonoe_core.text.normalize import snippet
 
 _READ_AT_ONCE = 500
 _THERE = tuple(status for status in Status if status is not Status.PURGED)
@@ -90,7 +91,7 @@ class _Audit:
         chain_count, longest, end = self._chains()
         self._go_on()
         agents, operations_from_us = self._agents()
-        repeat_count, echo_refused_count = self._refusals()
+        repeat_count, echo_refused_count, repeats_from_us = self._refusals()
         self._go_on()
         recall_at_k, recall_sampled_count = self._index.graph.sampled_recall(
             limits.AUDIT_RECALLS, self._stop
@@ -101,7 +102,8 @@ class _Audit:
             tuple(view.take("row", np.array(pair[:2], np.int64)).tolist()) for pair in near.pairs
         ]
         shown = contradictions[: limits.AUDIT_SHOWN_MAX]
-        ids = self._ids([*near_rows, *shown, (end,)])
+        memories = self._memories([*near_rows, *shown, (end,)])
+        ids = {row: memory.id for row, memory in memories.items()}
         return AuditReport(
             revision=self._info.revision,
             active_count=int(np.count_nonzero(live)),
@@ -125,18 +127,23 @@ class _Audit:
             operations_from_us=operations_from_us,
             agents=agents,
             repeat_count=repeat_count,
+            repeats_from_us=repeats_from_us,
             echo_refused_count=echo_refused_count,
             echo_saved_count=self._echoes(),
             recall_at_k=recall_at_k,
             recall_sampled_count=recall_sampled_count,
+            texts={
+                memory.id: snippet(memory.content, limits.SNIPPET_CHARS)
+                for memory in memories.values()
+            },
         )
 
-    def _ids(self, groups: Iterable[Sequence[int]]) -> dict[int, str]:
-        """Return ids by row of memories that the caller may still see."""
+    def _memories(self, groups: Iterable[Sequence[int]]) -> dict[int, Memory]:
+        """Return memories by row that the caller may still see."""
         wanted = list(dict.fromkeys(row for group in groups for row in group))
         agent_id = self._query.agent_id
         return {
-            row: memory.id
+            row: memory
             for row, memory in self._rows.memories(wanted).items()
             if may_see(memory, agent_id)
         }
@@ -199,8 +206,8 @@ class _Audit:
         agents.sort(key=lambda one: (-one.operation_count, one.agent_id))
         return tuple(agents), from_us
 
-    def _refusals(self) -> tuple[int, int]:
-        """Return Remembers refused for equal text, and those that a Recall had just returned."""
+    def _refusals(self) -> tuple[int, int, int]:
+        """Count refused Remembers, those of them that a Recall had just returned; since when."""
         repeat_count = echo_count = 0
         found = self._rows.figures.refusals(self._since_us, limits.AUDIT_REPLIES_MAX)
         for number, (answer, time_us) in enumerate(found):
@@ -210,17 +217,20 @@ class _Audit:
                 if not isinstance(result, Remembered) or result.saved:
                     continue
                 duplicate = result.guard.duplicate
-                if duplicate is None or duplicate.method is not Method.EXACT:
+                if duplicate is None:
                     continue
                 slot = self._index.slot_by_id.get(duplicate.memory_id)
                 if slot is None or slot >= self._view.count or not self._there[slot]:
                     continue
                 repeat_count += 1
+                if duplicate.method is not Method.EXACT:
+                    continue
                 last_us = int(self._view.value("last_access", slot))
                 # Not below the smallest time: `NO_TIME` is the smallest number.
                 if last_us != NO_TIME and 0 <= time_us - last_us <= ECHO_WINDOW_S * 1_000_000:
                     echo_count += 1
-        return repeat_count, echo_count
+        oldest_us = self._rows.figures.oldest_reply_us(self._since_us, limits.AUDIT_REPLIES_MAX)
+        return repeat_count, echo_count, self._since_us if oldest_us is None else oldest_us
 
     def _echoes(self) -> int:
         slots = np.flatnonzero(self._there).astype(np.int64)

@@ -14,7 +14,8 @@ meanwhile:
   public once (`Touched.known`).
 - Ids that a memory names (evidence, its successor) are shown as visible then. If they are hidden or
   revealed later, that is no change of the memory.
-- A link is shown if both ends are in sight, then and now; links of a purged memory go with it.
+- A link is shown if both ends are in sight, then and now; links of a purged memory go with it. A
+  dismissed pair is named in the same way by the operation, which changes no memory.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def _decoded(rows: Rows, row: OperationRow) -> DecodedOperation:
     touched = Touched.loads(row.touched)
     pairs = pairs_of(touched.links)
     ends = (end for source, target, _ in pairs for end in (source, target))
-    wanted = list(dict.fromkeys((*touched.memories, *ends)))
+    dismissed = (end for pair in touched.dismissals for end in pair)
+    wanted = list(dict.fromkeys((*touched.memories, *ends, *dismissed)))
     after = {
         number: replace(memory, vector=b"")
         for number, memory in rows.history.memories_after(row.revision, wanted).items()
@@ -161,11 +163,16 @@ class _Reader:
         )
         settings = one.touched.settings
         wanted = [link for link in links if self._wants_link(one, link, time_us)]
-        if not (memories or wanted or (self._where is None and (settings or episode_ids))):
+        dismissed = [pair for pair in one.touched.dismissals if self._sees_all(one, pair)]
+        pairs = [pair for pair in dismissed if self._wants_any(one, pair, time_us)]
+        others = settings or episode_ids
+        if not (memories or wanted or pairs or (self._where is None and others)):
             return None
         ends = {row for pair in one.pairs for row in pair[:2]}
         counting = {row for row in ends.union(touched) if self._counts(one, row)}
-        memory_ids = self._ids(one, [row for row in touched if row in counting])
+        named = dict.fromkeys(row for row in touched if row in counting)
+        named |= dict.fromkeys(row for pair in dismissed for row in pair)
+        memory_ids = self._ids(one, list(named))
         link_count = sum(counting.issuperset(pair[:2]) for pair in one.pairs)
         info = info_of(one.row, one.touched, undone_by, memory_ids, episode_ids, link_count)
         told_links = (
@@ -202,16 +209,20 @@ class _Reader:
         return MemoryChange(_type(before, after), after.id, self._sight.told(after))
 
     def _sees_link(self, one: DecodedOperation, link: DecodedLink) -> bool:
+        return self._sees_all(one, (link.source, link.target))
+
+    def _sees_all(self, one: DecodedOperation, rows: Sequence[int]) -> bool:
         return all(
-            may_see(one.after[end], self._agent_id) and self._sight.sees(end)
-            for end in (link.source, link.target)
+            row in one.after and may_see(one.after[row], self._agent_id) and self._sight.sees(row)
+            for row in rows
         )
 
     def _wants_link(self, one: DecodedOperation, link: DecodedLink, time_us: int) -> bool:
-        ends = (
-            part.get(end) for end in (link.source, link.target) for part in (one.after, one.before)
-        )
-        return any(self._wanted(end, time_us) for end in ends)
+        return self._wants_any(one, (link.source, link.target), time_us)
+
+    def _wants_any(self, one: DecodedOperation, rows: Sequence[int], time_us: int) -> bool:
+        versions = (part.get(row) for row in rows for part in (one.after, one.before))
+        return any(self._wanted(version, time_us) for version in versions)
 
     def _wanted(self, memory: Memory | None, time_us: int) -> bool:
         if memory is None or self._where is None:
