@@ -83,6 +83,12 @@ def run() -> Caller:
 
     def invoke(*arguments: str, stdin: str | None = None, **handlers: Any) -> Result:
         with scripted(**handlers) as address:
-            return CliRunner().invoke(app, ["--address", address, *arguments], input=stdin)
+            result = CliRunner().invoke(app, ["--address", address, *arguments], input=stdin)
+        # Each printed next step says where the daemon is, and that is another one each time.
+        shown = f" --address {address}".encode()
+        result.stdout_bytes = result.stdout_bytes.replace(shown, b"")
+        result.stderr_bytes = result.stderr_bytes.replace(shown, b"")
+        result.output_bytes = result.output_bytes.replace(shown, b"")
+        return result
 
     return invoke

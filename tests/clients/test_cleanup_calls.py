@@ -189,13 +189,13 @@ def test_command_clean_up_lists_doubles(run: Run) -> None:
     result = run("clean-up", CleanUpDuplicates=answering(over, sent))
     assert not sent[1].apply
     assert "None may be superseded today: --apply would change nothing." in result.stdout
-    assert "totonoe collections update default --set blast.rows_min=30" in result.stdout
+    assert "totonoe collections update --set blast.rows_min=30\n" in result.stdout
     part = pb.CleanUpDuplicatesResponse(
         duplicates=[REPLACED], more_count=7, blast=pb.BlastRadius(closing=1, today=19, allowed=20)
     )
     result = run("clean-up", "--collection", "work", CleanUpDuplicates=answering(part))
     assert "20 a day may go, and 19 went in the last 24 hours." in result.stdout
-    assert "totonoe collections update work --set blast.rows_min=27" in result.stdout
+    assert "collections update --set blast.rows_min=27 --collection work" in result.stdout
     result = run("clean-up", CleanUpDuplicates=answering(pb.CleanUpDuplicatesResponse()))
     assert result.stdout == "No exact duplicates.\n"
 

@@ -260,7 +260,9 @@ def test_list_shows_how_to_go_on(run: Run) -> None:
     result = run("list", "--limit", "2", "--status", "closed", List=answering(answer, requests))
     assert result.exit_code == 0
     assert "mem_0000000000000002" in result.stdout
-    assert result.stdout.endswith("More with: --page-token tok\n")
+    assert result.stdout.endswith(
+        "More with: totonoe list --limit 2 --status closed --page-token tok\n"
+    )
     assert requests[0].page_size == 2
     assert list(requests[0].filter.statuses) == [types_pb2.STATUS_CLOSED]
 

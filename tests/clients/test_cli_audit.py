@@ -231,7 +231,7 @@ def test_audit_shows_figures_examples_and_who_writes(run: Run) -> None:
         "never recalled": "7",
         "faded below 0.3": "3",
         "open contradictions": "1",
-        "probably the same (totonoe questions)": "2",
+        "open questions: probably the same": "2",
         "chains of superseded": "4, the longest of 1 step to mem_5: text 5",
         "refused as repeated since 3d ago": "8",
         "of them equal and just recalled (at least)": "1",

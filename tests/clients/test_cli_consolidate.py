@@ -272,7 +272,7 @@ def test_pairs_and_open_questions_come_once_the_most_probable_first(
     assert result.exit_code == 0, result.output
     firsts = [line.split(",")[0] for line in result.stdout.splitlines() if line[:3] == "A: "]
     assert firsts == ["A: mem_5", "A: mem_3", "A: mem_7", "A: mem_1"]
-    assert result.stdout.endswith("More questions are open: totonoe questions\n")
+    assert "More questions are open: totonoe questions --address 127.0.0.1:" in result.stdout
     assert [one.page_size for one in asked] == [20]
 
 

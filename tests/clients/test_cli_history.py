@@ -72,7 +72,7 @@ def test_remember_refused_because_forgotten_ends_in_3(run: Run) -> None:
     assert result.stdout.splitlines() == [
         "Not saved — it was forgotten, and this collection refuses what was forgotten.",
         *TOLD,
-        "Save it all the same with --force.",
+        "Save it all the same with: totonoe remember a --force",
     ]
 
 
@@ -177,7 +177,7 @@ def test_history_tells_who_changed_what_and_why(run: Run) -> None:
         "revision 2, Remember, 3d ago",
         "  content: The port is 80.",
         "  linked: related mem_9 (confidence 0.50)",
-        "More with: --page-token t",
+        "More with: totonoe history mem_1 --limit 3 --page-token t",
     ]
     assert (requests[0].memory_id, requests[0].page_size) == ("mem_1", 3)
 
@@ -227,11 +227,11 @@ def test_history_folds_versions_that_only_got_automatic_links(run: Run) -> None:
 
 
 def test_get_of_what_came_later_points_to_its_history(run: Run) -> None:
-    later = failing("NOT_FOUND", "MEMORY_NOT_YET")
+    later = failing("NOT_FOUND", "MEMORY_NOT_YET", metadata={"name": "mem_1"})
     result = run("get", "mem_1", "--as-of", "1", Get=later)
     assert result.exit_code == 1
     assert "because (MEMORY_NOT_YET)" in result.stderr
-    assert "totonoe history ID" in result.stderr
+    assert "totonoe history mem_1\n" in result.stderr
     assert "Double-check" not in result.stderr
 
 
@@ -274,7 +274,10 @@ def test_operations_is_a_table_of_who_when_what_why(run: Run) -> None:
     assert re.search(r"│ UpdateCollection +│ settings +│", result.stdout)
     assert re.search(r"│ CreateEpisode +│ ep_1 +│", result.stdout)
     assert re.search(r"│ Link +│ 1 link +│", result.stdout)
-    assert result.stdout.endswith("More with: --page-token t\n")
+    assert result.stdout.endswith(
+        "More with: totonoe operations --by anna --kind Undo --kind Forget --since 2026-01-01 "
+        "--memory mem_1 --reason-contains right --limit 2 --page-token t\n"
+    )
     (request,) = requests
     assert (list(request.agent_ids), list(request.kinds)) == (["anna"], ["Undo", "Forget"])
     assert request.time.HasField("from_time")
@@ -411,9 +414,9 @@ def test_undo_refused_lists_conflicts_and_what_to_do(run: Run, as_json: bool) ->
         "- mem_a: without it mem_b, which it superseded by revision 11, would be lost",
         "- mem_c: would be lost, since mem_d, which superseded it, was changed by revision 12",
         "- mem_7: repeats mem_8 (2h ago): The port is 80.",
-        "Undo what came later first: totonoe undo 12, then 11, then 8",
-        "Bring texts back that others repeat: --force",
-        "Take back the rest: --partial",
+        "Undo what came later first: totonoe undo 12, then totonoe undo 11, then totonoe undo 8",
+        "Bring texts back that others repeat: totonoe undo 4 --force",
+        "Take back the rest: totonoe undo 4 --partial",
     ]
 
 
@@ -459,9 +462,9 @@ def test_undo_refused_whose_preview_fails_too_tells_the_first_error(run: Run) ->
 @pytest.mark.parametrize(
     ("undone", "conflicts", "exit_code", "last"),
     [
-        (False, [REPEATED], 3, "Bring texts back that others repeat: --force"),
+        (False, [REPEATED], 3, "Bring texts back that others repeat: totonoe undo 4 --force"),
         (True, [REPEATED], 1, "Take the undo back with: totonoe undo op_u"),
-        (False, CONFLICTS[2:3], 1, "Take back the rest: --partial"),
+        (False, CONFLICTS[2:3], 1, "Take back the rest: totonoe undo 4 --partial"),
     ],
 )
 def test_undo_with_conflicts_in_its_answer_has_its_exit_code(
@@ -732,7 +735,10 @@ def test_episodes_create_show_list_delete(run: Run) -> None:
         ListEpisodes=answering(page, listed),
     )  # fmt: skip
     assert re.search(r"ep_1 +│ 2026-01-01 00:00 to .* │ 2 +│ 4 +│ It rained.", result.stdout)
-    assert result.stdout.endswith("More with: --page-token t\n")
+    assert result.stdout.endswith(
+        "More with: totonoe episodes list --since 2026-01-01 --memory mem_1 --limit 5 "
+        "--page-token t\n"
+    )
     assert (listed[0].memory_id, listed[0].page_size) == ("mem_1", 5)
     assert listed[0].time.HasField("from_time")
     empty = run("episodes", "list", ListEpisodes=answering(graph_pb.ListEpisodesResponse()))

@@ -106,7 +106,10 @@ def test_daemon_absent_waits_says_so_and_ends_in_4_with_hint(
     assert result.exit_code == 4
     assert result.stdout == ""
     assert result.stderr.startswith(f"Waiting 0.2 s for a daemon at {address} ...\n")
-    assert f"no daemon answers at {address}; start one with `totonoe serve`" in result.stderr
+    assert (
+        f"no daemon answers at {address}; start one with `totonoe serve --address {address}`"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize(

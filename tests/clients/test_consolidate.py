@@ -193,7 +193,7 @@ SHOWN = """\
 Consolidation complete. Replayed 3 events, updated 2 co-activations, made or raised 1 link, \
 refreshed 1 memory.
 Take its links back with: totonoe undo 6
-Compared 9 memories; next time, only what changed: --since 7
+Compared 9 memories. Next time, only what changed: totonoe consolidate --since 7
 
 Found 1 near-duplicate pair(s): (of 3 in all)
 - mem_1 <-> mem_2 (similarity: 0.93)

@@ -207,4 +207,6 @@ def test_daemon_that_goes_in_the_middle_of_a_call_is_explained() -> None:
         assert running.wait(wait_s())
     calling.join(wait_s())
     gone.set()
-    assert answers == [f"No memory answers at {address}. Start it with: totonoe serve"]
+    assert answers == [
+        f"No memory answers at {address}. Start it with: totonoe serve --address {address}"
+    ]

@@ -661,7 +661,7 @@ def test_crash_of_a_tool_says_nothing_of_the_inside(
 def test_no_daemon_says_how_to_start_one(connect: Connect) -> None:
     agent = connect(address="127.0.0.1:1")
     assert agent.error("recall", query="x") == (
-        "No memory answers at 127.0.0.1:1. Start it with: totonoe serve"
+        "No memory answers at 127.0.0.1:1. Start it with: totonoe serve --address 127.0.0.1:1"
     )
 
 

@@ -323,7 +323,7 @@ def test_tidy_tells_by_default_and_changes_nothing(run: Run) -> None:
         assert part in result.output
     assert "Would close 1 exact double of 3 states read." in result.output
     assert "None may be closed today: --apply would change nothing." in result.output
-    more = "totonoe collections update default --set blast.rows_min=21"
+    more = "totonoe collections update --set blast.rows_min=21"
     assert f"20 a day may go, and 19 went in the last 24 hours. Allow more with: {more}" in (
         result.output.replace("\n", " ")
     )
@@ -337,7 +337,9 @@ def test_tidy_in_part_names_the_command_for_its_own_collection(run: Run) -> None
     asked = ("tidy", "--apply", "--limit", "30", "--collection", "work")
     result = run(*asked, Tidy=streaming(events, requests))
     assert (requests[0].collection, requests[0].limit) == ("work", 30)
-    assert "update work --set blast.rows_min=40" in result.output.replace("\n", " ")
+    assert "collections update --set blast.rows_min=40 --collection work" in result.output.replace(
+        "\n", " "
+    )
     # With allowance left it is the limit alone that ends the run.
     left = tidy_pb2.TidyDone(blast_allowed=50, operation_id="op_1", **part)
     events = [tidy_pb2.TidyResponse(done=left)]

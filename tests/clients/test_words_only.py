@@ -27,7 +27,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_remember_check_and_recall_without_vectors(call: Call, address: str) -> None:
     saved = call(address, "remember", PORT)
     skipped = {layer.layer: layer.skipped_because for layer in saved.layers if not layer.ran}
-    assert "`totonoe reembed`" in skipped[Method.COSINE]
+    assert "re-embedding" in skipped[Method.COSINE]
     checked = call(address, "check", PORT.upper())
     assert checked.duplicate.memory_id == saved.memory_id
     answer = call(address, "recall", "which port")
@@ -65,13 +65,13 @@ def test_daemon_with_another_model_names_the_command(call: Call, tmp_path: Path)
     ):
         one.remember(PORT)
     with running_server(tmp_path / "data", embedder="hashing") as server:
-        with pytest.raises(errors.InvalidArgument, match="`totonoe reembed`"):
+        with pytest.raises(errors.InvalidArgument, match="re-embedding"):
             call(server.address, "remember", "Mika likes green tea.")
         with Client(server.address) as client:
             list(client.reembed())
         assert call(server.address, "recall", "which port").degraded_because == ""
     with running_server(tmp_path / "data", embedder="hashing", embedder_dimension=64) as server:
-        with pytest.raises(errors.ModelMismatch, match="`totonoe reembed`"):
+        with pytest.raises(errors.ModelMismatch, match="re-embedding"):
             call(server.address, "remember", "Mika likes green tea.")
         answer = call(server.address, "recall", "which port")
-        assert (len(answer.hits), "`totonoe reembed`" in answer.degraded_because) == (1, True)
+        assert (len(answer.hits), "re-embedding" in answer.degraded_because) == (1, True)

@@ -51,7 +51,7 @@ def test_the_larger_of_rows_and_share_is_allowed(
         "collection": "work",
     }
     raised = policy.__class__(rows_min=closing + today, percent=policy.percent)
-    assert f"update work --set blast.rows_min={raised.rows_min}" in str(caught.value)
+    assert f"blast.rows_min of collection 'work' is {raised.rows_min}" in str(caught.value)
     assert not blast.check(closing, live, today, raised).over
     left = max(0, allowed - today)
     assert found.fitted() == replace(found, closing=left or closing)

@@ -154,7 +154,7 @@ def test_as_many_as_the_blast_radius_allows_go_and_the_rest_another_day(store: S
     with pytest.raises(errors.Quota) as caught:
         store.do(COMMAND)
     assert store.revision == revision
-    assert "totonoe collections update default --set blast.rows_min=52" in str(caught.value)
+    assert "blast.rows_min of collection 'default' is 52" in str(caught.value)
     store.clock.advance(DAY_US + HOUR_US)
     assert [one.memory_id for one in store.do(COMMAND).duplicates] == ids[20:40]
     store.set(("blast.rows_min", 200))

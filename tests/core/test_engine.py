@@ -374,7 +374,7 @@ class TestCollections:
                 lambda: store.check(remember("new", text_only=True)),
                 lambda: store.recall(RecallQuery("anna", "text", mode=RecallMode.VECTOR)),
             ):
-                with pytest.raises(errors.ModelMismatch, match="`totonoe reembed`") as caught:
+                with pytest.raises(errors.ModelMismatch, match="re-embedding") as caught:
                     step()
                 assert "/64/" in caught.value.details["stamped"]
                 assert "/32/" in caught.value.details["running"]
@@ -382,7 +382,7 @@ class TestCollections:
             recalled = store.recall(RecallQuery("anna", "text"))
             assert [hit.memory.id for hit in recalled.hits] == [saved]
             assert recalled.arms == ("lexical",)
-            assert "`totonoe reembed`" in recalled.degraded_because
+            assert "re-embedding" in recalled.degraded_because
             standing = store.engine.read("default", WhyNotQuery(saved, RecallQuery("anna", "text")))
             assert standing.result(wait_s()).degraded_because == recalled.degraded_because
             assert store.one(saved).content == "text"
@@ -463,7 +463,7 @@ class TestFirstVector:
     def test_text_without_vector_under_a_model_names_what_is_missing(self, store: Store) -> None:
         assert self.dimension(store) == 0
         restarted(store, InProcessEmbedding())
-        with pytest.raises(errors.InvalidArgument, match="`totonoe reembed`") as caught:
+        with pytest.raises(errors.InvalidArgument, match="re-embedding") as caught:
             store.apply(remember("text", text_only=True))
         assert caught.value.reason == "VECTOR_REQUIRED"
 

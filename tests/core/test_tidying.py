@@ -297,7 +297,7 @@ def test_a_run_closes_the_oldest_up_to_the_blast_radius_and_the_next_goes_on(
     with pytest.raises(errors.Quota) as caught:
         tidied(store)
     assert caught.value.reason == "BLAST_RADIUS"
-    assert "totonoe collections update default --set blast.rows_min=4" in str(caught.value)
+    assert "blast.rows_min of collection 'default' is 4" in str(caught.value)
     assert caught.value.details["collection"] == "default"
     assert (store.list(), store.revision, kept_state(store).runs) == (before, revision, 1)
     store.clock.advance(DAY_US + HOUR_US)

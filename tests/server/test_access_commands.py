@@ -112,7 +112,7 @@ def test_wrong_value_is_one_line_and_changes_nothing(
 
 
 def test_certificates_by_command(run: Any, tmp_path: Path) -> None:
-    assert "totonoe certs init" in run("certs", "server", "--name", "h", code=2).stderr
+    assert "`certs init`" in run("certs", "server", "--name", "h", code=2).stderr
     assert "valid for 3650 days" in run("certs", "init").stdout
     assert "valid for 825 days" in run("certs", "server", "--name", "h", "--name", "::1").stdout
     assert "valid for 90 days" in run("certs", "client", "ann").stdout

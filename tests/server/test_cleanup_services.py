@@ -92,7 +92,7 @@ def test_clean_up_tells_first_and_supersedes_when_it_is_told_to(wire, fails):
     assert failure.reason == "BLAST_RADIUS"
     counts = {"closing": "1", "today": "2", "allowed": "2"}
     assert failure.details == counts | {"collection": collection}
-    assert f"totonoe collections update {collection} --set blast.rows_min=3" in failure.message
+    assert f"blast.rows_min of collection {collection!r} is 3" in failure.message
     assert undone(wire, collection, "c2")
     assert live(wire, collection) == ids
 

@@ -105,7 +105,7 @@ def test_a_day_takes_as_many_as_may_go_and_then_apply_fails(wire, fails):
     failure = fails(wire.memory.Tidy, request)
     assert (failure.code, failure.reason) == (CODES.RESOURCE_EXHAUSTED, "BLAST_RADIUS")
     assert failure.details["collection"] == collection
-    assert f"totonoe collections update {collection} --set blast.rows_min=24" in failure.message
+    assert f"blast.rows_min of collection {collection!r} is 24" in failure.message
     request.limit = 1001
     failure = fails(wire.memory.Tidy, request)
     assert (failure.code, failure.reason) == (CODES.INVALID_ARGUMENT, "OUT_OF_RANGE")

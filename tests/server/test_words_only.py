@@ -33,7 +33,7 @@ def test_text_is_saved_and_each_layer_says_whether_it_ran(wordy: Any) -> None:
     layers = {layer.layer: layer for layer in saved.layers}
     assert [layers[one].ran for one in LAYERS] == [True, True, False]
     assert "has no model" in layers[LAYERS[2]].skipped_because
-    assert "`totonoe reembed`" in layers[LAYERS[2]].skipped_because
+    assert "re-embedding" in layers[LAYERS[2]].skipped_because
     again = wordy.remember("GRIPPER force is 12.5 N!", "")
     assert (again.saved, again.memory_id) == (False, saved.memory_id)
     memory = wordy.memory.Get(

@@ -10,7 +10,9 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from totonoe.call.channel import DEFAULT_ADDRESS
 from totonoe.errors import HandshakeFailed, Internal, TotonoeError, Unavailable, Unreachable, build
+from totonoe.steps import starting
 from totonoe.v1 import memory_service_pb2
 
 DOMAIN = "totonoe.v1"
@@ -44,10 +46,12 @@ def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
     if code == "UNAVAILABLE" and not reason:
         # Our daemon always states a reason, so the connection itself failed.
         # After the handshake of TLS 1.3 a daemon that refuses a certificate just hangs up.
+        line = starting(address, DEFAULT_ADDRESS)
+        start = f"start one with `{line}`, or " if line else ""
         or_refused = " (or it refuses this client's certificate)" if "https:" in address else ""
         return Unreachable(
-            f"no daemon answers at {address}{or_refused}; start one with `totonoe serve`, or say "
-            f"where it is with TOTONOE_ADDRESS ({message})",
+            f"no daemon answers at {address}{or_refused}; {start}say where it is with "
+            f"TOTONOE_ADDRESS ({message})",
             code=code,
             details={"address": address},
             retry_delay_s=retry_delay_s,

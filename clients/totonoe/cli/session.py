@@ -20,6 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from totonoe import steps
+from totonoe.call.channel import ADDRESS_VARIABLE
+from totonoe.call.credentials import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
+from totonoe.cli.stepping import step, under_way
 from totonoe.cli.text import clean
 from totonoe.errors import DeadlineExceeded, TotonoeError, Unavailable
 from totonoe.unprintable import escaped_json
@@ -76,6 +80,29 @@ class Session:
         if self.collection is None:
             return os.environ.get(COLLECTION_VARIABLE, "")
         return self.collection
+
+    @property
+    def place(self) -> steps.Place:
+        """Where the command goes, and for whom; the token in the environment is not told."""
+        variable = os.environ.get
+        listening = variable(ADDRESS_VARIABLE, "").partition(",")[0].strip()
+        named = self.collection_name or steps.DEFAULT_COLLECTION
+        by_default = named == steps.DEFAULT_COLLECTION and not variable(COLLECTION_VARIABLE)
+        said: list[tuple[str, str | Path | None]] = [
+            # Empty: nobody, where the environment names an agent.
+            ("--agent", self.agent_id or ("" if variable(AGENT_VARIABLE) else None)),
+            ("--address", self.address or listening or None),
+            ("--token-file", self.token_file),
+            ("--tls-ca", self.tls_ca or variable(CA_VARIABLE) or None),
+            ("--tls-cert", self.tls_cert or variable(CERT_VARIABLE) or None),
+            ("--tls-key", self.tls_key or variable(KEY_VARIABLE) or None),
+        ]
+        words: list[str] = []
+        for option, value in said:
+            if value is not None:
+                is_file = option not in ("--agent", "--address")
+                words += option, str(Path(value).expanduser().absolute() if is_file else value)
+        return steps.Place(None if by_default else named, tuple(words))
 
     def client(self, waits: bool = True) -> Client:
         """Make a client with these options. Raises `ValueError` if an option is wrong.
@@ -162,8 +189,28 @@ def tell_error(error: TotonoeError) -> None:
     typer.echo(f"Error: {clean(str(error))}", err=True)
     if error.advice:
         typer.echo(error.advice, err=True)
-    if error.reason == "MEMORY_NOT_YET":
-        typer.echo("Its versions, with when it came: totonoe history ID", err=True)
+    if next_step := _after(error):
+        typer.echo(clean(next_step), err=True)
+
+
+def _after(error: TotonoeError) -> str:
+    """Return what to do next after a failure, with a line to type; empty if there is nothing."""
+    told = error.details
+    collection = told.get("collection")
+    match error.reason:
+        case "MEMORY_NOT_YET" if name := told.get("name"):
+            return f"Its versions, with when it came: {step('history', name)}"
+        case "MODEL_MISMATCH" if told.get("running") != "none":
+            return f"Give it vectors of that model: {step('reembed', collection=collection)}"
+        case "BLAST_RADIUS":
+            wanted = int(told.get("closing", 0)) + int(told.get("today", 0))
+            return f"Allow more: {allowing(wanted, collection)}"
+    return ""
+
+
+def allowing(count: int, collection: str | None = None) -> str:
+    """Return the line that lets clean-up take so many memories a day."""
+    return step("collections", "update", "--set", f"blast.rows_min={count}", collection=collection)
 
 
 def _shared_options(
@@ -223,6 +270,23 @@ def _shared_options(
 _SHARED = inspect.signature(_shared_options, eval_str=True).parameters
 
 
+def _typed(ctx: typer.Context) -> steps.Typed:
+    """Return the command of a context as it was typed, without the shared options."""
+    names: list[str] = []
+    outer: Any = ctx
+    while outer.parent is not None:
+        names.insert(0, outer.info_name or "")
+        outer = outer.parent
+    given = {
+        name: value
+        for name, value in ctx.params.items()
+        if name not in _SHARED
+        and (source := ctx.get_parameter_source(name)) is not None
+        and source.name == "COMMANDLINE"
+    }
+    return steps.typed(names, ctx.command.params, given)
+
+
 def shared(command: Callable[..., None]) -> Callable[..., None]:
     """Add the shared options to a command whose first parameter is a `Session`.
 
@@ -240,16 +304,17 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
         session = outer.over(**given)
         ctx.obj = session
         arguments |= dict.fromkeys(wanted, ctx)
-        try:
-            command(session, **arguments)
-        except TotonoeError as error:
-            if session.as_json:
-                print_json({"error": error_json(error)})
-            else:
-                tell_error(error)
-            raise typer.Exit(exit_code_of(error)) from None
-        except ValueError as error:
-            raise typer.BadParameter(clean(str(error))) from None
+        with under_way(session.place, _typed(ctx)):
+            try:
+                command(session, **arguments)
+            except TotonoeError as error:
+                if session.as_json:
+                    print_json({"error": error_json(error)})
+                else:
+                    tell_error(error)
+                raise typer.Exit(exit_code_of(error)) from None
+            except ValueError as error:
+                raise typer.BadParameter(clean(str(error))) from None
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [

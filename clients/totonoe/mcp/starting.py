@@ -15,6 +15,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from totonoe.call.channel import DEFAULT_ADDRESS
+from totonoe.steps import starting
+
 LOG_BYTES_MAX = 1024 * 1024
 """A longer log of earlier daemons is emptied before the next start."""
 AGAIN_S = 10.0
@@ -98,7 +101,9 @@ class DaemonStarter:
             It must not be started, or it ended.
         """
         if not self._allowed:
-            raise StartFailed(f"No memory answers at {self._address}. Start it with: totonoe serve")
+            line = starting(self._address, DEFAULT_ADDRESS)
+            how = f" Start it with: {line}" if line else ""
+            raise StartFailed(f"No memory answers at {self._address}.{how}")
         if self._process is not None:
             recent = time.monotonic() - self._begun_s < AGAIN_S
             if self._process.poll() is None or (recent and self._another_won()):

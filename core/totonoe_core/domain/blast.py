@@ -62,8 +62,8 @@ def refuse_over(blast: Blast, collection: str) -> None:
         raise Quota(
             "BLAST_RADIUS",
             f"{blast.closing} memories would go, {blast.today} went in the last 24 hours, and"
-            f" {blast.allowed} a day may: nothing was changed. More may with: totonoe collections"
-            f" update {collection} --set blast.rows_min={blast.closing + blast.today}",
+            f" {blast.allowed} a day may: nothing was changed. All may if blast.rows_min of"
+            f" collection {collection!r} is {blast.closing + blast.today}",
             closing=blast.closing,
             today=blast.today,
             allowed=blast.allowed,

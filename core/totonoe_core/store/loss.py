@@ -69,7 +69,7 @@ class Loss:
     next_revision: int
     next_batch: int
     target: str
-    """Argument of `totonoe accept-loss` that names it."""
+    """Argument of the command `accept-loss` that names it."""
 
     @property
     def revisions(self) -> str:

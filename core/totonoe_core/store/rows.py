@@ -183,7 +183,7 @@ def is_damage(error: BaseException) -> bool:
 def damaged(name: str) -> Corruption:
     """Return the error for a file in which SQLite itself finds damage."""
     return Corruption(
-        "CORRUPT_ROW", f"{name} has a damaged page; `totonoe verify` says where", file=name
+        "CORRUPT_ROW", f"{name} has a damaged page; the command `verify` says where", file=name
     )
 
 

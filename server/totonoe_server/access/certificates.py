@@ -68,7 +68,7 @@ class Authority:
             key = serialization.load_pem_private_key(files.key.read_bytes(), password=None)
         except FileNotFoundError as error:
             raise SettingError(
-                f"{error.filename}: is missing; make an authority: totonoe certs init"
+                f"{error.filename}: is missing; make an authority with the command `certs init`"
             ) from None
         except OSError as error:
             raise SettingError(f"{error.filename}: {error.strerror}") from None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from totonoe import steps
 from totonoe_server.tools.options import data_dir_of, one_line_errors
 
 if TYPE_CHECKING:
@@ -124,12 +125,12 @@ def rotate(
     from totonoe_server.access.tokens import digest_of, new_token
 
     token = new_token()
+    beside = () if data_dir is None else ("--dir", str(data_dir.expanduser().absolute() / "certs"))
+    renewing = steps.line(steps.Place(), "certs", "client", name, *beside)
 
     def turned(identity: Identity) -> Identity:
         if identity.subject:
-            raise SettingError(
-                f"name: {name!r} is proved by a certificate: totonoe certs client {name}"
-            )
+            raise SettingError(f"name: {name!r} is proved by a certificate: {renewing}")
         grace_us = 0 if grace is None else _duration_us("grace", grace)
         return entries.rotated(identity, Key(digest_of(token)), _now_us(), grace_us)
 

@@ -71,7 +71,7 @@ def clean_up(
         answer = client.clean_up_duplicates(
             apply=apply, limit=limit, reason=reason, operation_id=operation_id
         )
-    session.show(plain(answer), lambda: show.cleaned_up(answer, session.collection_name))
+    session.show(plain(answer), lambda: show.cleaned_up(answer))
 
 
 def decay(
@@ -94,4 +94,4 @@ def decay(
             reason=reason,
             operation_id=operation_id,
         )
-    session.show(plain(answer), lambda: show.decayed(answer, session.collection_name))
+    session.show(plain(answer), lambda: show.decayed(answer))

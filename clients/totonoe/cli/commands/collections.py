@@ -12,6 +12,7 @@ from totonoe.cli.options import policies
 from totonoe.cli.plain import plain
 from totonoe.cli.session import Session
 from totonoe.cli.show import collections as show
+from totonoe.cli.stepping import step
 from totonoe.collections.models import CollectionInfo
 
 Name = Annotated[str, typer.Argument(help="Name: a-z, 0-9, `_`, `.`, `-`.")]
@@ -173,7 +174,7 @@ def delete(
         options.ask(f"Delete the collection {name!r} with all memories?")
     with session.client() as client:
         answer = client.delete_collection(name, operation_id=operation_id)
-    undo = f"totonoe undo {answer.operation_id} --collection {name}"
+    undo = step("undo", answer.operation_id, collection=name)
     session.show(
         plain(answer),
         lambda: printing.lines(

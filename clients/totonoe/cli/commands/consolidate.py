@@ -16,6 +16,7 @@ from totonoe.cli.plain import plain
 from totonoe.cli.reviewing import Review, pairs_of
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import consolidate as show
+from totonoe.cli.stepping import again, step
 from totonoe.consolidate.models import Consolidated, ConsolidateEvent
 
 if TYPE_CHECKING:
@@ -92,9 +93,7 @@ def consolidate(
                     token, done = event.resume_token, event.done
         except KeyboardInterrupt:
             if token and not session.as_json:
-                printing.line(
-                    f"Stopped. Go on within 5 minutes: totonoe consolidate --resume {token}"
-                )
+                printing.line(f"Stopped. Go on within 5 minutes: {again(resume=token)}")
             raise typer.Exit(130) from None
         if done is None or session.as_json:
             return
@@ -150,4 +149,4 @@ def _review(client: Client, done: Consolidated, limit: int | None) -> None:
     page = client.list_questions(page_size=min(size, _QUESTIONS_MAX))
     Review(client, pairs_of(done, page.questions)).run()
     if page.next_page_token:
-        printing.line("More questions are open: totonoe questions")
+        printing.line(f"More questions are open: {step('questions')}")

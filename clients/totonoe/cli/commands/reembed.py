@@ -15,6 +15,7 @@ from totonoe.cli.extensions import Panel, add
 from totonoe.cli.plain import plain
 from totonoe.cli.session import Session, print_json
 from totonoe.cli.show import reembed as show
+from totonoe.cli.stepping import step
 from totonoe.reembed.models import Reembedded, ReembedEvent
 
 
@@ -62,7 +63,7 @@ def reembed(
                         break
         except KeyboardInterrupt:
             if not session.as_json:
-                printing.line("It goes on. Watch it again with: totonoe reembed")
+                printing.line(f"It goes on. Watch it again with: {step('reembed')}")
             raise typer.Exit(130) from None
         if not session.as_json:
             show.reembedded(done)

@@ -101,7 +101,7 @@ def tidy(
         typer.echo(json_text(show.for_a_model(near, done), indent=2))
         return
     answer = {"doubles": plain(doubles), "done": plain(done)}
-    session.show(answer, lambda: show.tidied(doubles, done, session.collection_name))
+    session.show(answer, lambda: show.tidied(doubles, done))
 
 
 def _text_of(file: str) -> str:

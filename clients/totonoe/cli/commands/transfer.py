@@ -22,6 +22,7 @@ from totonoe.cli.extensions import Panel, add
 from totonoe.cli.plain import plain
 from totonoe.cli.session import ExitCode, Session, error_json, exit_code_of, print_json, tell_error
 from totonoe.cli.show import transfer as show
+from totonoe.cli.stepping import step
 from totonoe.errors import TotonoeError
 from totonoe.transfer.models import ExportProgress, Imported
 
@@ -84,7 +85,7 @@ def export(
     answer = {"file": file, **plain(done)}
     told = f"{done.record_count} records, {done.byte_count:,} bytes, revision {done.revision}"
     if done.damaged_count:
-        typer.echo(f"Left out: {done.damaged_count} damaged rows. See `totonoe stats`.", err=True)
+        typer.echo(f"Left out: {done.damaged_count} damaged rows. See: {step('stats')}", err=True)
     if file == "-":
         typer.echo(told, err=True)
     else:

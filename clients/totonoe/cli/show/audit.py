@@ -7,6 +7,7 @@ from datetime import datetime
 from totonoe.audit.models import ArmStanding, Audit, Dismissed, Undismissed, WhyNot
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import counted
+from totonoe.cli.stepping import step
 from totonoe.cli.text import age
 from totonoe.enums import WhyNotOutcome
 
@@ -18,7 +19,7 @@ def dismissed(answer: Dismissed) -> None:
         line(f"{one} and {other} were dismissed already.")
         return
     line(f"Dismissed: {one} and {other} are no duplicates, while their texts are what they are.")
-    line(f"Take it back with: totonoe undismiss {one} {other}")
+    line(f"Take it back with: {step('undismiss', one, other)}")
 
 
 def undismissed(answer: Undismissed) -> None:
@@ -125,7 +126,7 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         ("never recalled", str(answer.never_recalled_count)),
         (f"faded below {answer.confidence_below:g}", str(answer.faded_count)),
         ("open contradictions", str(answer.contradiction_count)),
-        ("probably the same (totonoe questions)", str(answer.open_question_count)),
+        ("open questions: probably the same", str(answer.open_question_count)),
         ("chains of superseded", _chains(answer)),
         (f"refused as repeated{_since(answer.repeats_from_time, now)}", str(answer.repeat_count)),
         ("  of them equal and just recalled (at least)", str(answer.echo_refused_count)),
@@ -133,6 +134,9 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
         ("index", _index(answer)),
     ]
     table(("figure", "value"), rows)
+    if answer.open_question_count:
+        line()
+        line(f"The open questions: {step('questions')}")
     if answer.near_pairs:
         line()
         line("Nearest pairs (merge them, or dismiss them):")

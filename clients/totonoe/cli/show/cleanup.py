@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from totonoe.cleanup.models import BlastRadius, CleanedUp, Decayed, DecayReport, SessionEnded
 from totonoe.cli.printing import line
+from totonoe.cli.session import allowing
 from totonoe.cli.show.parts import counted, replay
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, snippet
 
 _BAR_CHARS = 30
@@ -38,8 +40,8 @@ def session_ended(answer: SessionEnded) -> None:
         _take_back(answer.operation_id, answer.replayed)
 
 
-def cleaned_up(answer: CleanedUp, collection: str) -> None:
-    """Print exact duplicates of a collection, and if they were superseded."""
+def cleaned_up(answer: CleanedUp) -> None:
+    """Print exact duplicates, and if they were superseded."""
     if not answer.duplicates:
         line("No exact duplicates.")
         return
@@ -55,14 +57,14 @@ def cleaned_up(answer: CleanedUp, collection: str) -> None:
         line("None may be superseded today: --apply would change nothing.")
     if blast.over or (answer.more_count and blast.today + blast.closing >= blast.allowed):
         wanted = blast.closing + answer.more_count
-        allowance(blast.allowed, blast.today, wanted, collection)
+        allowance(blast.allowed, blast.today, wanted)
     if answer.applied:
         _take_back(answer.operation_id, answer.replayed)
     elif not answer.blast.over:
-        line("Supersede them with: totonoe clean-up --apply")
+        line(f"Supersede them with: {again(apply=True)}")
 
 
-def decayed(answer: Decayed, collection: str) -> None:
+def decayed(answer: Decayed) -> None:
     """Print the report on faded memories, and the closed ones."""
     _report(answer.report)
     if answer.blast is None:
@@ -78,7 +80,7 @@ def decayed(answer: Decayed, collection: str) -> None:
     _recalled(answer.blast)
     if answer.blast.over:
         line("Too many to be closed at once. Take fewer with --limit.")
-        allowance(answer.blast.allowed, answer.blast.today, answer.blast.closing, collection)
+        allowance(answer.blast.allowed, answer.blast.today, answer.blast.closing)
     if answer.closed and not answer.dry_run:
         _take_back(answer.operation_id, answer.replayed)
 
@@ -103,18 +105,14 @@ def _recalled(blast: BlastRadius) -> None:
         line(f"{blast.recalled_count} of them were recalled in the last 7 days.")
 
 
-def allowance(allowed: int, today: int, wanted: int, collection: str) -> None:
-    """Print how many memories a day allows, and the command that allows `wanted` more.
-
-    `collection` empty is `default`.
-    """
+def allowance(allowed: int, today: int, wanted: int) -> None:
+    """Print how many memories a day allows, and the command that allows `wanted` more."""
     line(
-        f"{allowed} a day may go, and {today} went in the last 24 hours. Allow more with: "
-        f"totonoe collections update {collection or 'default'} "
-        f"--set blast.rows_min={max(allowed + 1, today + wanted)}"
+        f"{allowed} a day may go, and {today} went in the last 24 hours. "
+        f"Allow more with: {allowing(max(allowed + 1, today + wanted))}"
     )
 
 
 def _take_back(operation_id: str, replayed: bool) -> None:
-    line(f"Take it back with: totonoe undo {operation_id}")
+    line(f"Take it back with: {step('undo', operation_id)}")
     replay(replayed)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from totonoe.cli.printing import console, line, lines
 from totonoe.cli.show.parts import counted, judgement
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, clean, shown_similarity
 from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Finding, KeepReason
@@ -49,10 +50,10 @@ def figures(done: Consolidated) -> None:
         f"refreshed {counted(done.refreshed_memories, 'memory', 'memories')}."
     )
     if done.operation_revision:
-        line(f"Take its links back with: totonoe undo {done.operation_revision}")
+        line(f"Take its links back with: {step('undo', done.operation_revision)}")
     line(
-        f"Compared {counted(done.memory_count, 'memory', 'memories')}; "
-        f"next time, only what changed: --since {done.revision}"
+        f"Compared {counted(done.memory_count, 'memory', 'memories')}. "
+        f"Next time, only what changed: {again(since=str(done.revision), resume=False)}"
     )
     if done.scored_count:
         line(

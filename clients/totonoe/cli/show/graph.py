@@ -12,6 +12,7 @@ from totonoe.cli.show.parts import (
     replay,
     shown_link,
 )
+from totonoe.cli.stepping import step
 from totonoe.cli.text import age, snippet
 from totonoe.graph.models import (
     Episode,
@@ -63,7 +64,7 @@ def merged(answer: Merged) -> None:
         line(warning)
     not_read(answer.layers)
     if not answer.dry_run:
-        line(f"Take it back with: totonoe undo {kept.revision}")
+        line(f"Take it back with: {step('undo', kept.revision)}")
     replay(answer.replayed)
 
 
@@ -114,7 +115,7 @@ def episode(answer: EpisodeRead) -> None:
 def episode_deleted(answer: EpisodeDeleted) -> None:
     """Print the deleted episode, and how to restore it."""
     line(f"Deleted {answer.episode.id}: {snippet(answer.episode.summary)}")
-    line(f"Take it back with: totonoe undo {answer.operation_id}")
+    line(f"Take it back with: {step('undo', answer.operation_id)}")
 
 
 def linked(answer: Linked) -> None:

@@ -12,6 +12,7 @@ from typing import TextIO
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import counted, more, replay, shown_link, shown_value
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, clean, snippet
 from totonoe.enums import UndoConflictKind
 from totonoe.history.models import (
@@ -130,7 +131,7 @@ def undone(answer: Undone, partial: bool) -> None:
         line(f"- collection {answer.collection.name}")
     conflicts(answer.conflicts, partial, sys.stdout)
     if answer.undone and not answer.dry_run:
-        line(f"Take the undo back with: totonoe undo {answer.operation_id}")
+        line(f"Take the undo back with: {step('undo', answer.operation_id)}")
     replay(answer.replayed)
 
 
@@ -151,23 +152,23 @@ def conflicts(items: Sequence[UndoConflict], partial: bool, stream: TextIO) -> N
     kinds = {one.kind for one in items}
     heading = "Nothing to take back:" if kinds <= IDLE else "In the way:"
     lines = [heading, *(f"- {_conflict(one)}" for one in items)]
-    later = _revisions(items, *_LATER)
+    later = _undos(items, *_LATER)
     if later:
-        lines.append(f"Undo what came later first: totonoe undo {later}")
-    undos = _revisions(items, UndoConflictKind.UNDONE_ALREADY)
+        lines.append(f"Undo what came later first: {later}")
+    undos = _undos(items, UndoConflictKind.UNDONE_ALREADY)
     if undos:
-        lines.append(f"Do it again by an undo of the undo: totonoe undo {undos}")
+        lines.append(f"Do it again by an undo of the undo: {undos}")
     if UndoConflictKind.DUPLICATE in kinds:
-        lines.append("Bring texts back that others repeat: --force")
+        lines.append(f"Bring texts back that others repeat: {again(force=True)}")
     if kinds - IDLE - {UndoConflictKind.DUPLICATE} and not partial:
-        lines.append("Take back the rest: --partial")
+        lines.append(f"Take back the rest: {again(partial=True)}")
     stream.write(clean("\n".join(lines)) + "\n")
 
 
-def _revisions(items: Sequence[UndoConflict], *kinds: UndoConflictKind) -> str:
-    """Return the revisions that conflicts of some kinds name, newest first."""
+def _undos(items: Sequence[UndoConflict], *kinds: UndoConflictKind) -> str:
+    """Return the undos of the revisions that conflicts of some kinds name, newest first."""
     found = {one.revision for one in items if one.kind in kinds} - {0}
-    return ", then ".join(map(str, sorted(found, reverse=True)))
+    return ", then ".join(step("undo", revision) for revision in sorted(found, reverse=True))
 
 
 def _conflict(one: UndoConflict) -> str:

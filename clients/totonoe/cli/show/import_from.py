@@ -6,6 +6,7 @@ from typing import Any
 
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
+from totonoe.cli.stepping import step
 from totonoe.cli.text import snippet
 from totonoe.importers.report import Report
 
@@ -38,7 +39,7 @@ def report(told: Report) -> None:
     rows += [
         ("of the saved: update a memory", told.update_count),
         ("of the saved: contradict a memory", told.contradiction_count),
-        ("of the saved: probably say the same as one (totonoe questions)", told.question_count),
+        ("of the saved: probably say the same as one", told.question_count),
     ]
     rows += [(f"left out: {name}", count) for name, count in sorted(told.left_out_counts.items())]
     counted = (
@@ -51,6 +52,8 @@ def report(told: Report) -> None:
     rows += [(name, count) for name, count in counted if count]
     line(f"from {told.source}: {told.path}")
     table(("records", "count"), [(name, str(count)) for name, count in rows])
+    if told.question_count and not told.dry_run:
+        line(f"The open questions: {step('questions')}")
     _contradictions(told)
     _skipped(told)
     if told.dry_run:

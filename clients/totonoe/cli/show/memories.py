@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
+    answer_with,
     as_of,
     judgement,
     more,
@@ -19,6 +20,7 @@ from totonoe.cli.show.parts import (
     shown_link,
     shown_value,
 )
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import (
     FORGOTTEN,
     NOT_SAVED,
@@ -62,8 +64,8 @@ def _forgotten_match(match: ForgottenMatch | None, saved_revision: int = 0) -> N
     if match is None:
         return
     line(forgot_this(match))
-    instead = f"instead with: totonoe undo {saved_revision}, then" if saved_revision else "with:"
-    line(f"Bring it back {instead} totonoe undo {match.revision}")
+    instead = f"instead with: {step('undo', saved_revision)}, then" if saved_revision else "with:"
+    line(f"Bring it back {instead} {step('undo', match.revision)}")
 
 
 def _outdated(match: OutdatedMatch | None) -> None:
@@ -91,7 +93,7 @@ def _question(answer: Remembered | Checked | Updated, saved_id: str = "") -> Non
     line(probably_same(asked))
     lines(*answer.advice.splitlines())
     if saved_id:
-        line(f"Answer: totonoe resolve {saved_id} {asked.memory_id} same|different|replaces")
+        answer_with(saved_id, asked.memory_id)
 
 
 def remembered(answer: Remembered) -> None:
@@ -107,7 +109,7 @@ def remembered(answer: Remembered) -> None:
     if not answer.saved:
         line(FORGOTTEN)
         _forgotten_match(answer.forgotten)
-        line("Save it all the same with --force.")
+        line(f"Save it all the same with: {again(force=True)}")
         replay(answer.replayed)
         return
     line(saved_as(answer))
@@ -231,7 +233,7 @@ def forgotten(answer: Forgotten) -> None:
         line(f"These are the oldest of {answer.matching_count} that match.")
     if answer.forgotten and not answer.dry_run:
         one = len(answer.forgotten) == 1
-        line(f"Bring {'it' if one else 'them'} back with: totonoe undo {answer.revision}")
+        line(f"Bring {'it' if one else 'them'} back with: {step('undo', answer.revision)}")
     not_found(answer.missing_ids)
 
 
@@ -259,7 +261,7 @@ def holding(answer: Purged) -> None:
         what = "deleted" if one.deleted else "rewritten" if one.rewritten else "still holds them"
         line(f"Snapshot {one.snapshot.id}, {one.memory_count} of these: {what}")
     if any(not (one.deleted or one.rewritten) for one in answer.snapshots):
-        line("The same command with --snapshots rewrite or delete sees to them.")
+        line(f"Purge there too with: {again(snapshots='rewrite')}")
 
 
 def namespaces(page: NamespacePage) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from totonoe.cli.printing import line, lines
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import clean, existing
 from totonoe.enums import Finding
 from totonoe.graph.models import LostDetail
@@ -90,7 +91,13 @@ def as_of(revision: int) -> None:
 def more(next_page_token: str) -> None:
     """Print how to get the next page, if there is one."""
     if next_page_token:
-        line(f"More with: --page-token {next_page_token}")
+        line(f"More with: {again(page_token=next_page_token)}")
+
+
+def answer_with(memory_id: str, other_id: str) -> None:
+    """Print how to answer the question about two memories."""
+    line(f"Answer with: {step('resolve', memory_id, other_id, 'same')}")
+    line("In place of same: different, replaces (the first takes the other's place), replaced_by")
 
 
 def no_longer_said(details: Sequence[LostDetail]) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from totonoe.cli.printing import line
-from totonoe.cli.show.parts import judgement, no_longer_said, repeated, replay
+from totonoe.cli.show.parts import answer_with, judgement, no_longer_said, repeated, replay
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, shown_similarity
 from totonoe.enums import Answer
 from totonoe.questions.models import Question, QuestionPage, Resolved
@@ -19,9 +20,10 @@ def questions(answer: QuestionPage) -> None:
         return
     for one in answer.questions:
         question(one)
-    line(f"Answer: totonoe resolve ID OTHER_ID {ANSWERS}")
+    first = answer.questions[0]
+    answer_with(first.a.id, first.b.id)
     if answer.next_page_token:
-        line(f"More: totonoe questions --page {answer.next_page_token}")
+        line(f"More with: {again(page=answer.next_page_token)}")
 
 
 def question(one: Question) -> None:
@@ -52,4 +54,4 @@ def resolved(answer: Resolved, said: Answer) -> None:
         line(f"{answer.memory.id} {verb} the place of {answer.closed_id}.")
     replay(answer.replayed)
     if not answer.dry_run:
-        line(f"Take it back with: totonoe undo {answer.revision}")
+        line(f"Take it back with: {step('undo', answer.revision)}")

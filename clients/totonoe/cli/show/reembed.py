@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from totonoe.cli.printing import line
+from totonoe.cli.stepping import step
 from totonoe.collections.models import EmbeddingModel
 from totonoe.reembed.models import Reembedded
 
@@ -10,7 +11,7 @@ from totonoe.reembed.models import Reembedded
 def reembedded(done: Reembedded | None) -> None:
     """Print the new model, or for `None` that the work continues."""
     if done is None:
-        line("Under way. Watch it with: totonoe reembed")
+        line(f"Under way. Watch it with: {step('reembed')}")
         return
     line(
         f"{done.memory_count} memories have vectors of {_model(done.after)} "
@@ -18,9 +19,9 @@ def reembedded(done: Reembedded | None) -> None:
         f"Revision {done.revision}."
     )
     if done.thresholds_reset:
-        line("The guard's cosine thresholds are others now: totonoe collections show")
+        line(f"The guard's cosine thresholds are others now: {step('collections', 'show')}")
     if not done.calibrated:
-        line("Fit the verdict to the model with: totonoe calibrate")
+        line(f"Fit the verdict to the model with: {step('calibrate')}")
 
 
 def _model(model: EmbeddingModel) -> str:

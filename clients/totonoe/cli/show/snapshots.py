@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from totonoe.cli.printing import line
 from totonoe.cli.show.parts import more
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import clean
 from totonoe.collections.models import SnapshotJob
 from totonoe.snapshots.models import Snapshot, SnapshotPage, SnapshotRestored
@@ -61,7 +62,7 @@ def restored(name: str, answer: SnapshotRestored) -> None:
             "These collections cannot be read, so what was purged in them since may be back: "
             + ", ".join(answer.unread_uids)
         )
-    line(f"Take it back with: totonoe undo {answer.operation_id} --collection {name}")
+    line(f"Take it back with: {step('undo', answer.operation_id, collection=name)}")
 
 
 def running(job: SnapshotJob) -> str:
@@ -74,6 +75,6 @@ def goes_on(job: SnapshotJob | None, operation_id: str) -> str:
     """Describe work whose caller's deadline has passed, and how to follow it."""
     now = "" if job is None else f" ({running(job)})"
     return (
-        f"the daemon goes on{now}. `totonoe stats` shows how far it is; the same command with "
-        f"--operation-id {operation_id} gives the answer"
+        f"the daemon goes on{now}. It shows how far it is with: {step('stats')}; and gives the "
+        f"answer with: {again(operation_id=operation_id)}"
     )

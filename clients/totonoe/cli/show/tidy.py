@@ -10,6 +10,7 @@ from totonoe.cli.plain import plain
 from totonoe.cli.printing import line
 from totonoe.cli.show.cleanup import allowance
 from totonoe.cli.show.parts import counted, replay
+from totonoe.cli.stepping import again, step
 from totonoe.cli.text import clean, snippet
 from totonoe.enums import StateKind, TidyFate
 from totonoe.memories.models import Memory
@@ -30,8 +31,8 @@ def progress(event: TidyProgress) -> None:
     sys.stderr.write(clean(f"{event.phase}{part}, {event.seconds:.1f} s") + "\n")
 
 
-def tidied(doubles: Sequence[TidyDoubles], done: TidyDone, collection: str) -> None:
-    """Print exact duplicates of a collection, and if they were closed."""
+def tidied(doubles: Sequence[TidyDoubles], done: TidyDone) -> None:
+    """Print exact duplicates, and if they were closed."""
     for one in doubles:
         said = "" if one.kept is None else f": {snippet(one.kept.content)}"
         kept = "a state that is gone" if one.kept is None else one.kept.id
@@ -46,17 +47,17 @@ def tidied(doubles: Sequence[TidyDoubles], done: TidyDone, collection: str) -> N
     if done.over_blast_radius:
         line("None may be closed today: --apply would change nothing.")
     elif done.dry_run and closed:
-        line("Close them: totonoe tidy --apply")
+        line(f"Close them: {again(apply=True)}")
     if done.over_blast_radius or (done.more and spent):
         # How many more there are is not known: twice as much as now.
         wanted = closed if done.over_blast_radius else closed + done.blast_allowed
-        allowance(done.blast_allowed, done.blast_today, wanted, collection)
+        allowance(done.blast_allowed, done.blast_today, wanted)
     elif done.more:
         line("There are more than one run closes: run it again.")
     elif not done.complete:
         line("There are more states than one run reads: the next goes on behind them.")
     if not done.dry_run and done.closed:
-        line(f"Take it back with: totonoe undo {done.operation_id}")
+        line(f"Take it back with: {step('undo', done.operation_id)}")
     replay(done.replayed)
 
 
@@ -70,7 +71,7 @@ def applied(answer: PlanApplied) -> None:
         line(what)
     line(
         f"{counted(answer.merged_count, 'state')} changed or saved, {answer.closed_count} closed."
-        f" Take it back with: totonoe undo {answer.operation_id}"
+        f" Take it back with: {step('undo', answer.operation_id)}"
     )
     replay(answer.replayed)
 

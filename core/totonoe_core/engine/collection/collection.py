@@ -283,7 +283,7 @@ class Collection:
             return ask(None, 0, "the collection is being re-embedded with the daemon's model")
         if query.mode is RecallMode.HYBRID and not info.model.embeds:
             why = "no vector was given, and the collection has no model"
-            way = "" if self._embedding is None else "; `totonoe reembed` gives it the daemon's"
+            way = "" if self._embedding is None else "; a re-embedding gives it the daemon's"
             return ask(None, 0, why + way)
 
         def without(error: Unavailable | ModelMismatch) -> Future[T]:

@@ -78,7 +78,7 @@ class Vectors:
         info = self._state.published
         service = self._embedding
         if not info.model.embeds:
-            way = "" if service is None else "; `totonoe reembed` gives it the daemon's model"
+            way = "" if service is None else "; a re-embedding gives it the daemon's model"
             raise InvalidArgument(
                 "VECTOR_REQUIRED",
                 field="vector",

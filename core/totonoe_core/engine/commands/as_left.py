@@ -80,7 +80,7 @@ class AsLeft:
             raise Corruption(
                 "CORRUPT_ROW",
                 f"the history of {row.entity} {row.key} does not lead to what it is now: "
-                "`totonoe verify` looks for damage",
+                "the command `verify` looks for damage",
                 table=row.entity,
                 row=row.key,
             )

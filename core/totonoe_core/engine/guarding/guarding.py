@@ -633,7 +633,7 @@ _GRAVEST_FIRST = (
 _BLIND = "the text has no vector of the collection's model, which the daemon does not run"
 _NO_MODEL = (
     "the text has no vector: its client gave none, and the collection has no model. Start the "
-    "daemon with an embedder, then `totonoe reembed` gives vectors to all texts"
+    "daemon with an embedder, then a re-embedding gives vectors to all texts"
 )
 _NO_OTHER = "no memory of the collection has a vector yet"
 _SHARED_WORDS_MIN = 0.2

@@ -280,7 +280,7 @@ class Verifier:
         bad_count = sum(self._state.aside.counts().values())
         if bad_count or self._damage_count:
             _log.error(
-                "%s: %d bad rows, %d findings of SQLite; see Stats and `totonoe verify`",
+                "%s: %d bad rows, %d findings of SQLite; see Stats and the command `verify`",
                 self._path.parent.name,
                 bad_count,
                 self._damage_count,
