@@ -10,6 +10,9 @@ which opens the collection (`opening_engine_s` of it as the daemon counts it);
 read in the background, until `settled_s`. Bytes for each memory are counted from the daemon as it
 was when the collection was empty.
 
+Rows of the phase `command` are calls of the command line against the daemon: `cpu_s` of a process
+from its start to its end, the median of `--calls`.
+
 With `--direct` the rows are written to the file in place of being remembered, one daemon is not
 filled, and no model is loaded: 100,000 memories take seconds, not ten minutes.
 """
@@ -17,7 +20,11 @@ filled, and no model is loaded: 100,000 memories take seconds, not ten minutes.
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -33,6 +40,12 @@ from bench.processes import BenchError, Daemon
 
 COLLECTION = "vectors"
 WAIT_S = 600.0
+COMMANDS = (
+    ("remember", "The port is 8080.", "--force"),
+    ("recall", "Which port is it?", "--k", "1"),
+    ("list", "--limit", "5"),
+    ("operations", "--limit", "5"),
+)
 
 
 def start(data_dir: Path, embedder: str, seed: int, collection: str) -> dict[str, Any]:
@@ -106,6 +119,25 @@ def run(options: argparse.Namespace) -> None:
                         shutil.rmtree(saved)
                 row = start(data_dir, embedder, options.seed, collection)
                 report.add(phase="start", repeat=number, **said, **row, **grown(row, empty))
+        commands(report, data_dir, embedder, options.calls)
+
+
+def commands(report: common.Report, data_dir: Path, embedder: str, calls: int) -> None:
+    """Adds a row for each of some commands, and one for a command that calls nobody."""
+    program = str(Path(sys.executable).with_name("totonoe"))
+    with Daemon(data_dir, embedder=embedder) as daemon:
+        address = ("--address", daemon.address)
+        for words in (("--version",), *((*words, *address) for words in COMMANDS)):
+            spent = [processor_s([program, *words]) for _ in range(calls)]
+            report.add(phase="command", command=words[0], cpu_s=statistics.median(spent), n=calls)
+
+
+def processor_s(command: list[str]) -> float:
+    """Seconds of CPU that a process takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def direct(data_dir: Path, count: int, seed: int) -> totonoe.Stats:
@@ -154,6 +186,7 @@ def main() -> None:
     parser = common.parser(__doc__)
     parser.add_argument("--stored", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=9, help="of each command")
     parser.add_argument("--embedder", default="use")
     parser.add_argument("--direct", action="store_true", help="write rows in place of calls")
     run(parser.parse_args())

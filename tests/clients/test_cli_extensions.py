@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -12,9 +14,11 @@ import typer
 from typer.main import get_group
 from typer.testing import CliRunner, Result
 
-from totonoe.cli import extensions
+from totonoe.cli import commands, extensions
 from totonoe.cli.extensions import Panel
 from totonoe.cli.main import make_app
+from totonoe.cli.topics import TOPICS
+from totonoe.enums import Answer
 
 
 class Point:
@@ -47,7 +51,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, points: list[Any], *arguments: str) -> Result:
-    monkeypatch.setattr(extensions, "entry_points", lambda group: points if group else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group else [])
     monkeypatch.setenv("COLUMNS", "160")
     return CliRunner().invoke(make_app(), list(arguments))
 
@@ -121,6 +125,47 @@ def test_placeholders_are_the_commands_that_the_server_has() -> None:
     assert set(groups) - set(joined) == {"catalogue", "config", "tokens", "certs"}
 
 
+def test_each_topic_has_the_commands_that_it_registers() -> None:
+    for topic, names in TOPICS.items():
+        app = typer.Typer()
+        import_module(f"totonoe.cli.commands.{topic}").register(app)
+        assert set(get_group(app).commands) == set(names.split()), topic
+    folder = Path(commands.__path__[0])
+    registering = [path for path in folder.glob("*.py") if "def register(" in path.read_text()]
+    assert {path.stem for path in registering} == set(TOPICS)
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["list", "--limit", "7"], 7),
+        (["recall", "x", "--min-relevance", "0.25"], 0.25),
+        (["recall", "x", "--min-relevance", "1e-2"], 0.01),
+        (["recall", "x", "--tag", "a", "--tag", "b"], ["a", "b"]),
+        (["resolve", "a", "b", "replaced_by"], Answer.REPLACED_BY),
+    ],
+)
+def test_values_are_of_their_type(words: list[str], value: Any) -> None:
+    app: Any = get_group(make_app())
+    context = app.get_command(None, words[0]).make_context(words[0], words[1:])
+    assert value in context.params.values()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["list", "--limit", "seven"], "'--limit': Input should be a valid integer"),
+        (["questions", "--limit", "101"], "less than or equal to 100"),
+        (["recall", "x", "--min-relevance", "low"], "'--min-relevance': Input should be a valid"),
+        (["resolve", "a", "b", "perhaps"], "'same', 'different'"),
+    ],
+)
+def test_value_of_another_type_is_named_by_typer(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(make_app(), words)
+    assert result.exit_code == 2
+    assert said in " ".join(re.sub("[│╭╮╰╯─]", " ", result.output).split())
+
+
 def test_help_shows_every_command_in_one_of_its_groups() -> None:
     """With the server's commands, which are installed here."""
     app = get_group(make_app())
@@ -137,7 +182,7 @@ def test_help_shows_every_command_in_one_of_its_groups() -> None:
 
 
 def test_help_of_a_command_begins_with_one_short_sentence() -> None:
-    app = get_group(make_app())
-    for name, command in app.commands.items():
+    app: Any = get_group(make_app())
+    for name, command in app.own_commands().items():
         first = (command.help or "").partition("\n\n")[0]
         assert re.fullmatch(r"[A-Z][^.]{9,88}\.", first.replace("MEMORY.md", "")), (name, first)

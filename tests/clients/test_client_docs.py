@@ -21,15 +21,16 @@ from totonoe.cli.session import ExitCode
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def _commands(group: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+def _commands(commands: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in commands.items():
         if hasattr(command, "commands"):
-            yield from _commands(command, f"{path}{name} ")
+            yield from _commands(command.commands, f"{path}{name} ")
         else:
             yield path + name, command
 
 
-COMMANDS = dict(_commands(get_group(app)))
+ROOT: Any = get_group(app)
+COMMANDS = dict(_commands(ROOT.own_commands()))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

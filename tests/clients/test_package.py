@@ -29,6 +29,35 @@ print(sorted({"totonoe_core", "totonoe_server"} & set(sys.modules)))
 """
 
 
+CALL = """
+import sys
+from totonoe.cli.main import main
+sys.argv = ["totonoe", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in sys.modules if name.startswith("totonoe.cli.commands.")], file=sys.stderr)
+heavy = {"pydantic", "rich", "numpy", "mcp", "totonoe_core", "totonoe_server", "email"}
+print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "topic"),
+    [(["recall", "x", "--k", "1"], "memories"), (["forget", "mem_1", "--reason", "x"], "memories"),
+     (["operations", "--limit", "2"], "history"), (["resolve", "a", "b", "same"], "questions")],
+)  # fmt: skip
+def test_call_of_a_command_loads_its_own_topic_and_nothing_heavy(
+    words: list[str], topic: str
+) -> None:
+    """Pydantic alone, which Typer checks options with, costs more than the rest of a call."""
+    command = [sys.executable, "-c", CALL, *words, "--address", "127.0.0.1:1", "--timeout", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "no daemon answers" in done.stderr
+    assert done.stderr.splitlines()[-2:] == [str([f"totonoe.cli.commands.{topic}"]), "[]"]
+
+
 @pytest.mark.parametrize("script", [LIGHT, NO_NUMPY], ids=["plain import", "everything"])
 def test_import_alone_loads_nothing_heavy(script: str) -> None:
     done = subprocess.run(

@@ -1,4 +1,6 @@
-"""Commands of other packages: the entry points of the group `totonoe.commands`.
+"""Commands that join when they are asked for: of the topics here, and of other packages.
+
+Those of other packages are the entry points of the group `totonoe.commands`.
 
 Each entry point is a function `register(app: typer.Typer) -> None` that adds commands. They
 are loaded only when a command is asked for that this package does not have, or when all
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from importlib.metadata import entry_points
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -18,6 +20,8 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from totonoe.cli.session import ExitCode, shared
+from totonoe.cli.topics import TOPIC_OF, TOPICS
+from totonoe.cli.values import PlainCommand, PlainGroup
 
 GROUP = "totonoe.commands"
 # Known by name, so that without the extra each of them says how to install it.
@@ -65,7 +69,7 @@ _SHARED_FLAGS = {
 }
 
 
-class OpenGroup(TyperGroup):
+class OpenGroup(PlainGroup):
     """A group of this package's commands that those of the same group of other packages join."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -97,11 +101,29 @@ class OpenGroup(TyperGroup):
 
 
 class RootGroup(OpenGroup):
-    """The group of all commands, which fetches those of other packages when needed."""
+    """The group of all commands: each topic, and other packages, join at their first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self._taken_in: set[str] = set()
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of this name, of whose topic all commands join."""
+        if cmd_name in TOPIC_OF:
+            self._join_topic(TOPIC_OF[cmd_name])
+        return super().get_command(ctx, cmd_name)
+
+    def own_commands(self) -> dict[str, Any]:
+        """Return the commands of all topics by name, without those of other packages."""
+        for topic in TOPICS:
+            self._join_topic(topic)
+        return {name: self.commands[name] for name in TOPIC_OF}
+
+    def _join_topic(self, topic: str) -> None:
+        if TOPICS[topic].split()[0] not in self.commands:
+            app = typer.Typer()
+            import_module(f"totonoe.cli.commands.{topic}").register(app)
+            self.commands.update(get_group(app).commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command to run, with the shared options that stand before it."""
@@ -112,7 +134,7 @@ class RootGroup(OpenGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, those of a panel together and groups behind single commands."""
-        names = super().list_commands(ctx)
+        names = dict.fromkeys([*self.own_commands(), *super().list_commands(ctx)])
         return sorted(names, key=lambda name: _place(self.commands[name]))
 
     def _join(self, taken_in: dict[str, Any], failure: str) -> None:
@@ -131,7 +153,7 @@ def add(app: typer.Typer, panel: Panel | None, *commands: Callable[..., None]) -
     """
     for command in commands:
         name = command.__name__.rstrip("_").replace("_", "-")
-        app.command(name, rich_help_panel=panel)(shared(command))
+        app.command(name, cls=PlainCommand, rich_help_panel=panel)(shared(command))
 
 
 def add_group(
@@ -139,7 +161,7 @@ def add_group(
     panel: Panel,
     group: Callable[..., None],
     *commands: Callable[..., None],
-    cls: type[TyperGroup] | None = None,
+    cls: type[TyperGroup] = PlainGroup,
     alone: bool = False,
 ) -> None:
     """Add commands below a group that has the name of the function `group`.
@@ -159,6 +181,8 @@ def _place(command: Any) -> tuple[int, bool]:
 
 def _load() -> tuple[dict[str, Any], str]:
     """Load the commands of all entry points; also return why some failed."""
+    from importlib.metadata import entry_points
+
     app = typer.Typer()
     failure = ""
     for point in entry_points(group=GROUP):

@@ -7,46 +7,8 @@ from typing import Annotated
 
 import typer
 
-from totonoe.cli.commands import (
-    audit,
-    cleanup,
-    collections,
-    consolidate,
-    graph,
-    health,
-    history,
-    mcp,
-    memories,
-    questions,
-    reembed,
-    snapshots,
-    tidy,
-    transfer,
-    watch,
-    workspace,
-)
 from totonoe.cli.extensions import RootGroup
 from totonoe.cli.session import Session, shared
-
-# In the order of the help, within each of its panels.
-TOPICS = (
-    memories,
-    graph,
-    audit,
-    watch,
-    mcp,
-    workspace,
-    consolidate,
-    questions,
-    tidy,
-    cleanup,
-    history,
-    collections,
-    transfer,
-    snapshots,
-    reembed,
-    health,
-)
 
 
 def _version(asked: bool) -> None:
@@ -70,11 +32,9 @@ def root(
 
 
 def make_app() -> typer.Typer:
-    """Make the command line. Commands of other packages join at their first use."""
+    """Make the command line. Its commands join at their first use, as those of other packages."""
     app = typer.Typer(cls=RootGroup, no_args_is_help=True, pretty_exceptions_show_locals=False)
     app.callback()(shared(root))
-    for topic in TOPICS:
-        topic.register(app)
     return app
 
 

@@ -7,14 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from totonoe.cli.text import clean
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 _PIPE_COLUMNS = 160
@@ -30,6 +26,8 @@ def console(stderr: bool = False) -> Console:
 
     Without a terminal tables get a fixed width, so that ids are not folded.
     """
+    from rich.console import Console
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, width=width)
@@ -74,6 +72,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], wide: str = "")
 
     Where the terminal leaves it too little room, other columns are left out, and named below.
     """
+    # Only answers with a table need it.
+    from rich.table import Table
+    from rich.text import Text
+
     cleaned = [[clean(cell) for cell in row] for row in rows]
     screen = console()
     kept, fits = list(range(len(columns))), True
@@ -98,6 +100,8 @@ def _fitting(
     Age and relevance go first, then the others from the right; an id stays. False: even the
     last ones are too wide, and must fold.
     """
+    from rich.cells import cell_len
+
     needed = [
         max((cell_len(part) for row in rows for part in row[at].split("\n")), default=0)
         for at in range(len(columns))

@@ -228,7 +228,8 @@ class CommitsLost(ReadOnly):
     """A file lacks commits that were acknowledged. Reads show what is left; nothing was changed.
 
     Bring the file and its log back, restore a snapshot, or confirm the loss: `revisions` names
-    what is lost, as the command `accept-loss` takes it. `target` is the collection, or "--catalogue".
+    what is lost, as the command `accept-loss` takes it. `target` is the collection, or
+    "--catalogue".
     """
 
     def __init__(self, *, file: str, target: str, revisions: str, commit_count: int) -> None:
@@ -236,7 +237,8 @@ class CommitsLost(ReadOnly):
             "COMMITS_LOST",
             f"{file} lacks commits that were acknowledged ({commit_count}, revisions {revisions}), "
             "and is not written: bring its files back, restore a snapshot, or stop the daemon and "
-            f"confirm the loss: totonoe accept-loss {target} --revisions {revisions} --data-dir DIR",
+            f"confirm the loss: totonoe accept-loss {target} --revisions {revisions} "
+            "--data-dir DIR",
             file=file,
             revisions=revisions,
             commit_count=commit_count,
