@@ -32,6 +32,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test quick lint format proto soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
+	@echo "Starting the daemon; Ctrl-C stops it."
 	@exec $(BIN)/totonoe serve $(ARGS)
 
 test: lint $(VENV)/.kernels
@@ -90,19 +91,21 @@ clean:
 
 $(VENV)/.server: pyproject.toml
 	@$(call prerequisites)
+	@echo "Installing totonoe and its packages in $(VENV), once: 1 to 3 minutes, 210 MB ..."
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,mcp]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,mcp]'
 	@touch $@
 
 # The first start then takes as long as the second. The cache is the user's, as the daemon's.
 $(VENV)/.kernels: $(VENV)/.server $(wildcard core/totonoe_core/kernels/*.py)
-	$(BIN)/totonoe warm-up
+	@$(BIN)/totonoe warm-up
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml
 	@$(call prerequisites)
+	@echo "Installing totonoe and what its tests need in $(VENV), once: 2 to 5 minutes ..."
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,dev]'
 	@touch $@ $(VENV)/.server
 
 define prerequisites

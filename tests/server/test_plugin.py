@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -11,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from support.waits import wait_s
+from totonoe_core.kernels import cosine
 from totonoe_server.tools.testing import running_server
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = os.environ | {
     "PYTHONPATH": os.pathsep.join(str(ROOT / name) for name in ("core", "server", "clients"))
 }
+# By its entry point where the package is installed, by name where only the sources are.
+INSTALLED = any(point.name == "totonoe" for point in entry_points(group="pytest11"))
 HEAVY = ("grpc", "numpy", "numba", "apsw", "google.protobuf", "pydantic", "structlog")
 
 
@@ -47,9 +53,7 @@ def test_fixture_serves_a_client_of_a_users_test(tmp_path):
         "    with totonoe_server.client() as client:\n"
         "        assert client.remember('The port is 8080.').saved\n"
     )
-    # By its entry point where the package is installed, by name where only the sources are.
-    installed = any(point.name == "totonoe" for point in entry_points(group="pytest11"))
-    loaded = [] if installed else ["-p", "totonoe_server.tools.testing"]
+    loaded = [] if INSTALLED else ["-p", "totonoe_server.tools.testing"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *loaded, "-W", "error", str(test)],
         env=ENVIRONMENT,
@@ -89,3 +93,43 @@ def test_server_that_runs_is_not_started_again_and_stop_is_idempotent():
             server.start()
         server.stop()
         server.stop()
+
+
+def test_page_about_testing_runs_as_it_stands(tmp_path):
+    page = (ROOT / "docs" / "testing.md").read_text("utf-8")
+    script, tests = re.findall(r"```python\n(.*?)```", page, re.S)
+    (tmp_path / "test_page.py").write_text(tests)
+    plugin = [] if INSTALLED else ["-p", "totonoe_server.tools.testing"]
+    tested = ["-m", "pytest", "-q", *plugin, str(tmp_path / "test_page.py")]
+    for words in (["-c", script], tested):
+        command = [sys.executable, *words]
+        subprocess.run(command, env=ENVIRONMENT, cwd=tmp_path, check=True, timeout=wait_s(200))
+
+
+WITHOUT_PYTEST = """
+import sys
+sys.modules["pytest"] = None
+from support.waits import wait_s
+from totonoe_core.kernels import cosine
+from totonoe_server.tools.testing import running_server
+for _ in range(2):
+    with running_server() as server, server.client() as client:
+        print(client.remember("The port is 8080.").saved)
+"""
+
+
+def test_helper_works_without_pytest_and_says_once_that_kernels_compile(tmp_path):
+    kept = Path(cosine.similarity64.stats.cache_path)
+    # One kernel is missing: to compile them all takes half a minute.
+    copy = tmp_path / "totonoe" / kept.parents[1].name / kept.parent.name / kept.name
+    shutil.copytree(kept, copy)
+    next(copy.glob("*.nbi")).unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PYTEST],
+        env=ENVIRONMENT | {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["True", "True"]
+    assert done.stderr == "totonoe: compiling kernels, once: up to a minute\n"

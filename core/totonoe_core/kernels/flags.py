@@ -76,10 +76,10 @@ def kernel(signature: object, *, exact: bool = False) -> Callable[[Callable[P, R
 
 
 def _log_if_compiled(compiled: object) -> None:
-    """Log once in a process that kernels are not in the cache: compiling all takes seconds."""
+    """Log once in a process that kernels are not in the cache, and how long all of them take."""
     global _logged_once
     # Without JIT (NUMBA_DISABLE_JIT) it is the function itself, and nothing is compiled.
     stats = getattr(compiled, "stats", None)
     if stats is not None and stats.cache_misses and not _logged_once:
         _logged_once = True
-        _log.info("compiling kernels, once")
+        _log.info("compiling kernels, once: up to a minute")

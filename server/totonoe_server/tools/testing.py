@@ -1,23 +1,29 @@
 """A daemon for tests: in the process, on a free loopback port, with data of its own.
 
-pytest loads this module by itself, so nothing here imports gRPC or the engine before a
-test asks for a server::
+With pytest, which loads this module by itself::
 
     def test_remembers(totonoe_server):
         with totonoe_server.client(agent_id="me") as client:
             client.remember("The port is 8080.")
+
+Without it::
+
+    with running_server() as server, server.client(agent_id="me") as client:
+        client.remember("The port is 8080.")
+
+Nothing here imports gRPC or the engine before a test asks for a server.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from totonoe_server import extra
 
@@ -30,6 +36,10 @@ if TYPE_CHECKING:
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 60.0
+KERNELS = "totonoe_core.kernels"
+"""Logger that says when kernels compile, which they do at the first start on a machine."""
+
+Tell = Callable[[str], None]
 
 
 class RunningServer:
@@ -43,10 +53,14 @@ class RunningServer:
         Where it serves metrics; empty unless asked for.
     data_dir : Path
         Its data, kept between `stop` and `start`.
+    tell : callable
+        Gets one line if the start has to wait for kernels that compile; prints it on standard
+        error unless another one is set.
     """
 
     def __init__(self, data_dir: Path, engine: Engine | None = None, **settings: Any) -> None:
         self.data_dir = data_dir
+        self.tell: Tell = _on_standard_error
         self.address = str(settings.pop("address", "127.0.0.1:0"))
         self.metrics_address = ""
         self._engine = engine
@@ -69,8 +83,10 @@ class RunningServer:
         ready = threading.Event()
         self._failure = None
         self._thread = threading.Thread(target=self._run, args=(ready,), name="totonoe-server")
-        self._thread.start()
-        if not ready.wait(START_LIMIT_S):
+        with _compiling_told(self.tell):
+            self._thread.start()
+            served = ready.wait(START_LIMIT_S)
+        if not served:
             raise TimeoutError(f"the server did not start within {START_LIMIT_S:.0f} s")
         if self._failure is not None:
             self._thread.join(STOP_LIMIT_S)
@@ -124,9 +140,36 @@ class RunningServer:
         await daemon.stop(settings.grace_s)
 
 
+def _on_standard_error(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _compiling_told(tell: Tell) -> Iterator[None]:
+    """Tell that kernels compile as soon as they do."""
+
+    class Told(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno == logging.INFO:
+                tell(f"totonoe: {record.getMessage()}")
+
+    log, handler = logging.getLogger(KERNELS), Told()
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
+
+
 @contextmanager
 def running_server(
-    data_dir: Path | None = None, engine: Engine | None = None, **settings: Any
+    data_dir: Path | None = None,
+    engine: Engine | None = None,
+    tell: Tell = _on_standard_error,
+    **settings: Any,
 ) -> Iterator[RunningServer]:
     """A running server for a `with` statement, for use without pytest.
 
@@ -136,6 +179,8 @@ def running_server(
         Where its data lies; a temporary directory that goes with it, if not given.
     engine : Engine, optional
         Serve this engine instead of one on `data_dir`.
+    tell : callable, optional
+        As of `RunningServer`.
     **settings
         As in `totonoe_server.life.config.Settings`. Unless said otherwise: a free port, and the
         embedder `hashing`, which needs no model.
@@ -148,6 +193,7 @@ def running_server(
     extra.require()
     with tempfile.TemporaryDirectory(prefix="totonoe-") as temporary:
         server = RunningServer(data_dir or Path(temporary) / "data", engine, **settings)
+        server.tell = tell
         server.start()
         try:
             yield server
@@ -155,12 +201,27 @@ def running_server(
             server.stop()
 
 
-@pytest.fixture
-def totonoe_server() -> Iterator[RunningServer]:
-    """A running totonoe daemon with nothing in it, for one test."""
-    try:
-        extra.require()
-    except extra.MissingExtraError as error:
-        pytest.fail(f"totonoe_server needs the server: {extra.INSTALL} ({error})", pytrace=False)
-    with running_server() as server:
-        yield server
+try:
+    import pytest
+except ImportError:
+    # `running_server` needs no pytest.
+    pass
+else:
+
+    @pytest.fixture
+    def totonoe_server(request: pytest.FixtureRequest) -> Iterator[RunningServer]:
+        """A running totonoe daemon with nothing in it, for one test."""
+        try:
+            extra.require()
+        except extra.MissingExtraError as error:
+            hint = f"totonoe_server needs the server: {extra.INSTALL} ({error})"
+            pytest.fail(hint, pytrace=False)
+        capturing = request.config.pluginmanager.getplugin("capturemanager")
+
+        def tell(line: str) -> None:
+            # Whoever waits reads it now, not after the test.
+            with capturing.global_and_fixture_disabled() if capturing else nullcontext():
+                _on_standard_error(f"\n{line}")
+
+        with running_server(tell=tell) as server:
+            yield server
