@@ -386,16 +386,15 @@ def test_collections_delete_asks_first(run: Run) -> None:
     ]
 
 
-@pytest.mark.parametrize("command", [["create", "notes"], ["show"]])
-def test_collections_create_and_show_print_settings(run: Run, command: list[str]) -> None:
+def test_collections_create_says_so_and_show_prints_settings(run: Run) -> None:
     guard = types_pb2.GuardPolicy(preset=types_pb2.PRESET_EGO, exact=False, similar_above=0.7)
     collection = types_pb2.Collection(name="notes", guard=guard)
-    result = run(
-        "collections",
-        *command,
-        CreateCollection=answering(admin_pb.CreateCollectionResponse(collection=collection)),
-        GetCollection=answering(admin_pb.GetCollectionResponse(collection=collection)),
-    )
+    collection.model.name = "use-multilingual"
+    created = answering(admin_pb.CreateCollectionResponse(collection=collection))
+    result = run("collections", "create", "notes", CreateCollection=created)
+    assert result.stdout == "Created notes (preset ego, model use-multilingual).\n"
+    read = answering(admin_pb.GetCollectionResponse(collection=collection))
+    result = run("collections", "show", GetCollection=read)
     assert result.exit_code == 0
     assert re.search(r"guard.jaccard_above +│ off", result.stdout)
     assert re.search(r"guard.similar_above +│ 0.7", result.stdout)

@@ -194,6 +194,8 @@ def test_command_exports_and_imports_as_is(
     assert "records" in done.stdout
     assert "revision 5" in done.stdout
     assert not list(tmp_path.glob("*.part"))
+    # Private memories of the caller are in it.
+    assert file.stat().st_mode & 0o777 == 0o600
     where = ["--collection", collection(address, "as-is")]
     imported = run("import", str(file), "--as-is", "--json", *where)
     assert imported.exit_code == 0, imported.output

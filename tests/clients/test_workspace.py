@@ -13,11 +13,14 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from typer.testing import CliRunner
 
+from totonoe.cli.main import app
 from totonoe.enums import Status
 from totonoe.errors import OutOfRange
 from totonoe.workspace.files import Folder, marked
 from totonoe.workspace.sync import MARK, Busy, Rules, Workspace
+from totonoe_server.tools.testing import running_server
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -436,6 +439,26 @@ class TestFailures:
         assert any("cannot write" in one for one in told)
         assert note(1).id not in log.read_text()
         assert folder.is_dir()
+
+
+    def test_once_ends_where_it_cannot_write(
+        self, tmp_path: Path, collection: Collection, keep: Any
+    ) -> None:
+        collection.change(note(1))
+        day(tmp_path).mkdir(parents=True)
+        with pytest.raises(IsADirectoryError):
+            keep(patient=False)
+
+
+def test_command_once_says_what_it_cannot_write_and_ends_in_1(tmp_path: Path) -> None:
+    with running_server() as server:
+        with server.client() as client:
+            client.remember("The port is 8080.", importance=5)
+        (tmp_path / "MEMORY.md").mkdir()
+        command = ["workspace", str(tmp_path), "--once", "--address", server.address]
+        result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: cannot write {tmp_path / 'MEMORY.md'}: Is a directory\n"
 
 
 def test_marker_counts_only_at_the_end_of_a_line() -> None:

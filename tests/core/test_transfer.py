@@ -330,6 +330,21 @@ def test_import_as_is_needs_an_empty_collection(store: Store, other: Store) -> N
     assert other.revision == 1
 
 
+@pytest.mark.parametrize(
+    "query", [{"as_is": True}, {"as_is": True, "dry_run": True}, {"dry_run": True}, {}]
+)
+def test_import_refuses_a_header_without_the_vectors_that_it_needs(
+    store: Store, other: Store, query: dict[str, bool]
+) -> None:
+    """Before any line is looked at, and in a dry run too."""
+    filled(store)
+    other.save("something")
+    restarted(other, InProcessEmbedding())
+    with pytest.raises(errors.BadImport) as caught:
+        imported(other, exported(store), **query)
+    assert bad(caught) == (1, "vectors")
+
+
 @pytest.mark.parametrize("query", [{"as_is": True}, {"dry_run": True}, {}])
 def test_import_refuses_settings_that_cannot_be(
     store: Store, other: Store, query: dict[str, bool]

@@ -209,11 +209,19 @@ def test_serve_has_an_option_for_every_setting_in_the_joined_command():
     app.callback()(lambda: None)
     commands.register(app)
     options = set(inspect.signature(commands.serve).parameters)
-    assert options == {"config_file", *config.Settings.model_fields}
+    assert options == {"config_file", "port", *config.Settings.model_fields}
     shown = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
     for name in config.Settings.model_fields:
         assert f"--{name.replace('_', '-')}" in shown.output
+
+
+def test_serve_with_a_port_points_to_the_address():
+    app = typer.Typer()
+    app.command()(commands.serve)
+    result = CliRunner().invoke(app, ["--port", "8000"], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert "the port stands in --address 127.0.0.1:8000" in result.output
 
 
 def test_embedder_setting_has_the_kinds_that_core_knows():

@@ -95,6 +95,8 @@ class Workspace:
     ----------
     tell : callable
         Is given a line for people about what was done or could not be done; no memory text.
+    patient : bool
+        Try again, for ever, where a file cannot be written. Else `OSError` is raised.
     """
 
     def __init__(
@@ -104,8 +106,10 @@ class Workspace:
         rules: Rules,
         tell: Callable[[str], None],
         *,
+        patient: bool = True,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._patient = patient
         self._folder = Folder(root)
         self._client = client
         self._rules = rules
@@ -250,6 +254,8 @@ class Workspace:
             try:
                 step()
             except OSError as error:
+                if not self._patient:
+                    raise
                 wait_s = _RETRY_S[min(tries, len(_RETRY_S) - 1)]
                 tries += 1
                 self._tell(f"cannot write: {error.strerror or error}; again in {wait_s:.0f} s")

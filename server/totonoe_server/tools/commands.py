@@ -46,6 +46,7 @@ def serve(
             "[TOTONOE_ADDRESS, 127.0.0.1:7766 and totonoe.sock in the data directory]"
         ),
     ] = None,
+    port: Annotated[str | None, typer.Option(hidden=True)] = None,
     tls_cert: Annotated[
         str | None,
         typer.Option(
@@ -203,8 +204,10 @@ def serve(
     SIGHUP reads them again; `totonoe config` shows them.
     """
     given = dict(locals())
-    del given["config_file"]
+    del given["config_file"], given["port"]
     given["address"] = ",".join(address) if address else None
+    if port is not None:
+        raise typer.BadParameter(f"--port: the port stands in --address 127.0.0.1:{port}")
     from totonoe_server.life import process
 
     process.limit_threads()

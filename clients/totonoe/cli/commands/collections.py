@@ -115,7 +115,7 @@ def create(
             operation_id=operation_id,
             **policies(settings, preset),
         )
-    session.show(plain(answer), lambda: show.collection(answer.collection))
+    session.show(plain(answer), lambda: show.created(answer.collection))
 
 
 def show_(session: Session, name: OptionalName = None) -> None:

@@ -104,7 +104,9 @@ def _written(file: str) -> Iterator[IO[bytes]]:
         raise ValueError(f"{file}: there is such a file already")
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as raw:
+        # It may hold private memories. One that was left over may be readable by others.
+        part.unlink(missing_ok=True)
+        with open(part, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as raw:
             if path.suffix == ".gz":
                 with gzip.GzipFile(path.stem, "wb", _GZIP_LEVEL, raw) as packed:
                     yield cast(IO[bytes], packed)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from totonoe.cli.extensions import Panel, add
-from totonoe.cli.session import Session
+from totonoe.cli.session import ExitCode, Session
 
 _STATED = "introspection, constraint, postmortem, decision"
 
@@ -54,7 +54,7 @@ def workspace(
             typer.echo(line, err=True)
 
     with session.client() as client:
-        keeper = Workspace(directory, client, rules, tell)
+        keeper = Workspace(directory, client, rules, tell, patient=not once)
         try:
             with keeper.locked():
                 if once:
@@ -67,6 +67,10 @@ def workspace(
                     keeper.follow()
         except Busy as error:
             raise ValueError(str(error)) from None
+        except OSError as error:
+            where = error.filename or directory
+            typer.echo(f"Error: cannot write {where}: {error.strerror or error}", err=True)
+            raise typer.Exit(ExitCode.FAILED) from None
         except KeyboardInterrupt:
             # How it is ended.
             return

@@ -57,6 +57,12 @@ def collections(items: Sequence[CollectionInfo]) -> None:
             line(f"{item.name}: {item.fault}")
 
 
+def created(info: CollectionInfo) -> None:
+    """Print that a collection is there, on one line."""
+    preset = f"preset {info.guard.preset}" if info.guard.preset else "a guard of its own"
+    line(f"Created {info.name} ({preset}, model {info.model.name}).")
+
+
 def collection(info: CollectionInfo) -> None:
     """Print all settings of one collection."""
     rows = []

@@ -213,7 +213,7 @@ class Importing:
         return used
 
     def _check_settings(self) -> None:
-        """Check the settings of the header once, before anything is written."""
+        """Check settings and vectors of the header once, before anything is written."""
         header = self._reader.header
         if header is None or self._settings_checked:
             return
@@ -228,6 +228,7 @@ class Importing:
                 got=details["got"],
                 allowed=details["allowed"],
             ) from None
+        self._use_vectors()
 
     # -- Dry run
 
