@@ -6,7 +6,7 @@
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
 #     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
-#   make lint | format | proto | soak | soak-load | clean
+#   make lint | format | proto | examples | soak | soak-load | clean
 #   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv
@@ -29,7 +29,11 @@ PYTHON ?= $(shell for one in python3 python3.13 python3.12 python3.11; do \
 # The tests start some hundred processes, and each would compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick lint format proto soak soak-load lock audit dist clean
+# What the commands of README.md and docs/tour.md print now, written into both.
+examples: $(VENV)/.dev $(VENV)/.kernels
+	PYTHONPATH=tests $(BIN)/python -m support.pages
+
+.PHONY: run test quick lint format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."

@@ -440,7 +440,6 @@ class TestFailures:
         assert note(1).id not in log.read_text()
         assert folder.is_dir()
 
-
     def test_once_ends_where_it_cannot_write(
         self, tmp_path: Path, collection: Collection, keep: Any
     ) -> None:

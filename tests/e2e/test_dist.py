@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from deploy.release.dist import ENVIRONMENTS
 from support.agents import agent
 from support.bare import NEED_THE_SERVER, check_mcp, check_server_command, run
 from support.daemons import DaemonProcess
-from support.pages import ROOT, blocks, run_blocks
+from support.pages import ROOT, blocks, run_blocks, served_home
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -28,8 +29,8 @@ PYTHONS = sorted(path.name for path in ENVIRONMENTS.glob("3.*"))
 class InstalledDaemon(DaemonProcess):
     """`totonoe serve` of an environment; a first start in it compiles the kernels."""
 
-    def __init__(self, data_dir: Path, programs: Path) -> None:
-        super().__init__(data_dir, embedder="use")
+    def __init__(self, data_dir: Path, *, embedder: str, programs: Path) -> None:
+        super().__init__(data_dir, embedder=embedder)
         self._programs = programs
 
     def command(self) -> list[str]:
@@ -48,9 +49,9 @@ def test_make_dist_has_made_environments() -> None:
 @pytest.mark.parametrize(
     ("client", "server"), [("light", "server"), ("server", "server"), ("locked", "locked")]
 )
-def test_readme_works_as_printed(tmp_path: Path, python: str, client: str, server: str) -> None:
-    with InstalledDaemon(tmp_path / "data", programs(python, server)) as daemon:
-        run_blocks(blocks("README.md"), programs(python, client), daemon.address, tmp_path)
+def test_readme_works_as_printed(python: str, client: str, server: str) -> None:
+    with served_home(partial(InstalledDaemon, programs=programs(python, server))) as home:
+        run_blocks(blocks("README.md"), programs(python, client), home)
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -76,7 +77,8 @@ def test_readmes_way_in_for_agents_works(tmp_path: Path, python: str) -> None:
     done = run(home / command[0], *command[1:], directory=tmp_path)
     assert done.returncode == 0, done.stderr
     entry = json.loads((tmp_path / ".claude.json").read_text("utf-8"))["mcpServers"]["totonoe"]
-    with InstalledDaemon(tmp_path / "data", home / "bin") as daemon:
+    made = InstalledDaemon(tmp_path / "data", embedder="use", programs=home / "bin")
+    with made as daemon:
         environment = {"HOME": str(tmp_path), "TOTONOE_ADDRESS": daemon.address}
         environment |= entry.get("env", {})
         host = StdioServerParameters(command=entry["command"], args=entry["args"], env=environment)

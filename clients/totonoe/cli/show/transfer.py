@@ -166,7 +166,7 @@ def imported(told: Imported | None, dry_run: bool) -> None:
         when = "" if header.time is None else f", {header.time:%Y-%m-%d %H:%M:%S} UTC"
         vectors = "with vectors" if header.vectors else "without vectors"
         line(f"collection {header.collection}, revision {header.revision}{when}, {vectors}")
-    rows = [(f"{kind} lines", count) for kind, count in told.record_counts.items()]
+    rows = [(f"{kind} lines", count) for kind, count in sorted(told.record_counts.items())]
     if not dry_run:
         rows.append(("saved", told.saved_count))
         rows += [(f"refused: {name}", count) for name, count in sorted(told.refused_counts.items())]
