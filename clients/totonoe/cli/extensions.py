@@ -108,9 +108,9 @@ class RootGroup(OpenGroup):
         self._taken_in: set[str] = set()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of this name, of whose topic all commands join."""
-        if cmd_name in TOPIC_OF:
-            self._join_topic(TOPIC_OF[cmd_name])
+        """Return the command of this name, which joins from its topic."""
+        if cmd_name in TOPIC_OF and cmd_name not in self.commands:
+            self._join_topic(TOPIC_OF[cmd_name], cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def own_commands(self) -> dict[str, Any]:
@@ -119,11 +119,15 @@ class RootGroup(OpenGroup):
             self._join_topic(topic)
         return {name: self.commands[name] for name in TOPIC_OF}
 
-    def _join_topic(self, topic: str) -> None:
-        if TOPICS[topic].split()[0] not in self.commands:
-            app = typer.Typer()
-            import_module(f"totonoe.cli.commands.{topic}").register(app)
-            self.commands.update(get_group(app).commands)
+    def _join_topic(self, topic: str, name: str = "") -> None:
+        """Add the command of a name, or all commands of a topic. Typer takes time to make one."""
+        app = typer.Typer()
+        import_module(f"totonoe.cli.commands.{topic}").register(app)
+        if name:
+            app.registered_commands = [one for one in app.registered_commands if one.name == name]
+            app.registered_groups = [one for one in app.registered_groups if one.name == name]
+        for made, command in get_group(app).commands.items():
+            self.commands.setdefault(made, command)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command to run, with the shared options that stand before it."""

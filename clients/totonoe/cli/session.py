@@ -22,7 +22,6 @@ import typer
 
 from totonoe import steps
 from totonoe.call.channel import ADDRESS_VARIABLE
-from totonoe.call.credentials import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
 from totonoe.cli.stepping import step, under_way
 from totonoe.cli.text import clean
 from totonoe.errors import DeadlineExceeded, TotonoeError, Unavailable
@@ -81,9 +80,10 @@ class Session:
             return os.environ.get(COLLECTION_VARIABLE, "")
         return self.collection
 
-    @property
     def place(self) -> steps.Place:
-        """Where the command goes, and for whom; the token in the environment is not told."""
+        """Return where the command goes, and for whom; the token in the environment is not told."""
+        from totonoe.call.credentials import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
+
         variable = os.environ.get
         listening = variable(ADDRESS_VARIABLE, "").partition(",")[0].strip()
         named = self.collection_name or steps.DEFAULT_COLLECTION
@@ -304,7 +304,7 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
         session = outer.over(**given)
         ctx.obj = session
         arguments |= dict.fromkeys(wanted, ctx)
-        with under_way(session.place, _typed(ctx)):
+        with under_way(session.place, lambda: _typed(ctx)):
             try:
                 command(session, **arguments)
             except TotonoeError as error:

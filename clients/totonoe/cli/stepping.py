@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from totonoe import steps
 
-_NOWHERE = steps.Place()
-_NOTHING = steps.Typed()
-_PLACE = ContextVar("_PLACE", default=_NOWHERE)
-_TYPED = ContextVar("_TYPED", default=_NOTHING)
+Place = Callable[[], steps.Place]
+Typed = Callable[[], steps.Typed]
+# Found out only where a step is printed.
+_PLACE: ContextVar[Place] = ContextVar("_PLACE", default=steps.Place)
+_TYPED: ContextVar[Typed] = ContextVar("_TYPED", default=steps.Typed)
 
 
 @contextmanager
-def under_way(place: steps.Place, typed: steps.Typed) -> Iterator[None]:
+def under_way(place: Place, typed: Typed) -> Iterator[None]:
     """Make this the command whose steps are printed."""
     before = _PLACE.set(place), _TYPED.set(typed)
     try:
@@ -33,7 +34,7 @@ def step(*words: str | int, collection: str | None = None) -> str:
     collection : str, optional
         Another collection than that of the command under way.
     """
-    return steps.line(_PLACE.get(), *map(str, words), collection=collection)
+    return steps.line(_PLACE.get()(), *map(str, words), collection=collection)
 
 
 def again(**options: str | int | bool) -> str:
@@ -45,4 +46,4 @@ def again(**options: str | int | bool) -> str:
     named = [("--" + name.replace("_", "-"), value) for name, value in options.items()]
     changes = [(name, None if value is True else str(value)) for name, value in named if value]
     dropped = {"--operation-id", *(name for name, value in named if value is False)}
-    return step(*_TYPED.get().words(dropped, changes))
+    return step(*_TYPED.get()().words(dropped, changes))
