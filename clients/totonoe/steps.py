@@ -92,6 +92,11 @@ def _escaped(character: str) -> str:
     return character if known else character.encode("unicode_escape").decode()
 
 
+def at(address: str, default: str) -> Place:
+    """Return the place of a caller that has no more than an address."""
+    return Place() if address == default else Place(options=("--address", address))
+
+
 def starting(address: str, default: str) -> str:
     """Return the line that starts a daemon at an address; empty if it is another machine's."""
     if address == default:

@@ -585,7 +585,7 @@ def test_identity_that_may_make_no_collection_says_who_does(tmp_path: Path) -> N
         with agent(MemoryServer(load_settings(start_daemon=False, **options))) as one:
             assert one.error("remember", content=PORT) == (
                 "There is no collection 'team', and this identity may not create it. Somebody who "
-                "may does: totonoe collections create team"
+                f"may does: totonoe collections create team --address {server.address}"
             )
 
 

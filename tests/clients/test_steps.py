@@ -84,7 +84,7 @@ class Terminal:
     def _default(self) -> object:
         """What would change if a line went to the default collection."""
         with self.server.client(AGENT) as client:
-            return client.operations(page_size=1), client.get_collection("default")
+            return client.operations(page_size=1).operations, client.get_collection("default")
 
 
 def ids(shown: str) -> list[str]:

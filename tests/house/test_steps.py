@@ -26,6 +26,7 @@ NAMES = {
     "core/totonoe_core/base/errors.py": 1,
     "clients/totonoe/cli/commands/mcp.py": 1,
     "clients/totonoe/mcp/schemas.py": 1,
+    "clients/totonoe/mcp/secret.py": 2,
     "clients/totonoe/mcp/serving.py": 1,
 }
 """Texts that name a command and are no line to type, or say what to put in. They may only go."""

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from totonoe import steps
+from totonoe.call.channel import DEFAULT_ADDRESS
 from totonoe.errors import (
     AlreadyExists,
     DeadlineExceeded,
@@ -127,9 +129,10 @@ class Access:
             with suppress(AlreadyExists):
                 await client.create_collection(name)
         except PermissionDenied:
+            place = steps.at(self.settings.address, DEFAULT_ADDRESS)
             raise Refused(
                 f"There is no collection {name!r}, and this identity may not create it. Somebody "
-                f"who may does: totonoe collections create {name}"
+                f"who may does: {steps.line(place, 'collections', 'create', name)}"
             ) from None
         return await call(client)
 
