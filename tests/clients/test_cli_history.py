@@ -526,7 +526,7 @@ def test_forget_by_conditions_asks_and_forgets_what_it_showed(run: Run) -> None:
     assert done.exit_code == 0
     assert "Forget these 2 (of 1200 that match)?" in done.stderr
     assert "Forgot (id: mem_1, 3d ago): The port is 8080.\n" in done.stdout
-    assert "These are the oldest of 1200 that match.\nThese memories are gone." in done.stdout
+    assert "These are the oldest of 1200 that match.\nBring them back with: " in done.stdout
     last = requests[-1]
     assert (list(last.ids), last.dry_run, last.reason) == (["mem_1", "mem_2"], False, "stale")
     assert dict(last.expected_revisions) == {"mem_1": 3, "mem_2": 5}
