@@ -100,7 +100,8 @@ def test_bm25_of_any_texts_equals_twin(seed: int) -> None:
         texts.append([words[at] for at in picked] + ["every"])
     index = InvertedIndex()
     counts = np.array([index.add(slot, terms) for slot, terms in enumerate(texts)], np.int32)
-    query = ["every", *words, "unknown", "w1"]
+    terms = ["every", *words, "unknown"]
+    query = dict(zip(terms, rng.choice([0.2, 1.0], len(terms)).tolist(), strict=True))
     for share in (1.0, 0.6, 0.02):
         mask = rng.random(len(texts)) < share
         weight, coverage = bm25(index, query, counts, mask)
@@ -113,7 +114,7 @@ def test_bm25_of_equal_texts_gives_equal_bits() -> None:
     index = InvertedIndex()
     terms = ["a", "b", "b", "c"]
     counts = np.array([index.add(slot, terms) for slot in range(70)], np.int32)
-    weight, coverage = bm25(index, ["c", "b", "a", "d"], counts, np.ones(70, np.bool_))
+    weight, coverage = bm25(index, dict.fromkeys("cbad", 1.0), counts, np.ones(70, np.bool_))
     assert len(set(weight.tolist())) == 1
     assert len(set(coverage.tolist())) == 1
 
@@ -122,7 +123,7 @@ def test_bm25_of_read_only_arrays_gives_the_same() -> None:
     index = InvertedIndex()
     counts = np.array([index.add(slot, ["a"] * (slot + 1)) for slot in range(9)], np.int32)
     mask = np.ones(9, np.bool_)
-    before = bm25(index, ["a"], counts, mask)
+    before = bm25(index, {"a": 1.0}, counts, mask)
     for array in (counts, mask):
         array.flags.writeable = False
-    np.testing.assert_array_equal(bm25(index, ["a"], counts, mask), before)
+    np.testing.assert_array_equal(bm25(index, {"a": 1.0}, counts, mask), before)

@@ -12,7 +12,7 @@ from totonoe_core.index import lexical
 from totonoe_core.index.arrays import Arrays
 from totonoe_core.index.lexical import InvertedIndex, bm25, label_terms
 from totonoe_core.search.arms import by_words
-from totonoe_core.text.tokens import search_terms
+from totonoe_core.text.query_terms import query_terms
 
 WORDS = [f"w{number}" for number in range(12)]
 
@@ -42,15 +42,15 @@ def test_bm25_follows_the_formula_over_the_mask(seed: int) -> None:
     index, texts, term_counts = filled(seed)
     rng = np.random.default_rng(seed + 100)
     mask = rng.random(len(texts)) < 0.7
-    query = ["w1", "w3", "unknown", "w1", "w7"]
+    query = {"w1": 1.0, "w3": 0.2, "unknown": 1.0, "w7": 1.0}
     weight, coverage = bm25(index, query, term_counts, mask)
     live = [slot for slot in range(len(texts)) if mask[slot]]
     mean = sum(len(texts[slot]) for slot in live) / len(live)
     for slot in range(len(texts)):
         expected = held = total = 0.0
-        for term in ("w1", "w3", "unknown", "w7"):
+        for term, factor in query.items():
             having = sum(term in texts[one] for one in live)
-            idf = math.log(1 + (len(live) - having + 0.5) / (having + 0.5))
+            idf = factor * math.log(1 + (len(live) - having + 0.5) / (having + 0.5))
             total += idf
             count = texts[slot].count(term)
             if count and mask[slot]:
@@ -63,11 +63,11 @@ def test_bm25_follows_the_formula_over_the_mask(seed: int) -> None:
 
 def test_bm25_of_a_shorter_view_leaves_later_slots_out() -> None:
     index, _, term_counts = filled(1)
-    weight, _ = bm25(index, WORDS, term_counts[:10], np.ones(10, np.bool_))
+    weight, _ = bm25(index, dict.fromkeys(WORDS, 1.0), term_counts[:10], np.ones(10, np.bool_))
     assert len(weight) == 10
-    empty, _ = bm25(index, WORDS, term_counts[:0], np.zeros(0, np.bool_))
+    empty, _ = bm25(index, dict.fromkeys(WORDS, 1.0), term_counts[:0], np.zeros(0, np.bool_))
     assert len(empty) == 0
-    nothing, none = bm25(index, [], term_counts, np.ones(60, np.bool_))
+    nothing, none = bm25(index, {}, term_counts, np.ones(60, np.bool_))
     assert not nothing.any()
     assert not none.any()
 
@@ -94,7 +94,7 @@ def test_best_by_words_are_the_first_of_all_sorted_with_ties_by_slot(limit: int)
         arrays.append({"term_count": len(terms)}, np.ones(1, np.float32), np.zeros(0, np.uint64))
     arrays.publish()
     mask = np.ones(2 * len(texts), np.bool_)
-    weight, _ = bm25(index, search_terms("w1 w2 w3"), arrays.view().column("term_count"), mask)
+    weight, _ = bm25(index, query_terms("w1 w2 w3"), arrays.view().column("term_count"), mask)
     order = sorted(np.flatnonzero(weight).tolist(), key=lambda slot: (-weight[slot], slot))
     found, _ = by_words(arrays.view(), index, "w1 w2 w3", mask, limit)
     assert len(order) > limit or limit >= 60
@@ -112,7 +112,7 @@ def test_reader_beside_the_writer_finds_all_it_may_see() -> None:
             count = published[0]
             mask = np.ones(count, np.bool_)
             terms = np.full(count, 3, np.int32)
-            _, coverage = bm25(index, ["every"], terms, mask)
+            _, coverage = bm25(index, {"every": 1.0}, terms, mask)
             slots, _ = index.posting("every")
             if not (coverage == 1.0).all() or slots[:count].tolist() != list(range(count)):
                 wrong.append(count)

@@ -23,7 +23,7 @@ from totonoe_core.index.lexical import bm25
 from totonoe_core.store.checkpoint import MANIFEST
 from totonoe_core.store.collection_file import CollectionFile
 from totonoe_core.store.identity import Place
-from totonoe_core.text.tokens import search_terms
+from totonoe_core.text.query_terms import query_terms
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
 FILES = (MANIFEST, "arrays", "vectors", "graph", "graph_slots")
@@ -116,7 +116,7 @@ def use(index: CollectionIndex) -> None:
     view = index.view()
     mask = np.ones(view.count, np.bool_)
     for word in WORDS:
-        bm25(index.terms, search_terms(word), view.column("term_count"), mask)
+        bm25(index.terms, query_terms(word), view.column("term_count"), mask)
         query = np.full(index.arrays.dimension, 0.3, np.float32)
         features = Features.of(f"{word} amber birch", query, index.tokenizer)
         index.token_index.above(view, features.tokens, 0.1, mask)

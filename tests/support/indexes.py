@@ -12,8 +12,8 @@ from totonoe_core.index.arrays import COLUMNS, RETIRED, STATUSES
 from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash
 from totonoe_core.index.dump import LABELS
 from totonoe_core.index.lexical import bm25
+from totonoe_core.text.query_terms import query_terms
 from totonoe_core.text.normalize import refusing_hash
-from totonoe_core.text.tokens import search_terms
 
 DIMENSION = 8
 WORDS = [f"word{number}" for number in range(40)] + ["日本", "言葉"]
@@ -153,7 +153,7 @@ def _assert_same_answers(
         found = []
         for index, chosen in ((one, mask), (other, other_mask)):
             weight, _ = bm25(
-                index.terms, search_terms(text), index.view().column("term_count"), chosen
+                index.terms, query_terms(text), index.view().column("term_count"), chosen
             )
             held = np.flatnonzero(weight)
             found.append(by_row(index, held, weight[held].round(9)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,16 +13,16 @@ Pair = tuple[int, int]
 
 
 def bm25(
-    texts: Sequence[Sequence[str]], mask: Sequence[Any], query: Iterable[str]
+    texts: Sequence[Sequence[str]], mask: Sequence[Any], query: Mapping[str, float]
 ) -> tuple[list[float], list[float]]:
     """BM25 weight, and share of the query's idf, of every text; 0 where the mask is."""
     live = [text for text, passes in zip(texts, mask, strict=True) if passes]
     mean = max(1.0, sum(map(len, live)) / len(live)) if live else 1.0
     weights, held = [0.0] * len(texts), [0.0] * len(texts)
     total = 0.0
-    for term in dict.fromkeys(query):
+    for term, factor in query.items():
         having = sum(term in text for text in live)
-        idf = math.log(1 + (max(1, len(live)) - having + 0.5) / (having + 0.5))
+        idf = factor * math.log(1 + (max(1, len(live)) - having + 0.5) / (having + 0.5))
         total += idf
         for slot, text in enumerate(texts):
             count = min(text.count(term), 255)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import repeat
@@ -266,7 +266,7 @@ def _longer(values: NDArray[Any], size: int) -> NDArray[Any]:
 
 def bm25(
     index: InvertedIndex,
-    terms: Sequence[str],
+    terms: Mapping[str, float],
     term_counts: NDArray[np.int32],
     mask: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -274,8 +274,8 @@ def bm25(
 
     Parameters
     ----------
-    terms : sequence of str
-        Terms of the query; repeats are folded.
+    terms : mapping of str to float
+        Terms of the query, with the factor of each one's idf, above 0.
     term_counts : int32[n]
         Number of terms of each slot.
     mask : bool[n]
@@ -288,10 +288,12 @@ def bm25(
         `coverage` is the share (0..1) of the query's idf weight that a slot holds.
     """
     weight, coverage = np.zeros(len(mask)), np.zeros(len(mask))
-    heads, sizes, pool = index.find(hashes_of(dict.fromkeys(terms), index.key))
+    heads, sizes, pool = index.find(hashes_of(terms, index.key))
+    factors = np.fromiter(terms.values(), np.float64, len(terms))
     longest = int(sizes.max(initial=0))
     slots, counts = np.empty(longest, np.int32), np.empty(longest, np.uint8)
-    bm25_into(pool, heads, sizes, term_counts, mask.view(np.uint8), slots, counts, weight, coverage)
+    passing = mask.view(np.uint8)
+    bm25_into(pool, heads, sizes, factors, term_counts, passing, slots, counts, weight, coverage)
     return weight, coverage
 
 

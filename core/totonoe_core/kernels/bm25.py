@@ -7,6 +7,7 @@ import numpy.typing as npt
 from numba import types
 
 from totonoe_core.kernels.flags import (
+    float64_in,
     float64_out,
     int32_in,
     int32_out,
@@ -30,6 +31,7 @@ B = 0.75
         uint8_in,
         int64_in,
         int32_in,
+        float64_in,
         int32_in,
         uint8_in,
         int32_out,
@@ -43,6 +45,7 @@ def bm25_into(
     pool: UInt8,
     heads: Int64,
     limits: Int32,
+    factors: Float64,
     term_counts: Int32,
     mask: UInt8,
     slots: Int32,
@@ -65,6 +68,8 @@ def bm25_into(
     heads, limits : int64[m], int32[m]
         First slice and number of postings of each distinct term of the query; limit 0 for a
         term without any, which still counts in the coverage.
+    factors : float64[m]
+        Factor of each term's idf, above 0.
     term_counts : int32[n]
         Number of terms of each slot.
     mask : uint8[n]
@@ -83,7 +88,7 @@ def bm25_into(
     total = 0.0
     for term in range(limits.shape[0]):
         found = read_postings(pool, heads[term], limits[term], mask, slots, counts)
-        idf = np.log1p((live - found + 0.5) / (found + 0.5))
+        idf = factors[term] * np.log1p((live - found + 0.5) / (found + 0.5))
         total += idf
         for at in range(found):
             slot = slots[at]

@@ -158,7 +158,9 @@ def _warm_up_postings(postings: ModuleType, bm25: ModuleType, mask: UInt8, count
     postings.append_postings(0, touched[:1], repeats, heads, tails, room, levels, last, pool, state)
     one = np.ones(1, dtype=np.int32)
     postings.read_postings(pool, 0, 1, mask, slots, frequencies)
-    bm25.bm25_into(pool, heads[:1], one, counts, mask, slots, frequencies, weight, coverage)
+    factors = np.ones(1)
+    args = (factors, counts, mask, slots, frequencies, weight, coverage)
+    bm25.bm25_into(pool, heads[:1], one, *args)
     postings.count_shared(pool, heads[:1], one, mask, slots, frequencies, seen * 0, found)
 
 

@@ -14,7 +14,7 @@ from totonoe_core.index.lexical import InvertedIndex, bm25
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK
 from totonoe_core.kernels.cosine import nearest_rows, similarity64_rows
-from totonoe_core.text.tokens import search_terms
+from totonoe_core.text.query_terms import query_terms
 
 _SLACK = 2 * SLACK
 """Twice the bound on the float32 error of a similarity: no nearest one is lost to rounding."""
@@ -107,7 +107,7 @@ def by_words(
 
     Also returns every slot's term coverage, 0..1.
     """
-    weight, coverage = bm25(index, search_terms(text), view.column("term_count"), mask)
+    weight, coverage = bm25(index, query_terms(text), view.column("term_count"), mask)
     slots = np.flatnonzero(weight > 0.0).astype(np.int64)
     if len(slots) > limit:
         # With 4-grams most slots hold a term: only the best are sorted, including ties at the cut.
