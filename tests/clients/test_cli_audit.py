@@ -91,8 +91,12 @@ FIRST_LINES = [
     ),
     (standing("NO_MATCH"), "Nothing of the query is in it."),
     (
-        standing("OUT_OF_REACH"),
-        "It is too far down in each arm to be a candidate. A larger -k reaches further.",
+        standing("OUT_OF_REACH", vector=pb.ArmStanding(rank=301), lexical=pb.ArmStanding(rank=0)),
+        "It is too far down in each arm to be a candidate. With -k 76 it is one.",
+    ),
+    (
+        standing("OUT_OF_REACH", vector=pb.ArmStanding(rank=2001)),
+        "It is too far down in each arm to be a candidate.",
     ),
     (
         standing("MISSED"),

@@ -292,6 +292,7 @@ def test_json_of_hit_is_the_memory_and_its_reasons() -> None:
     assert set(hits[0]) == MEMORY_FIELDS | {
         "relevance", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank",
         "fused_rank", "diversity", "effective_confidence", "also", "also_count",
+        "updated_by", "contradicted_by", "outdated",
     }  # fmt: skip
 
 

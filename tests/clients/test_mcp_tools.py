@@ -262,6 +262,21 @@ def test_recall_shows_what_is_probably_the_same_below_the_newest(connect: Connec
     assert f"\n    also [{old}]: Backups run every night at two.\n" in shown
 
 
+def test_recall_says_what_speaks_against_a_note(connect: Connect) -> None:
+    agent = connect()
+    old = agent.data("remember", content=PORT)["memory_id"]
+    new = agent.data("remember", content=OTHER_PORT)["memory_id"]
+    notes = agent.data("recall", query="which port does the staging database listen on")["notes"]
+    assert [note["memory_id"] for note in notes] == [new, old]
+    other = {"memory_id": new, "age": "just now", "snippet": OTHER_PORT}
+    assert (notes[0]["updated_by"], notes[1]["updated_by"]) == ([], [other])
+    assert (notes[1]["contradicted_by"], notes[1]["outdated"]) == ([], [])
+    shown = agent.text("recall", query="which port does the staging database listen on")
+    assert f"\n    may be updated by [{new}], just now: {OTHER_PORT}\n" in shown
+    named = agent.data("recall", query="Is the staging database on port 5433?")["notes"]
+    assert named[0]["memory_id"] == old
+
+
 def test_recall_by_time_and_session(connect: Connect) -> None:
     one, other = connect(), connect()
     one.data("remember", content=PORT)

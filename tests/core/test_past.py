@@ -45,7 +45,17 @@ def get(store: Store, *ids: str, as_of: AsOf, agent: str = "anna", follow: bool 
 def same(found: Any, told: Any, now: set[str]) -> None:
     """Two answers of Recall are one, but for access and for the revision they name."""
     strip = [
-        [replace(hit, memory=bare(hit.memory, now)) for hit in one.hits] for one in (found, told)
+        [
+            replace(
+                hit,
+                memory=bare(hit.memory, now),
+                updated_by=[one for one in hit.updated_by if one.memory_id in now],
+                contradicted_by=[one for one in hit.contradicted_by if one.memory_id in now],
+                outdated=(),  # the copy between them may be hidden now
+            )
+            for hit in answer.hits
+        ]
+        for answer in (found, told)
     ]
     assert strip[0] == strip[1]
     assert found.arms == told.arms

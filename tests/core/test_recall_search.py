@@ -382,10 +382,12 @@ def test_newer_stands_before_what_it_updates_and_comes_in_its_place(tmp_path: Pa
     base = vector_of("q")
     with opened(tmp_path) as store:
         oldest = store.save("The staging port is 5433", vector=base)
-        old = store.save("port 5434", vector=vector_at(base, 0.6), force=True)
-        new = store.save("5435", vector=vector_at(base, 0.5), force=True)
-        other = store.save("port of call", vector=vector_at(base, 0.55), force=True)
-        hers = store.save("5436", vector=vector_at(base, 0.4), agent="berta", private=True)
+        old = store.save("The staging port is 5434", vector=vector_at(base, 0.8), force=True)
+        new = store.save("The staging port is 5435", vector=vector_at(base, 0.7), force=True)
+        other = store.save("staging port of call", vector=vector_at(base, 0.55), force=True)
+        hers = store.save(
+            "The staging port is 5436", vector=vector_at(base, 0.6), agent="berta", private=True
+        )
         for newer, older, agent in (
             (old, oldest, "anna"),
             (new, old, "anna"),
@@ -393,13 +395,17 @@ def test_newer_stands_before_what_it_updates_and_comes_in_its_place(tmp_path: Pa
         ):
             store.do(link(newer, older, LinkType.UPDATES, agent=agent))
 
-        def found(k: int, agent: str = "anna") -> list[tuple[str, DiversityEffect]]:
-            query = RecallQuery(agent, "staging port", base.tobytes(), k=k, touch=False)
+        def found(
+            k: int, agent: str = "anna", text: str = "staging port", **more: Any
+        ) -> list[tuple[str, DiversityEffect]]:
+            query = RecallQuery(agent, text, base.tobytes(), k=k, touch=False, **more)
             return [(hit.memory.id, hit.diversity) for hit in store.recall(query).hits]
 
         assert [one for one, _ in found(4)] == [new, old, oldest, other]
         assert found(1) == [(new, DiversityEffect.NEWER)]
         assert found(1, "berta") == [(hers, DiversityEffect.NEWER)]
+        assert [one for one, _ in found(4, diversity=PLAIN)] == [oldest, old, new, other]
+        assert [one for one, _ in found(1, text="staging port 5433")] == [oldest]
         revision = store.revision
         store.do(forget(new))
         assert found(1) == [(old, DiversityEffect.NEWER)]

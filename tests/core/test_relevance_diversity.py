@@ -138,7 +138,13 @@ def test_spread_of_nothing_is_nothing() -> None:
     assert (found.picked, found.effects) == ([], [])
 
 
-def arranged(hits: Sequence[int], k: int, updated_by: dict[int, list[int]]) -> list[int]:
+def arranged(
+    hits: Sequence[int],
+    k: int,
+    updated_by: dict[int, list[int]],
+    relevance: Sequence[float] = (1.0,) * 8,
+    both_true: Sequence[tuple[int, int]] = (),
+) -> list[int]:
     """Places after `newer_first`; slot n is 10 times its place."""
     slots = np.arange(8, dtype=np.int64) * 10
     asked: list[int] = []
@@ -151,8 +157,11 @@ def arranged(hits: Sequence[int], k: int, updated_by: dict[int, list[int]]) -> l
             if int(slot) // 10 in updated_by
         }
 
+    def replaces(newer: int, older: int) -> bool:
+        return (newer // 10, older // 10) not in both_true
+
     plain = [(place, DiversityEffect.NONE) for place in hits]
-    found = newer_first(slots, plain, k, read)
+    found = newer_first(slots, np.array(relevance), plain, k, read, replaces)
     assert len(asked) == len(set(asked)), "each candidate is read at most once"
     moved = [place for place, effect in found if effect is DiversityEffect.NEWER]
     assert all(any(place in by for by in updated_by.values()) for place in moved)
@@ -170,6 +179,14 @@ def test_newer_candidate_that_was_no_hit_takes_the_place_of_the_last() -> None:
     assert arranged([0], 1, {0: [3]}) == [3]
     assert arranged([0, 1], 2, {0: [3], 3: [5]}) == [5, 3]
     assert arranged([0, 1], 2, {0: [99]}) == [0, 1], "what is no candidate does not come"
+
+
+def test_newer_hit_that_fits_worse_or_replaces_nothing_stays_where_it_is() -> None:
+    fits = [1.0, 0.9, 0.75, 0.74, 0.1, 0.1, 0.1, 0.1]
+    assert arranged([0, 1, 2, 3], 4, {0: [2]}, fits) == [2, 0, 1, 3]
+    assert arranged([0, 1, 2, 3], 4, {0: [3]}, fits) == [0, 1, 2, 3]
+    assert arranged([0, 1], 2, {0: [4]}, fits) == [0, 1]
+    assert arranged([0, 1, 2], 3, {0: [1], 1: [2]}, both_true=[(1, 0)]) == [0, 2, 1]
 
 
 def test_updates_in_a_circle_keep_the_first_hit_that_is_reached() -> None:

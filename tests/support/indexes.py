@@ -12,8 +12,8 @@ from totonoe_core.index.arrays import COLUMNS, RETIRED, STATUSES
 from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash
 from totonoe_core.index.dump import LABELS
 from totonoe_core.index.lexical import bm25
-from totonoe_core.text.query_terms import query_terms
 from totonoe_core.text.normalize import refusing_hash
+from totonoe_core.text.query_terms import query_terms
 
 DIMENSION = 8
 WORDS = [f"word{number}" for number in range(40)] + ["日本", "言葉"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from totonoe.enums import LinkType
 from totonoe.memories.models import (
@@ -14,6 +16,8 @@ from totonoe.memories.models import (
     Similar,
 )
 from totonoe.unprintable import STEERING, line_feeds
+
+T = TypeVar("T")
 
 SNIPPET_CHARS = 120
 NOT_SAVED = "Not saved — very similar memory already exists."
@@ -52,6 +56,17 @@ def forgot_this(match: ForgottenMatch) -> str:
     by = f", by {match.agent_id}" if match.agent_id else ""
     why = f': "{match.reason}"' if match.reason else "."
     return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
+
+
+def against(
+    updated_by: Iterable[T], contradicted_by: Iterable[T], outdated: Iterable[T]
+) -> list[tuple[str, T]]:
+    """Return what speaks against a hit, each with words that say how."""
+    return [
+        *(("may be updated by", one) for one in updated_by),
+        *(("may be contradicted by", one) for one in contradicted_by),
+        *(("may be outdated by", one) for one in outdated),
+    ]
 
 
 def says_again(match: OutdatedMatch) -> str:

@@ -12,6 +12,14 @@ class Alike(BaseModel):
     content: str
 
 
+class Other(BaseModel):
+    """A memory that speaks against the one that is shown."""
+
+    memory_id: str
+    age: str
+    snippet: str
+
+
 class Note(BaseModel):
     """A memory."""
 
@@ -26,6 +34,9 @@ class Note(BaseModel):
     status: str
     relevance: float | None = None
     also: list[Alike] = []
+    updated_by: list[Other] = []
+    contradicted_by: list[Other] = []
+    outdated: list[Other] = []
 
 
 class Near(BaseModel):

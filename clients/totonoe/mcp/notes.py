@@ -6,9 +6,9 @@ import secrets
 from collections.abc import Sequence
 
 from totonoe.cli.plain import plain
-from totonoe.cli.text import age, clean
-from totonoe.mcp.answers import Alike, Note
-from totonoe.memories.models import Hit, Memory
+from totonoe.cli.text import against, age, clean
+from totonoe.mcp.answers import Alike, Note, Other
+from totonoe.memories.models import Hit, Memory, OtherMemory
 
 RECALLED_CHARS_MAX = 2_000
 """Characters of a note in a list; `get_memory` gives it whole."""
@@ -46,7 +46,14 @@ def found(hit: Hit) -> Note:
         Alike(memory_id=one.memory.id, content=one.memory.content[:ALSO_CHARS_MAX])
         for one in hit.also
     ]
+    note.updated_by = [_other(one) for one in hit.updated_by]
+    note.contradicted_by = [_other(one) for one in hit.contradicted_by]
+    note.outdated = [_other(one) for one in hit.outdated]
     return note
+
+
+def _other(one: OtherMemory) -> Other:
+    return Other(memory_id=one.memory_id, age=one.age, snippet=one.snippet)
 
 
 def between_markers(blocks: Sequence[str]) -> str:
@@ -82,6 +89,10 @@ def block_of(memory: Memory, note: Note) -> str:
         about.append(note.status)
     rest = "\n    ... (cut: get_memory shows more)" if note.cut else ""
     rest += "".join(f"\n    also [{one.memory_id}]: {indented(one.content)}" for one in note.also)
+    rest += "".join(
+        f"\n    {how} [{one.memory_id}], {one.age}: {one_line(one.snippet)}"
+        for how, one in against(note.updated_by, note.contradicted_by, note.outdated)
+    )
     return f"{one_line(', '.join(about))}\n    {indented(note.content)}{rest}"
 
 

@@ -340,6 +340,15 @@ class FoldedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherMemory:
+    """A memory that speaks against a hit, with its age and the first 120 characters of its text."""
+
+    memory_id: str
+    age: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One recalled memory with the reasons for its place. A rank of 0: not in that arm.
 
@@ -347,6 +356,10 @@ class Hit:
     (weight 1) and lexical similarity (weight 2), or the one of them that was computed. Found
     memories that are probably the same are folded under the newest of them: `also`, the best five
     of `also_count`; the relevance is that of the best one.
+
+    Live memories that are linked as newer than it (`updated_by`), that are linked as contradicting
+    it (`contradicted_by`), or that update another copy of it (`outdated`): at most three each,
+    newest first. A link is no proof: both may be true.
     """
 
     memory: Memory
@@ -360,6 +373,9 @@ class Hit:
     effective_confidence: float
     also: tuple[FoldedHit, ...]
     also_count: int
+    updated_by: tuple[OtherMemory, ...]
+    contradicted_by: tuple[OtherMemory, ...]
+    outdated: tuple[OtherMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -398,8 +398,18 @@ class FoldedHit(_message.Message):
     judgement: _types_pb2.Judgement
     def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ...) -> None: ...
 
+class OtherMemory(_message.Message):
+    __slots__ = ("memory_id", "age", "snippet")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    AGE_FIELD_NUMBER: _ClassVar[int]
+    SNIPPET_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    age: str
+    snippet: str
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ...) -> None: ...
+
 class Hit(_message.Message):
-    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance", "also", "also_count")
+    __slots__ = ("memory", "cosine_similarity", "lexical_similarity", "vector_rank", "lexical_rank", "fused_rank", "diversity", "effective_confidence", "relevance", "also", "also_count", "updated_by", "contradicted_by", "outdated")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     LEXICAL_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -411,6 +421,9 @@ class Hit(_message.Message):
     RELEVANCE_FIELD_NUMBER: _ClassVar[int]
     ALSO_FIELD_NUMBER: _ClassVar[int]
     ALSO_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UPDATED_BY_FIELD_NUMBER: _ClassVar[int]
+    CONTRADICTED_BY_FIELD_NUMBER: _ClassVar[int]
+    OUTDATED_FIELD_NUMBER: _ClassVar[int]
     memory: _types_pb2.Memory
     cosine_similarity: float
     lexical_similarity: float
@@ -422,7 +435,10 @@ class Hit(_message.Message):
     relevance: float
     also: _containers.RepeatedCompositeFieldContainer[FoldedHit]
     also_count: int
-    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ..., also: _Optional[_Iterable[_Union[FoldedHit, _Mapping]]] = ..., also_count: _Optional[int] = ...) -> None: ...
+    updated_by: _containers.RepeatedCompositeFieldContainer[OtherMemory]
+    contradicted_by: _containers.RepeatedCompositeFieldContainer[OtherMemory]
+    outdated: _containers.RepeatedCompositeFieldContainer[OtherMemory]
+    def __init__(self, memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., cosine_similarity: _Optional[float] = ..., lexical_similarity: _Optional[float] = ..., vector_rank: _Optional[int] = ..., lexical_rank: _Optional[int] = ..., fused_rank: _Optional[int] = ..., diversity: _Optional[_Union[DiversityEffect, str]] = ..., effective_confidence: _Optional[float] = ..., relevance: _Optional[float] = ..., also: _Optional[_Iterable[_Union[FoldedHit, _Mapping]]] = ..., also_count: _Optional[int] = ..., updated_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., contradicted_by: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ..., outdated: _Optional[_Iterable[_Union[OtherMemory, _Mapping]]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ("revision", "hits", "arms", "degraded_because", "vector_search", "filtered_count", "as_of_revision")

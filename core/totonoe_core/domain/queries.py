@@ -87,12 +87,25 @@ class FoldedHit:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherMemory:
+    """A memory that speaks against a hit; the text is cut to SNIPPET_CHARS."""
+
+    memory_id: str
+    age: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One found memory and the reasons for its place. Ranks count from 1; 0 means absent.
 
     Hits are ordered by `relevance`, 0..1, before diversity; see `search.relevance`. It is that of
     the best one if others are folded under this hit: `also_count`, of which `also` has the
     FOLDED_HITS_MAX best.
+
+    `updated_by`, `contradicted_by` and `outdated` are live memories that are linked as newer, that
+    are linked as contradicting, or that update another copy of the hit: at most KNOWN_PER_HIT_MAX
+    each, newest first. Both may be true: a link is no proof.
     """
 
     memory: Memory
@@ -106,6 +119,9 @@ class Hit:
     effective_confidence: float
     also: tuple[FoldedHit, ...] = ()
     also_count: int = 0
+    updated_by: tuple[OtherMemory, ...] = ()
+    contradicted_by: tuple[OtherMemory, ...] = ()
+    outdated: tuple[OtherMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

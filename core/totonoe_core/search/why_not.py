@@ -54,7 +54,7 @@ class Outcome(StrEnum):
     BEYOND_K = "beyond_k"
     """A candidate, with k better ones before it."""
     TOO_WEAK = "too_weak"
-    """A candidate below the requested `min_relevance`."""
+    """Below the requested `min_relevance`: no larger k would bring it."""
     CROWDED_OUT = "crowded_out"
     """Among the k best, but diversity gave its place to another one."""
     FOLDED = "folded"
@@ -272,7 +272,8 @@ def _missing(
     by_words: ArmStanding | None,
 ) -> Outcome:
     """Return why a memory that the filter lets through is no hit."""
-    if fused_place < 0 and fit < query.min_relevance and _is_candidate(by_vector, by_words):
+    found = any(arm is not None and arm.rank for arm in (by_vector, by_words))
+    if fused_place < 0 and found and fit < query.min_relevance:
         return Outcome.TOO_WEAK
     if fused_place >= query.k:
         return Outcome.BEYOND_K
@@ -280,7 +281,7 @@ def _missing(
         return Outcome.CROWDED_OUT
     if by_vector is not None and by_vector.missed:
         return Outcome.MISSED
-    if not any(arm is not None and arm.rank for arm in (by_vector, by_words)):
+    if not found:
         return Outcome.NO_MATCH
     return Outcome.OUT_OF_REACH
 
@@ -333,10 +334,6 @@ def _relevance(by_vector: ArmStanding | None, by_words: ArmStanding | None) -> f
         None if arm is None else np.array([arm.similarity]) for arm in (by_vector, by_words)
     )
     return float(relevance(cosine, coverage)[0])
-
-
-def _is_candidate(*standings: ArmStanding | None) -> bool:
-    return any(arm is not None and arm.candidate for arm in standings)
 
 
 def _missing_words(query: str, content: str) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import (
     Gotten,
     Hit,
+    OtherMemory,
     Page,
     Recalled,
     RecallMode,
@@ -84,6 +85,7 @@ def guard_parts(report: GuardReport) -> GuardParts:
 
 
 _judgement_to_wire = encoder(Judgement, types_pb2.Judgement)
+_other_to_wire = encoder(OtherMemory, memory_service_pb2.OtherMemory)
 duplicate_to_wire = encoder(Duplicate, types_pb2.Duplicate)
 similar_to_wire = encoder(SimilarMemory, types_pb2.SimilarMemory)
 layer_to_wire = encoder(LayerReport, types_pb2.LayerReport)
@@ -249,3 +251,6 @@ def _hit_into_wire(message: memory_service_pb2.Hit, value: Hit, include_vector: 
         folded = message.also.add(judgement=_judgement_to_wire(one.judgement))
         memory_into_wire(folded.memory, one.memory, include_vector)
     message.also_count = value.also_count
+    message.updated_by.extend(map(_other_to_wire, value.updated_by))
+    message.contradicted_by.extend(map(_other_to_wire, value.contradicted_by))
+    message.outdated.extend(map(_other_to_wire, value.outdated))

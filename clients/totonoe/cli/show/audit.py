@@ -11,6 +11,9 @@ from totonoe.cli.stepping import step
 from totonoe.cli.text import age
 from totonoe.enums import WhyNotOutcome
 
+REACHING_K_MAX = 500
+"""Largest k that takes an arm further down."""
+
 
 def dismissed(answer: Dismissed) -> None:
     """Print that the pair is dismissed, and how to undo it."""
@@ -83,7 +86,7 @@ def _outcome(answer: WhyNot) -> str:
         case WhyNotOutcome.NO_MATCH:
             return "Nothing of the query is in it."
         case WhyNotOutcome.OUT_OF_REACH:
-            return "It is too far down in each arm to be a candidate. A larger -k reaches further."
+            return f"It is too far down in each arm to be a candidate.{_deeper(answer)}"
         case WhyNotOutcome.MISSED:
             return "It is near enough, but the graph, which searches approximately, passed it by."
         case WhyNotOutcome.BEYOND_K:
@@ -98,6 +101,14 @@ def _outcome(answer: WhyNot) -> str:
             same = f"{answer.near_id} (cosine {answer.near_similarity:.3f})"
             return f"At place {answer.place} stands {same}, which is probably the same and newer."
     return f"Outcome: {answer.outcome}"
+
+
+def _deeper(answer: WhyNot) -> str:
+    """Advise a larger k if one reaches as far down as the memory is."""
+    arms = [arm for arm in (answer.vector, answer.lexical) if arm is not None and arm.rank]
+    # An arm gives four candidates for each hit, 2,000 at most.
+    able = min((-(-arm.rank // 4) for arm in arms), default=REACHING_K_MAX + 1)
+    return f" With -k {able} it is one." if able <= REACHING_K_MAX else ""
 
 
 def _candidates(answer: WhyNot) -> str:

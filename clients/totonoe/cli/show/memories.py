@@ -24,6 +24,7 @@ from totonoe.cli.stepping import again, step
 from totonoe.cli.text import (
     FORGOTTEN,
     NOT_SAVED,
+    against,
     age,
     brief,
     clean,
@@ -174,6 +175,10 @@ def recalled(answer: Recalled) -> None:
         ]
         if hit.also_count > len(hit.also):
             rows.append(("", "", "", "", f"and {hit.also_count - len(hit.also)} more like it"))
+        rows += [
+            ("", "", one.age, one.memory_id, f"{how}: {one.snippet}")
+            for how, one in against(hit.updated_by, hit.contradicted_by, hit.outdated)
+        ]
     table(("#", "relevance", "age", "id", "memory"), rows, wide="memory")
 
 

@@ -25,6 +25,7 @@ from totonoe_core.domain.policy import DecayPolicy
 from totonoe_core.domain.queries import AsOf, GetQuery, Gotten, ListQuery, Page, Recalled
 from totonoe_core.domain.records import LinkType, Memory, Status
 from totonoe_core.engine.state import paging, reading, sizes
+from totonoe_core.engine.state.known import Known
 from totonoe_core.engine.state.sight import Sight, may_see, without
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
@@ -391,7 +392,8 @@ def recall(
         def read(wanted: list[int]) -> list[Memory]:
             return past.shown(past.memories(wanted).values())
 
-        hits = reading.HitMemories(index, query.k, read)
+        known = Known(index, info, rows, read, past.likely_among)
+        hits = reading.HitMemories(index, query, diversity.enabled, read, known)
         found = rank(
             index,
             view,
@@ -401,13 +403,13 @@ def recall(
             diversity,
             info.decay,
             past.time_us,
-            hits.newer_first,
+            hits.arrange,
             reading.partners_by(past.likely_among),
         )
         ranked = reading.rows_of(found, view)
         shown = hits.of(ranked)
         also = reading.folded(view, ranked.values(), read)
         answer = reading.recalled(
-            info, rows.last_revision(), found, ranked, shown, also, degraded, past.time_us
+            info, rows.last_revision(), found, ranked, shown, also, known, degraded, past.time_us
         )
         return replace(answer, as_of_revision=past.revision)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from totonoe_core.domain.records import Memory
-from totonoe_core.engine.state.reading import Asked, HitMemories, partners_by
+from totonoe_core.engine.state.reading import Asked, HitMemories, known_of, partners_by
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.search import why_not
@@ -41,18 +41,20 @@ def explain(
     def read(wanted: list[int]) -> list[Memory]:
         return state.shown(rows, list(rows.memories(wanted).values()), query.agent_id)
 
-    hits = HitMemories(index, query.k, read)
+    diversity = query.diversity or info.diversity
+    known = known_of(state, index, rows, query.agent_id, now_us)
+    hits = HitMemories(index, query, diversity.enabled, read, known)
     found = why_not.standing(
         index,
         view,
         graph,
         query,
         asked.vector,
-        query.diversity or info.diversity,
+        diversity,
         passing,
         slot,
         memory.content,
-        hits.newer_first,
+        hits.arrange,
         partners_by(rows.questions.among),
     )
     near = rows.memories([found.near_row]).get(found.near_row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from totonoe_core.engine.state import known
 from totonoe_core.guard import verdict
 from totonoe_core.store import rows
 from totonoe_core.text import tokens
@@ -13,4 +14,5 @@ def forget_cached() -> None:
     read.forget_cached()
     tokens.forget_cached()
     verdict.forget_cached()
+    known.forget_cached()
     rows.forget_cached()

@@ -15,14 +15,17 @@ from totonoe_core.kernels.jaccard import jaccard_pair
 
 def judgement_of(info: CollectionInfo, own: Memory, other: Memory) -> Judgement:
     """Return how `own` relates to `other`; without vectors, by the words alone."""
-    by_vectors = bool(own.vector and other.vector)
-    if by_vectors:
-        vectors = (np.frombuffer(memory.vector, np.float32) for memory in (own, other))
-        similarity = float(similarity64(*vectors))
-    else:
-        tokens = (guard_tokens(memory.content, info.guard.tokenizer) for memory in (own, other))
-        similarity = jaccard_pair(*tokens)
+    similarity, by_vectors = similarity_of(info, own, other)
     return judgement_at(info, own.content, other.content, similarity, by_vectors)
+
+
+def similarity_of(info: CollectionInfo, own: Memory, other: Memory) -> tuple[float, bool]:
+    """Return the similarity of two memories; true: of their vectors, false: of their words."""
+    if own.vector and other.vector:
+        vectors = (np.frombuffer(memory.vector, np.float32) for memory in (own, other))
+        return float(similarity64(*vectors)), True
+    tokens = (guard_tokens(memory.content, info.guard.tokenizer) for memory in (own, other))
+    return jaccard_pair(*tokens), False
 
 
 def judgement_at(

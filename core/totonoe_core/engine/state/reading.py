@@ -30,9 +30,10 @@ from totonoe_core.domain.queries import (
     Recalled,
     RecallQuery,
 )
-from totonoe_core.domain.records import LinkType, Memory, Status
+from totonoe_core.domain.records import Memory, Status
 from totonoe_core.engine.state import open_questions, paging, sizes, unscored
 from totonoe_core.engine.state.comparing import judgement_of
+from totonoe_core.engine.state.known import Known
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
@@ -92,23 +93,42 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
         ]
         return state.shown(rows, kept, query.agent_id)
 
-    hits = HitMemories(index, query.k, read)
+    diversity = query.diversity or info.diversity
+    hits = HitMemories(
+        index, query, diversity.enabled, read, known_of(state, index, rows, query.agent_id, now_us)
+    )
     found = rank(
         index,
         view,
         index.graph,
         query,
         asked.vector,
-        query.diversity or info.diversity,
+        diversity,
         info.decay,
         now_us,
-        hits.newer_first,
+        hits.arrange,
         partners_by(rows.questions.among),
     )
     ranked = rows_of(found, view)
     shown = hits.of(ranked)
     also = folded(view, ranked.values(), read)
-    return recalled(info, revision, found, ranked, shown, also, degraded, now_us)
+    return recalled(info, revision, found, ranked, shown, also, hits.known, degraded, now_us)
+
+
+def known_of(
+    state: CollectionState, index: CollectionIndex, rows: Rows, agent_id: str, now_us: int
+) -> Known:
+    """Return what is known now about the memories of an answer to an agent."""
+
+    def read(wanted: list[int]) -> list[Memory]:
+        there = [
+            state.as_seen(memory, now_us)
+            for memory in rows.memories(wanted).values()
+            if memory.status is not Status.PURGED and may_see(memory, agent_id)
+        ]
+        return state.shown(rows, there, agent_id)
+
+    return Known(index, state.published, rows, read, rows.questions.among)
 
 
 def partners_by(among: Callable[[list[int]], Iterable[LikelyPair]]) -> Partners:
@@ -145,52 +165,65 @@ def folded(view: View, hits: Iterable[Ranked], read: Callable[[list[int]], list[
 
 
 class HitMemories:
-    """Memories of hits, each read once; also applies the final order of hits.
+    """Memories of hits, each read once, with what is known about them; sets their final order.
 
     Parameters
     ----------
     read : callable
         Takes row numbers and returns the memories as the caller may see them, with their links,
         without hidden ones.
+    newer : bool
+        Whether what replaces another hit is put before it.
     """
 
     def __init__(
-        self, index: CollectionIndex, k: int, read: Callable[[list[int]], list[Memory]]
+        self,
+        index: CollectionIndex,
+        query: RecallQuery,
+        newer: bool,
+        read: Callable[[list[int]], list[Memory]],
+        known: Known,
     ) -> None:
-        self._index = index
-        self._k = k
+        self._index, self._query, self._newer = index, query, newer
         self._read = read
+        self.known = known
         self._shown: dict[int, Memory] = {}
 
     def of(self, rows: Iterable[int]) -> list[Memory]:
-        """Return memories of rows that `newer_first` met, in the given order."""
+        """Return memories of rows that `arrange` met, in the given order."""
         return [self._shown[row] for row in rows if row in self._shown]
 
-    def newer_first(self, view: View, found: Candidates, hits: Hits) -> Hits:
-        """Return hits with each updated one after the one that updates it."""
+    def arrange(self, view: View, found: Candidates, hits: Hits) -> Hits:
+        """Return hits with each one after what replaces it, as far as the caller wants that."""
+        if not self._newer:
+            self._look_at(view.take("row", found.slots[[place for place, _ in hits]]).tolist())
+            return hits
 
-        def updated_by(slots: NDArray[np.int64]) -> dict[int, list[int]]:
+        def newer_than(slots: NDArray[np.int64]) -> dict[int, list[int]]:
             rows = view.take("row", slots).tolist()
-            memories = {memory.row: memory for memory in self._read(rows)}
-            self._shown |= memories
-            newer: dict[int, list[int]] = {}
-            for slot, row in zip(slots.tolist(), rows, strict=True):
-                links = memories[row].links if row in memories else ()
-                ids = [link.target_id for link in links if link.type is LinkType.UPDATED_BY]
-                if ids:
-                    newer[slot] = [self._slot(one, view) for one in ids]
-            return newer
+            self._look_at(rows)
+            return {
+                slot: [self._slot(other, view) for other in newer]
+                for slot, row in zip(slots.tolist(), rows, strict=True)
+                if row in self._shown and (newer := self.known.newer_than(row))
+            }
 
-        return newer_first(found.slots, hits, self._k, updated_by)
+        def replaces(newer: int, older: int) -> bool:
+            new, old = view.take("row", np.array([newer, older], np.int64)).tolist()
+            return self.known.replaces(new, old, self._query.text)
 
-    def _slot(self, memory_id: str, view: View) -> int:
-        """Return the slot of a memory in a view, or -1."""
-        index = self._index
-        slot = index.slot_by_id.get(memory_id)
-        if slot is None or slot < view.count:
-            return -1 if slot is None else slot
+        return newer_first(found.slots, found.relevance, hits, self._query.k, newer_than, replaces)
+
+    def _look_at(self, rows: list[int]) -> None:
+        memories = self._read(rows)
+        self._shown |= {memory.row: memory for memory in memories}
+        self.known.relate(memories)
+
+    def _slot(self, row: int, view: View) -> int:
+        """Return the slot of a row in a view, or -1."""
+        slot = self._index.slot_by_row.get(row, -1)
         # Its newest version is not published yet, but an earlier one may be.
-        return index.slot_in_view(int(index.arrays.writer_view().value("row", slot)), view)
+        return slot if slot < view.count else self._index.slot_in_view(row, view)
 
 
 def rows_of(found: Ranks, view: View) -> dict[int, Ranked]:
@@ -209,6 +242,7 @@ def recalled(
     ranked: Mapping[int, Ranked],
     shown: Sequence[Memory],
     also: Also,
+    known: Known,
     degraded: str,
     now_us: int,
 ) -> Recalled:
@@ -236,9 +270,13 @@ def recalled(
                 for other in also.get(one.slot, ())
             ),
             also_count=len(one.also),
+            updated_by=updated_by,
+            contradicted_by=contradicted_by,
+            outdated=outdated,
         )
         for memory, confidence in zip(shown, effective.tolist(), strict=True)
         for one in (ranked[memory.row],)
+        for updated_by, contradicted_by, outdated in (known.others(memory.row, now_us),)
     )
     return Recalled(
         revision=revision,
