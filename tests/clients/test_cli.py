@@ -440,3 +440,19 @@ def test_compare_and_stats_print_tables(run: Run) -> None:
     figures.checkpoint.revision, figures.checkpoint.bad_count = 12, 1
     result = run("stats", Stats=answering(admin_pb.StatsResponse(collections=[figures])))
     assert re.search(r"│ 12, 1 bad +│", result.stdout)
+
+
+def test_recall_and_get_show_a_typed_key_and_objects_as_words(run: Run) -> None:
+    keyed = memory(1, "Espresso", key=types_pb2.TypedKey(subject="user", attribute="drink"))
+    keyed.attributes.update({"room": 4})
+    other = pb.OtherMemory(memory_id="mem_2", age="2h ago", snippet="Mate")
+    hit = pb.Hit(memory=keyed, relevance=0.7, updated_by=[other], contradicted_by=[other])
+    hit.outdated.append(other)
+    shown = run("recall", "drink", Recall=answering(pb.RecallResponse(hits=[hit]))).stdout
+    assert "user / drink: Espresso" in shown
+    for how in ("updated", "contradicted", "outdated"):
+        assert f"may be {how} by: Mate" in shown
+    assert shown.count("2h ago") == 3
+    shown = run("get", "mem_1", Get=answering(pb.GetResponse(memories=[keyed]))).stdout
+    assert "  key: user / drink" in shown.splitlines()
+    assert '  attributes: {"room": 4}' in shown.splitlines()

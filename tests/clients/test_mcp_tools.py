@@ -262,6 +262,18 @@ def test_recall_shows_what_is_probably_the_same_below_the_newest(connect: Connec
     assert f"\n    also [{old}]: Backups run every night at two.\n" in shown
 
 
+def test_recall_and_get_show_a_key_as_words(connect: Connect) -> None:
+    agent = connect()
+    saved = agent.data("remember", content="Espresso", subject="user", attribute="favourite drink")
+    (note,) = agent.data("recall", query="what does the user drink")["notes"]
+    assert (note["memory_id"], note["key"]) == (saved["memory_id"], "user / favourite drink")
+    for text in (
+        agent.text("recall", query="what does the user drink"),
+        agent.text("get_memory", memory_ids=[saved["memory_id"]]),
+    ):
+        assert ", key user / favourite drink\n    Espresso" in text
+
+
 def test_recall_says_what_speaks_against_a_note(connect: Connect) -> None:
     agent = connect()
     old = agent.data("remember", content=PORT)["memory_id"]

@@ -14,6 +14,7 @@ from totonoe.memories.models import (
     OutdatedMatch,
     Remembered,
     Similar,
+    TypedKey,
 )
 from totonoe.unprintable import STEERING, line_feeds
 
@@ -56,6 +57,16 @@ def forgot_this(match: ForgottenMatch) -> str:
     by = f", by {match.agent_id}" if match.agent_id else ""
     why = f': "{match.reason}"' if match.reason else "."
     return f"You forgot this {match.age} ({match.memory_id}{by}){why}"
+
+
+def key_words(key: TypedKey) -> str:
+    """Return a typed key as words: "user / favourite drink"."""
+    return f"{key.subject} / {key.attribute}"
+
+
+def keyed(memory: Memory) -> str:
+    """Return the text of a memory behind its typed key, without which it may say nothing."""
+    return memory.content if memory.key is None else f"{key_words(memory.key)}: {memory.content}"
 
 
 def against(

@@ -32,6 +32,7 @@ class Note(BaseModel):
     tags: list[str]
     importance: int
     status: str
+    key: str | None = None
     relevance: float | None = None
     also: list[Alike] = []
     updated_by: list[Other] = []

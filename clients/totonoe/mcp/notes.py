@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 
 from totonoe.cli.plain import plain
-from totonoe.cli.text import against, age, clean
+from totonoe.cli.text import against, age, clean, key_words
 from totonoe.mcp.answers import Alike, Note, Other
 from totonoe.memories.models import Hit, Memory, OtherMemory
 
@@ -35,6 +35,7 @@ def noted(memory: Memory, chars_max: int, relevance: float | None = None) -> Not
         tags=list(memory.tags),
         importance=memory.importance,
         status=str(memory.status),
+        key=None if memory.key is None else key_words(memory.key),
         relevance=None if relevance is None else round(relevance, 4),
     )
 
@@ -83,6 +84,8 @@ def block_of(memory: Memory, note: Note) -> str:
         about.append(f"by {memory.agent_id}")
     if memory.category:
         about.append(f"category {memory.category}")
+    if note.key:
+        about.append(f"key {note.key}")
     if memory.tags:
         about.append(f"tags {', '.join(memory.tags)}")
     if note.status != "active":

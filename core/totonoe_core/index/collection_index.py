@@ -94,6 +94,13 @@ def guard_tokens(content: str, tokenizer: Tokenizer) -> NDArray[np.uint64]:
     return token_hashes(compared_tokens(content))
 
 
+def memory_terms(memory: Memory) -> list[str]:
+    """Return the terms by which a memory is found: those of its text, and of its typed key."""
+    key = memory.fields.key
+    named = () if key is None else (key.subject, key.attribute)
+    return [term for text in (memory.content, *named) for term in search_terms(text)]
+
+
 def vector_of(memory: Memory, dimension: int) -> NDArray[np.float32]:
     """Return float32[dimension]: the vector of a memory, or zero, to which nothing is near."""
     found = np.frombuffer(memory.vector, np.float32)
@@ -307,7 +314,7 @@ class CollectionIndex:
         view = self.arrays.writer_view()
         first = self.arrays.end - len(self._unpublished)
         for slot, memory in enumerate(self._unpublished, first):
-            count = self.terms.add(slot, search_terms(memory.content))
+            count = self.terms.add(slot, memory_terms(memory))
             chunk, at = view.chunk_of(slot)
             chunk.columns["term_count"][at] = count
             fields = memory.fields

@@ -112,7 +112,7 @@ class Standing:
     vector, lexical : ArmStanding or None
         `None` if the arm did not run.
     missing_words : tuple of str
-        Words of the query that the text lacks in this form, at most WHY_NOT_WORDS_MAX.
+        Words of the query that text and key lack in this form, at most WHY_NOT_WORDS_MAX.
     fused_rank : int
         Among the candidates of both arms, before diversity, from 1; 0 if it is none.
     candidate_count, passing_count : int
@@ -209,7 +209,7 @@ def standing(
     slot : int
         The memory's newest slot in the view, which need not pass.
     content : str
-        Its text.
+        Its text, with the words of its typed key.
     arrange, partners : callable
         As `search.recall.rank` takes them.
     """

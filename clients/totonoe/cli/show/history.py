@@ -11,7 +11,7 @@ from typing import TextIO
 
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
-from totonoe.cli.show.parts import counted, more, replay, shown_link, shown_value
+from totonoe.cli.show.parts import counted, more, replay, shown_field, shown_link
 from totonoe.cli.stepping import again, step
 from totonoe.cli.text import age, clean, snippet
 from totonoe.enums import UndoConflictKind
@@ -95,7 +95,7 @@ def _version(version: Version) -> None:
     if version.memory is not None:
         values = plain(version.memory)
         for name in version.changed or ("content",):
-            line(f"  {name}: {shown_value(values.get(name))}")
+            line(f"  {name}: {shown_field(name, values.get(name))}")
     for link in version.linked:
         line(f"  linked: {shown_link(link)}")
     for link in version.unlinked:

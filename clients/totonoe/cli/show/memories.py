@@ -17,8 +17,8 @@ from totonoe.cli.show.parts import (
     not_read,
     repeated,
     replay,
+    shown_field,
     shown_link,
-    shown_value,
 )
 from totonoe.cli.stepping import again, step
 from totonoe.cli.text import (
@@ -30,6 +30,7 @@ from totonoe.cli.text import (
     clean,
     felt,
     forgot_this,
+    keyed,
     probably_same,
     related,
     saved_as,
@@ -168,9 +169,9 @@ def recalled(answer: Recalled) -> None:
     rows = []
     for place, hit in enumerate(answer.hits, start=1):
         memory, relevance = hit.memory, shown_similarity(hit.relevance)
-        rows.append((str(place), relevance, age(memory.created_time), memory.id, memory.content))
+        rows.append((str(place), relevance, age(memory.created_time), memory.id, keyed(memory)))
         rows += [
-            ("", "", age(one.memory.created_time), one.memory.id, f"also: {one.memory.content}")
+            ("", "", age(one.memory.created_time), one.memory.id, f"also: {keyed(one.memory)}")
             for one in hit.also
         ]
         if hit.also_count > len(hit.also):
@@ -213,7 +214,7 @@ def got(answer: Found) -> None:
                 for link in memory.links:
                     line(f"  link: {shown_link(link)}")
             else:
-                line(f"  {name}: {shown_value(value)}")
+                line(f"  {name}: {shown_field(name, value)}")
     not_found(answer.missing_ids)
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 
 from totonoe.cli.printing import line, lines
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import clean, existing
+from totonoe.cli.text import clean, existing, key_words
 from totonoe.enums import Finding
 from totonoe.graph.models import LostDetail
-from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport, Link
+from totonoe.memories.models import Duplicate, Evidence, Judgement, LayerReport, Link, TypedKey
 
 
 def counted(count: int, one: str, several: str = "") -> str:
@@ -109,8 +110,12 @@ def no_longer_said(details: Sequence[LostDetail]) -> list[str]:
     return ["Warning: the text no longer says", *found] if found else []
 
 
-def shown_value(value: object) -> str:
-    """Return a field of a memory in JSON as text."""
+def shown_field(name: str, value: object) -> str:
+    """Return a field of a memory, given as a JSON value, as text."""
+    if name == "key" and isinstance(value, dict):
+        return key_words(TypedKey(**value))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

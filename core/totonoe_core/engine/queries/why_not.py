@@ -53,7 +53,7 @@ def explain(
         diversity,
         passing,
         slot,
-        memory.content,
+        _read_words(memory),
         hits.arrange,
         partners_by(rows.questions.among),
     )
@@ -72,3 +72,9 @@ def explain(
         effective_confidence=confidence_now(memory, info.decay, now_us),
         degraded_because=asked.degraded,
     )
+
+
+def _read_words(memory: Memory) -> str:
+    """Return what the words of a query are looked for in: the text, and the typed key."""
+    key = memory.fields.key
+    return memory.content if key is None else f"{memory.content} {key.subject} {key.attribute}"
