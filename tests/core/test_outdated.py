@@ -84,7 +84,8 @@ def test_outdated_restatement_is_saved_named_and_supersedes_nothing(
 def test_outdated_restatement_stands_behind_the_newer_one(store: Store) -> None:
     replaced(store)
     store.do(saying(OLD))
-    assert recalled(store, OLD) == [NEW, OLD]
+    assert recalled(store, "staging server port") == [NEW, OLD]
+    assert recalled(store, OLD) == [OLD, NEW], "it is what was asked for"
 
 
 def test_repeated_outdated_restatement_is_refused_and_supersedes_nothing(store: Store) -> None:

@@ -109,7 +109,7 @@ def test_what_was_replaced_is_named_when_it_is_said_again(wire):
             replaced_by.memory_id,
         )
     recalled = wire.memory.Recall(
-        pb.RecallRequest(collection=collection, text="The staging port is 8080"), timeout=10
+        pb.RecallRequest(collection=collection, text="What is the staging port?"), timeout=10
     )
     assert [hit.memory.id for hit in recalled.hits] == [replaced_by.memory_id, answer.memory_id]
 
