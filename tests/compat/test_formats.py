@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from compat.make_data import KEPT, PURGED, vector
-from support.engines import FakeClock, Store, forget, opened, remember, undo, update
+from support.engines import FakeClock, forget, opened, remember, undo, update
 from support.telling import told
 from support.waits import wait_s
 from totonoe_core.base import errors
@@ -325,15 +325,13 @@ def test_file_of_an_unknown_format_is_refused_and_not_touched(old: Old, format_:
     connection.close()
     before = old.file().read_bytes()
     with old.opened() as store:
-        calls: list[Callable[[Store], Any]] = [
-            lambda store: store.list(),
-            lambda store: store.engine.list_collections(10, "").result(wait_s()),
-        ]
-        for call in calls:
-            with pytest.raises(errors.UnsupportedFormat) as caught:
-                call(store)
-            assert f"format {format_} " in caught.value.message
-            assert f"formats 3 to {FORMAT}" in caught.value.message
+        with pytest.raises(errors.UnsupportedFormat) as caught:
+            store.list()
+        page = store.engine.list_collections(10, "").result(wait_s())
+        (fault,) = (one.fault for one in page.collections if one.fault)
+        for said in (caught.value.message, fault):
+            assert f"format {format_} " in said
+            assert f"formats 3 to {FORMAT}" in said
     assert old.file().read_bytes() == before
     assert not old.copies()
 

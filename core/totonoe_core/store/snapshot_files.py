@@ -145,6 +145,8 @@ class SnapshotFiles:
         lost = []
         for uid in _names(self._root):
             directory = self._root / uid
+            if _TEMPORARY in uid:
+                _remove(directory)  # a copy of the catalogue that was not finished
             for name in _names(directory):
                 path = directory / name
                 if _TEMPORARY in name:
