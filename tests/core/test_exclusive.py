@@ -22,6 +22,9 @@ ONE_VALUE = [
     ("The standup is at 10:00.", "The standup is at 10:15."),
     ("The team has 4 engineers.", "The team has 5 engineers."),
     ("Python version is 3.11.", "Python version is 3.12."),
+    ("The API host is api1.example.com.", "The API host is api2.example.com."),
+    ("Production is at commit a1b2c3d.", "Production is at commit f9e8d7c."),
+    ("The docs are at https://a.example.com/x.", "The docs are at https://b.example.com/x."),
 ]
 DENIED = [
     ("Tomás is allergic to peanuts.", "Tomás is not allergic to peanuts."),

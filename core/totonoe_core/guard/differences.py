@@ -82,7 +82,7 @@ def _of_pieces(own: Reading, other: Reading, aligned: Alignment) -> Iterator[Evi
         finding = _difference(pair, partner, floating)
         if finding is None:
             continue
-        if finding in _ABOUT_ANOTHER and _is_about(pair.own, own) and _is_about(pair.other, other):
+        if finding in _ABOUT_ANOTHER and is_about(pair.own, own) and is_about(pair.other, other):
             finding = Finding.SUBJECT
         yield Evidence(finding, span(pair.own), span(pair.other))
     for piece in aligned.added:
@@ -158,7 +158,8 @@ _ABOUT_ANOTHER = (Finding.NAME, Finding.REPLACED)
 _PREDICATE_LAST = frozenset({"ja", "ko"})
 
 
-def _is_about(piece: Piece, reading: Reading) -> bool:
+def is_about(piece: Piece, reading: Reading) -> bool:
+    """Return whether a piece names the subject of the statement, not what it says of it."""
     # The start tells most pieces apart. To compare whole pieces takes long, to hash them longer.
     return any(one.start == piece.start and one == piece for one in _about(reading))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.guard.sentences import sentences
 from totonoe_core.guard.traits import traits_of
@@ -25,7 +26,12 @@ from totonoe_core.text.reading.read import READ_CHARS_MAX
 Span = tuple[int, int]
 Places = tuple[tuple[Span, Span], ...]
 
-_VALUES = frozenset({Finding.NUMBER, Finding.QUANTITY, Finding.DATE, Finding.TIME, Finding.VERSION})
+_VALUES = frozenset(
+    {
+        *(Finding.NUMBER, Finding.QUANTITY, Finding.DATE, Finding.TIME, Finding.VERSION),
+        *(Finding.IDENTIFIER, Finding.PATH),
+    }
+)
 _DENIALS = frozenset({Finding.POLARITY, Finding.OPPOSITE})
 _FINDINGS = {Verdict.UPDATE: _VALUES, Verdict.CONTRADICTION: _DENIALS}
 _WORDED = frozenset({PieceType.WORD, PieceType.NAME, PieceType.IDENTIFIER})
@@ -50,6 +56,8 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
         Half-open offsets into both texts; empty if both may be true, or if that is not certain.
     """
     findings = {one.finding for one in judgement.evidence}
+    if len(judgement.evidence) >= limits.EVIDENCE_MAX:
+        return ()  # it may be cut
     if not findings or not findings <= _FINDINGS.get(judgement.verdict, frozenset()):
         return ()
     language = common_language(own, other)

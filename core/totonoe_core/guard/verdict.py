@@ -28,16 +28,19 @@ from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import EVEN_CHANCE, Features, Weights
 from totonoe_core.guard import features as pair_features
 from totonoe_core.guard import sentences, traits
+from totonoe_core.guard.addresses import is_address
 from totonoe_core.guard.alignment import Alignment, Pair, Tie, align
 from totonoe_core.guard.differences import (
     LIGHT_MAX,
     Parts,
     differences,
+    is_about,
     parts_of,
     same_modality,
     span,
     whole,
 )
+from totonoe_core.guard.exchange import words_exchanged
 from totonoe_core.guard.features import Readings
 from totonoe_core.guard.marks import same_marks
 from totonoe_core.guard.places import Places
@@ -49,7 +52,7 @@ from totonoe_core.guard.traits import Traits, traits_of
 from totonoe_core.text.normalize import refusing_form
 from totonoe_core.text.reading.budget import ReadingBudget
 from totonoe_core.text.reading.language import common_language
-from totonoe_core.text.reading.model import PieceType, Reading
+from totonoe_core.text.reading.model import Piece, PieceType, Reading, Role
 from totonoe_core.text.reading.read import READ_CHARS_MAX, reads
 from totonoe_core.text.reading.wrapping import inner, other_sorts
 
@@ -276,7 +279,10 @@ def _compare_texts(
     if mirrored:
         verdict = _MIRRORED_VERDICTS.get(verdict, verdict)
         evidence = tuple(map(_mirrored, evidence))
-    judgement = Judgement(verdict, same_probability(seen), evidence, is_hard(differing))
+    hard = is_hard(differing)
+    if verdict is not Verdict.DUPLICATE and not hard:
+        hard = words_exchanged(rest.own_text, rest.other_text)
+    judgement = Judgement(verdict, same_probability(seen), evidence, hard)
     return Comparison(judgement, found.features, differing, seen, found.whole_sentences)
 
 
@@ -372,8 +378,10 @@ def _compare_readings(
     leftover = [Evidence(Finding.ADDED, span(piece)) for piece in added]
     leftover += [Evidence(Finding.MISSING, (0, 0), span(piece)) for piece in missing]
     if named and not _only_more(named, bool(added), bool(missing)):
-        several = bool(added and missing) or _changed_count(named, own, other) > 1
-        return _Found(_verdict_of(named, several), [*named, *leftover])
+        stated = _stated(named, readings)
+        several = bool(added and missing) or _changed_count(stated, own, other) > 1
+        another = _another_object(stated, aligned) or _in_one_part(added, missing)
+        return _Found(_verdict_of(stated, several, another), [*named, *leftover])
     if leftover:
         both = bool(added and missing)
         verdict = Verdict.RELATED if both else _one_sided(bool(added))
@@ -440,18 +448,115 @@ def _changed_count(named: Sequence[Evidence], own: Reading, other: Reading) -> i
     return len(kinds) + len(places) - touching
 
 
-def _verdict_of(named: Sequence[Evidence], several: bool) -> Verdict:
-    found = {one.finding for one in named}
+def _stated(named: Sequence[Evidence], readings: Readings) -> list[Evidence]:
+    """Return the findings that count for the verdict, as what they count.
+
+    A host, an address or a commit is a value, unless it names the subject. A rule in the passive
+    differs in no denial ("never run migrations", "migrations must never be run"), and what is
+    ordered must be done.
+    """
+    own, other = readings.own.reading, readings.other.reading
+    shared = tuple(readings.aligned.shared())
+    flips = [pair for pair in shared if pair.own.negated != pair.other.negated]
+    dropped = set()
+    if _deny_one_phrase(flips):
+        dropped |= {(Finding.POLARITY, span(pair.own), span(pair.other)) for pair in flips}
+    for pair in shared:
+        if _is_ordered(own, pair.own, pair.other) or _is_ordered(other, pair.other, pair.own):
+            dropped.add((Finding.MODALITY, span(pair.own), span(pair.other)))
+    values = {
+        (span(pair.own), span(pair.other))
+        for pair in readings.aligned.pairs
+        if pair.tie is Tie.OTHER_VALUE and _says(pair.own, own) and _says(pair.other, other)
+    }
+    return [
+        replace(one, finding=Finding.REPLACED)
+        if one.finding in _MADE_NAMES and (one.own, one.other) in values
+        else one
+        for one in named
+        if (one.finding, one.own, one.other) not in dropped
+    ]
+
+
+_MADE_NAMES = (Finding.IDENTIFIER, Finding.PATH)
+
+
+def _says(piece: Piece, reading: Reading) -> bool:
+    """Return whether a made name is what a statement says, not what it is about."""
+    if piece is reading.pieces[0] or is_about(piece, reading):
+        return False
+    return piece.role == Role.PREDICATE or is_address(piece.key)
+
+
+def _deny_one_phrase(flips: Sequence[Pair]) -> bool:
+    """Return whether each text denies one of two words that belong together in both."""
+    if len(flips) != 2:
+        return False
+    one, another = flips
+    return (
+        one.own.negated is another.other.negated
+        and _belong(one.own, another.own)
+        and _belong(one.other, another.other)
+    )
+
+
+def _belong(one: Piece, another: Piece) -> bool:
+    """Return whether one piece of a text belongs to the other."""
+    return one.head == another.key or another.head == one.key
+
+
+def _is_ordered(reading: Reading, ordered: Piece, stated: Piece) -> bool:
+    """Return whether a piece is a command, and its partner says that it must be so."""
+    return reading.orders and not ordered.modality and stated.modality == "must"
+
+
+_NO_OBJECTS = frozenset({Role.PREDICATE, Role.ADVERB})
+
+
+def _another_object(stated: Sequence[Evidence], aligned: Alignment) -> bool:
+    """Return whether the texts speak of two things: "likes tea", "does not like coffee"."""
+    contents = {(one.own, one.other) for one in stated if one.finding in _CONTENTS}
+    exchanged = [pair for pair in aligned.pairs if (span(pair.own), span(pair.other)) in contents]
+    denied = [pair for pair in aligned.shared() if pair.own.negated != pair.other.negated]
+    return any(
+        _NO_OBJECTS.isdisjoint((pair.own.role, pair.other.role))
+        or (pair.own.role != Role.ADVERB and any(_follows(pair, verb) for verb in denied))
+        for pair in exchanged
+    )
+
+
+def _follows(pair: Pair, before: Pair) -> bool:
+    return pair.own.start > before.own.start and pair.other.start > before.other.start
+
+
+def _in_one_part(added: Sequence[Piece], missing: Sequence[Piece]) -> bool:
+    """Return whether the texts have another word in the same part: "in Kyiv", "in Lviv"."""
+    if len(added) != 1 or len(missing) != 1:
+        return False
+    (one,), (another,) = added, missing
+    alike = (one.role, one.type) == (another.role, another.type)
+    return alike and one.role not in _NO_OBJECTS
+
+
+def _verdict_of(stated: Sequence[Evidence], several: bool, another: bool) -> Verdict:
+    """Return the verdict by the gravest finding.
+
+    Parameters
+    ----------
+    several : bool
+        More differs than one value: it is another statement, not another value.
+    another : bool
+        They speak of two things: to deny something else contradicts nothing.
+    """
+    found = {one.finding for one in stated}
     denied = not found.isdisjoint(_VERDICTS[Verdict.CONTRADICTION])
-    if denied and sum(one.finding is Finding.ROLE for one in named) == 1:
+    if denied and sum(one.finding is Finding.ROLE for one in stated) == 1:
         # One piece alone swaps its part with no other: a topic was read as the actor.
         found.discard(Finding.ROLE)
     for verdict, findings in _VERDICTS.items():
         if not found.isdisjoint(findings):
-            # With more that differs on both sides it is another statement, not another value.
-            if several and verdict is Verdict.UPDATE:
-                return Verdict.RELATED
-            return verdict
+            loose = several if verdict is Verdict.UPDATE else another
+            return Verdict.RELATED if loose else verdict
     return Verdict.RELATED
 
 
