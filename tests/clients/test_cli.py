@@ -196,6 +196,18 @@ def test_remember_and_check_say_what_is_said_again(run: Run) -> None:
         assert (result.exit_code, result.stdout.endswith(SAYS_AGAIN)) == (3, True)
 
 
+def test_remember_and_check_ask_what_may_be_replaced(run: Run) -> None:
+    saved = pb.RememberResponse(saved=True, memory_id="mem_3", maybe_replaced_ids=["mem_1"])
+    asked = "Does it replace mem_1?\n"
+    result = run("remember", "at Meta", Remember=answering(saved))
+    assert result.stdout.startswith(
+        f"Saved (id: mem_3).\n{asked}Answer: totonoe resolve mem_3 mem_1"
+    )
+    checked = pb.CheckResponse(would_save=True, maybe_replaced_ids=["mem_1"])
+    result = run("check", "at Meta", Check=answering(checked))
+    assert result.stdout == f"Would be saved.\n{asked}"
+
+
 @pytest.mark.parametrize("name", ["remember", "check"])
 def test_on_contained_is_sent(run: Run, name: str) -> None:
     kind = {"remember": pb.RememberResponse, "check": pb.CheckResponse}[name]

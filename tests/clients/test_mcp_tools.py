@@ -137,10 +137,15 @@ def test_remember_saves_refuses_and_names_the_difference(connect: Connect, mode:
         "Not saved — very similar memory already exists.",
         f"Existing (id: {first['memory_id']}, just now): {PORT}",
         "Similarity: 1.00",
+        "Found by exact: same text",
         "",
         "---",
         f"Nothing to do: {first['memory_id']} says it already.",
     ]
+    assert (same.structured_content["method"], same.structured_content["evidence"]) == (
+        "exact",
+        ["same text"],
+    )
     assert same.structured_content["duplicate_of"] == first["memory_id"]
     new = changed.structured_content["memory_id"]
     lines = changed.content[0].text.splitlines()
@@ -152,8 +157,8 @@ def test_remember_saves_refuses_and_names_the_difference(connect: Connect, mode:
         rf"- \[just now\] {PORT} \(id: {first['memory_id']}, similarity: 0\.\d\d\)", lines[2]
     )
     assert lines[3:] == [
-        f"It differs from {first['memory_id']}: port: 5433 -> 5434. If {first['memory_id']} is no "
-        f"longer true: merge_memories(keep_id={new}, remove_ids=[{first['memory_id']}]).",
+        f"Update of {first['memory_id']}: port: 5433 -> 5434. If {first['memory_id']} is no longer "
+        f"true: resolve(memory_id={new}, other_id={first['memory_id']}, answer=replaces).",
     ]
     assert changed.structured_content["advice"] == ""
     assert changed.structured_content["related"][0]["differs"] == ["port: 5433 -> 5434"]

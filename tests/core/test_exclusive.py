@@ -7,6 +7,7 @@ import pytest
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.guard.exclusive import certainly_exclusive
+from totonoe_core.guard.probe import probe_pairs
 from totonoe_core.guard.verdict import judged
 
 ONE_VALUE = [
@@ -67,6 +68,8 @@ BOTH_MAY_HOLD = {
     ],
     "questions": [("Is the timeout 30 seconds?", "Is the timeout 60 seconds?")],
     "the same": [("The timeout is 60 s.", "The timeout is 1 minute.")],
+    "the same, rounded": [("The disk quota is 2048 MB.", "The disk quota is 2 GB.")],
+    "another modality": [("The port is 5433.", "The port may be 5434.")],
     "other units": [("The disk has 12 GB left.", "The disk has 12 % left.")],
 }
 
@@ -108,3 +111,14 @@ def test_places_are_those_of_the_values_in_both_texts() -> None:
 )
 def test_a_judgement_without_places_excludes_nothing(judgement: Judgement) -> None:
     assert certainly_exclusive("It is 5.", "It is 6.", judgement) == ()
+
+
+def test_on_the_probe_set_hardly_any_that_it_names_is_another_thing() -> None:
+    named, right = 0, 0
+    for pair in probe_pairs():
+        found = judged(pair.b, pair.a, 0.85, CAREFUL)
+        if certainly_exclusive(pair.b, pair.a, found):
+            named += 1
+            right += not {Verdict.UPDATE, Verdict.CONTRADICTION}.isdisjoint(pair.verdicts)
+    assert named >= 270
+    assert right / named >= 0.97

@@ -66,6 +66,19 @@ def test_text_that_differs_is_saved_told_and_linked_by_its_verdict(
     ]
 
 
+@pytest.mark.parametrize("cosine", [0.4, 0.66, 0.9])
+def test_every_link_is_in_the_answer_with_its_verdict(store: Store, cosine: float) -> None:
+    known = saved(store, "Lena works at Google.")
+    answer = near(store, "Lena works at Meta.", cosine)
+    linked = [one.target_id for one in answer.links]
+    assert set(linked) <= {one.memory_id for one in answer.guard.similar}
+    if linked:
+        (similar,) = answer.guard.similar
+        assert (similar.memory_id, similar.judgement.verdict) == (known, Verdict.UPDATE)
+        (differing,) = similar.judgement.evidence
+        assert (differing.other_text, differing.own_text) == ("Google", "Meta")
+
+
 def test_text_with_less_detail_is_linked_as_refined_by(store: Store) -> None:
     known = saved(store, "The staging server in Osaka listens on port 8080")
     answer = near(store, PORT)

@@ -12,7 +12,7 @@ import pytest
 from support.engines import Store, forget, opened, remember, undo, vector_at, vector_of
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
-from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.memories import Remember, Remembered
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.queries import ChangesQuery, ChangeType, GetQuery, HistoryQuery
 from totonoe_core.domain.records import (
@@ -262,6 +262,82 @@ class TestByVerdict:
         assert store.one(hidden, "ben").status is Status.ACTIVE
 
 
+class TestUncertain:
+    """A verdict acts only where both texts cannot be true; else it links and asks."""
+
+    ACTIONS = (
+        (Verdict.UPDATE, Action.SUPERSEDE),
+        (Verdict.CONTRADICTION, Action.SUPERSEDE),
+    )
+
+    def said(self, store: Store, memory: str, text: str) -> tuple[str, Remembered]:
+        known = store.save(memory, vector=BASE)
+        command = replace(remember(text, vector=vector_at(BASE, 0.95)), actions=self.ACTIONS)
+        would = store.check(command)
+        answer = store.do(command)
+        assert would.superseded_ids == answer.superseded_ids
+        assert would.guard.maybe_replaced_ids == answer.guard.maybe_replaced_ids
+        return known, answer
+
+    @pytest.mark.parametrize(
+        ("memory", "text"),
+        [
+            ("Tomás is allergic to peanuts.", "Tomás is allergic to pollen."),
+            ("Ana speaks German.", "Ana speaks French."),
+            ("Lena works at Google.", "Lena works at Meta."),
+            ("Maria owns the billing service.", "Maria owns the invoicing service."),
+            ("We use Slack for chat.", "We use Slack for alerts."),
+        ],
+    )
+    def test_what_may_both_be_true_stays_linked_and_is_asked(
+        self, store: Store, memory: str, text: str
+    ) -> None:
+        known, answer = self.said(store, memory, text)
+        assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((), (known,))
+        assert [(one.target_id, one.type) for one in answer.links] == [(known, LinkType.UPDATES)]
+        assert store.one(known).status is Status.ACTIVE
+
+    @pytest.mark.parametrize(
+        ("memory", "text"),
+        [
+            ("The timeout is 30 seconds.", "The timeout is 60 seconds."),
+            ("The event is May 29.", "The event is June 5."),
+            ("The API host is api1.example.com.", "The API host is api2.example.com."),
+            ("Tomás is allergic to pollen.", "Tomás is not allergic to pollen."),
+        ],
+    )
+    def test_what_excludes_it_is_replaced_and_nobody_is_asked(
+        self, store: Store, memory: str, text: str
+    ) -> None:
+        known, answer = self.said(store, memory, text)
+        assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((known,), ())
+
+    @pytest.mark.parametrize(
+        ("memory", "text"),
+        [
+            ("Tomás is allergic to pollen.", "Tomás is not allergic to peanuts."),
+            ("The user likes tea.", "The user does not like coffee."),
+        ],
+    )
+    def test_a_denial_of_something_else_is_not_even_asked_about(
+        self, store: Store, memory: str, text: str
+    ) -> None:
+        known, answer = self.said(store, memory, text)
+        assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((), ())
+        assert store.one(known).status is Status.ACTIVE
+
+    def test_a_third_value_is_asked_about(self, store: Store) -> None:
+        old = store.save("The database port is 5433", vector=BASE)
+        third = store.save("The database port is 5432", vector=vector_at(BASE, 0.9), force=True)
+        answer = store.do(by_verdict("The database port is 5434", vector=vector_at(BASE, 0.99)))
+        assert (answer.superseded_ids, answer.guard.maybe_replaced_ids) == ((old,), (third,))
+
+    def test_without_the_action_nobody_is_asked(self, store: Store) -> None:
+        store.save("Lena works at Google.", vector=BASE)
+        answer = store.do(remember("Lena works at Meta.", vector=vector_at(BASE, 0.95)))
+        assert answer.guard.maybe_replaced_ids == ()
+
+
 class TestSameOldValue:
     """An update supersedes all live memories that hold the old value, not only the nearest."""
 
@@ -330,13 +406,13 @@ class TestSameOldValue:
         assert standing(store, public) == (Status.ACTIVE, "")
         assert standing(store, hidden, "ben") == (Status.ACTIVE, "")
 
-    def test_other_verdicts_still_give_up_the_nearest_alone(self, store: Store) -> None:
+    def test_all_that_say_what_is_denied_give_way(self, store: Store) -> None:
         ids = self.held(store, "The cache is enabled", "The cache is enabled.")
         command = replace(
             remember("The cache is disabled", vector=BASE),
             actions=((Verdict.CONTRADICTION, Action.SUPERSEDE),),
         )
-        assert store.do(command).superseded_ids == (ids[0],)
+        assert store.do(command).superseded_ids == tuple(ids)
 
     def test_the_duplicate_of_a_refused_text_takes_the_place_of_all(self, store: Store) -> None:
         ids = self.held(store, *self.TEXTS)

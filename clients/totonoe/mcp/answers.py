@@ -73,6 +73,9 @@ class Remembered(Written):
     link_count: int
     related: list[Near]
     superseded_ids: list[str]
+    method: str
+    evidence: list[str]
+    maybe_replaced_ids: list[str]
     question_about: str | None = None
 
 

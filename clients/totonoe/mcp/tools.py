@@ -143,6 +143,9 @@ class CoreTools:
                 for near in done.similar
             ],
             superseded_ids=list(done.superseded_ids),
+            method=str(done.method),
+            evidence=[] if done.duplicate is None else words.reasons(done.duplicate),
+            maybe_replaced_ids=list(done.maybe_replaced_ids),
             question_about=done.question.memory_id if done.question else None,
         )
         return reply(words.remembered(done), structure)

@@ -33,6 +33,8 @@ _ALIKE = frozenset(
     {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
 )
 
+_WHOLE = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
+
 
 def joined(lines: Iterable[str]) -> str:
     """Return lines as one text. No part of a memory looks like a line of ours."""
@@ -77,6 +79,7 @@ def remembered(answer: Remembered) -> str:
         lines += _differing(answer)
     if answer.superseded_ids and answer.operation_id:
         lines.append(undo_line(answer.operation_id))
+    lines += _maybe_replaced(answer)
     if answer.question is not None:
         lines.append(probably_same(answer.question))
         lines.append(
@@ -88,21 +91,47 @@ def remembered(answer: Remembered) -> str:
 
 def refused(duplicate: Duplicate) -> list[str]:
     """Return the lines of a text that says nothing new."""
-    return [NOT_SAVED, *existing(duplicate)]
+    why = f"Found by {duplicate.method}: {', '.join(reasons(duplicate)) or 'similarity alone'}"
+    return [NOT_SAVED, *existing(duplicate), why]
+
+
+def reasons(duplicate: Duplicate) -> list[str]:
+    """Return why a memory says the same: "same words", "synonym: lunch = dinner"."""
+    found = () if duplicate.judgement is None else duplicate.judgement.evidence
+    return [
+        str(one.finding).replace("_", " ")
+        if one.finding in _WHOLE
+        else finding(one, ("only here", "only there"))
+        for one in found
+    ]
 
 
 def _differing(answer: Remembered) -> Iterable[str]:
-    """Yield how the new text differs from those that it updates or contradicts."""
+    """Yield the verdict on each memory that it was linked to by one, and what differs."""
     for near in answer.similar:
         read = near.judgement
-        if read is None or read.verdict not in (Verdict.UPDATE, Verdict.CONTRADICTION):
+        if read is None or read.verdict not in _LINKED:
             continue
-        if near.memory_id in answer.superseded_ids:
-            continue
-        what = ", ".join(differences(read)) or str(read.verdict)
+        what = f"{str(read.verdict).capitalize()} of {near.memory_id}"
+        what += f": {', '.join(differences(read))}." if differences(read) else "."
+        if near.memory_id not in answer.superseded_ids and read.verdict in _NEWER:
+            what += (
+                f" If {near.memory_id} is no longer true: resolve(memory_id={answer.memory_id}, "
+                f"other_id={near.memory_id}, answer=replaces)."
+            )
+        yield what
+
+
+_NEWER = (Verdict.UPDATE, Verdict.CONTRADICTION)
+_LINKED = (*_NEWER, Verdict.REFINEMENT, Verdict.CONTAINED)
+
+
+def _maybe_replaced(answer: Remembered) -> Iterable[str]:
+    """Yield the questions about memories that no verdict was certain to replace."""
+    for memory_id in answer.maybe_replaced_ids:
         yield (
-            f"It differs from {near.memory_id}: {what}. If {near.memory_id} is no longer true: "
-            f"merge_memories(keep_id={answer.memory_id}, remove_ids=[{near.memory_id}])."
+            f"Does it replace {memory_id}? Answer with resolve(memory_id={answer.memory_id}, "
+            f"other_id={memory_id}, answer=replaces|different)."
         )
 
 

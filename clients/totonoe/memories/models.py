@@ -252,6 +252,9 @@ class Remembered:
     outdated : OutdatedMatch or None
         A superseded memory that the text says again. No verdict lets it supersede anything; name
         the newer one in `supersede_ids` to go back to the old value.
+    maybe_replaced_ids : tuple of str
+        Live memories that a verdict would let it supersede, if that were certain. Nothing changed;
+        whoever can tell answers with `resolve`: it replaces them, or both are true.
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -270,6 +273,7 @@ class Remembered:
     forgotten: ForgottenMatch | None
     question: Similar | None
     outdated: OutdatedMatch | None
+    maybe_replaced_ids: tuple[str, ...]
     revision: int
     replayed: bool
     operation_id: str
@@ -288,7 +292,8 @@ class Checked:
 
     `grown_id` is the memory that would grow, empty for none. `superseded_ids` are those whose place
     the new memory, or the duplicate, would take. `question` is the one that it would ask about.
-    `outdated` is a superseded one that the text says again.
+    `outdated` is a superseded one that the text says again. `maybe_replaced_ids` are those that it
+    may replace: whoever can tell would be asked.
     """
 
     would_save: bool
@@ -303,6 +308,7 @@ class Checked:
     forgotten: ForgottenMatch | None
     question: Similar | None
     outdated: OutdatedMatch | None
+    maybe_replaced_ids: tuple[str, ...]
     revision: int
     advice: str
     scaffold: str

@@ -465,7 +465,8 @@ class GuardReport:
     `forgotten` is a forgotten memory that said the same; it refuses only if the policy says so.
     `question` is the live memory that most probably says the same as the saved text: whoever can
     tell should Resolve it. `outdated` is a superseded memory that the text says again: then no
-    verdict lets it supersede anything.
+    verdict lets it supersede anything. `maybe_replaced_ids` are memories that a verdict would let
+    it supersede, if that were certain: whoever can tell should Resolve these too.
     """
 
     duplicate: Duplicate | None
@@ -477,6 +478,7 @@ class GuardReport:
     forgotten: ForgottenMatch | None = None
     question: SimilarMemory | None = None
     outdated: OutdatedMatch | None = None
+    maybe_replaced_ids: tuple[str, ...] = ()
 
 
 RECIPE = 2

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 
-_ADDRESS = re.compile(
-    r"\w+://|www\.|[^/\s]+@"
-    r"|\d{1,3}(?:\.\d{1,3}){3}(?!\w)"
+from totonoe_core.text.reading.model import Piece, PieceType
+
+_OF_PATH = re.compile(r"\w+://|www\.|[^/\s]+@", re.ASCII)
+_OF_IDENTIFIER = re.compile(
+    r"\d{1,3}(?:\.\d{1,3}){3}(?!\w)"
     r"|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?\Z"
     r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,128}\Z",
     re.IGNORECASE | re.ASCII,
 )
 
 
-def is_address(key: str) -> bool:
-    """Return whether the key of an identifier or path is an address, a host or a commit."""
-    return _ADDRESS.match(key) is not None
+def is_address(piece: Piece) -> bool:
+    """Return whether an identifier or a path is an address, a host or a commit."""
+    form = _OF_PATH if piece.type is PieceType.PATH else _OF_IDENTIFIER
+    return form.match(piece.key) is not None

@@ -13,6 +13,8 @@ doubt the answer is no. Pure.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from totonoe_core.base import limits
@@ -37,6 +39,7 @@ _FINDINGS = {Verdict.UPDATE: _VALUES, Verdict.CONTRADICTION: _DENIALS}
 _WORDED = frozenset({PieceType.WORD, PieceType.NAME, PieceType.IDENTIFIER})
 _PREDICATE_LAST = frozenset({"ja", "ko"})
 _JOINTS = frozenset("-/#.")
+_FIGURES = re.compile(r"[\d.,\s]+")
 _PORTS = frozenset({"port", "ポート", "端口", "포트", "порт", "puerto"})
 
 
@@ -64,7 +67,7 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
     places = tuple((one.own, one.other) for one in judgement.evidence)
     here = _sentence(own, [mine for mine, _ in places], language)
     there = _sentence(other, [theirs for _, theirs in places], language)
-    if here is None or there is None:
+    if here is None or there is None or here.modalities != there.modalities:
         return ()
     if judgement.verdict is Verdict.CONTRADICTION:
         certain = len(places) == 1 and _denied(here, there, judgement.evidence[0])
@@ -97,6 +100,10 @@ class _Sentence:
     def __init__(self, text: str, start: int, reading: Reading) -> None:
         self.text, self.start = text, start
         self.pieces, self.language = reading.pieces, reading.language
+        self.modalities = Counter(piece.modality for piece in reading.pieces if piece.modality)
+        self.modalities.update(
+            word.key for word in reading.function_words if word.kind is FunctionKind.MODALITY
+        )
         self.denials = sum(piece.negated for piece in reading.pieces)
         self.predicates = [one for one in reading.pieces if one.role == Role.PREDICATE]
 
@@ -105,6 +112,10 @@ class _Sentence:
         wanted = span[0] - self.start, span[1] - self.start
         found = (n for n, piece in enumerate(self.pieces) if (piece.start, piece.end) == wanted)
         return next(found, -1)
+
+    def unit(self, quantity: Piece) -> str:
+        """Return the unit of a quantity as it is written, without a plural."""
+        return _FIGURES.sub("", self.text[quantity.start : quantity.end]).casefold().rstrip("s")
 
     def holds_value(self, number: int) -> bool:
         """Return whether a figure or moment says something, and does not name what it is said of.
@@ -175,15 +186,16 @@ def _values(here: _Sentence, there: _Sentence, evidence: Sequence[Evidence]) -> 
             and min(mine, theirs) >= 0
             and here.holds_value(mine)
             and there.holds_value(theirs)
-            and _comparable(here.pieces[mine], there.pieces[theirs])
+            and _comparable(here, mine, there, theirs)
         )
 
 
-def _comparable(own: Piece, other: Piece) -> bool:
-    """Return whether two values have one unit."""
-    if own.type is not PieceType.QUANTITY:
-        return own.key != other.key
-    return own.key.partition(" ")[2] == other.key.partition(" ")[2]
+def _comparable(here: _Sentence, mine: int, there: _Sentence, theirs: int) -> bool:
+    """Return whether two values differ and have one unit, written alike: 2048 MB may be 2 GB."""
+    own, other = here.pieces[mine], there.pieces[theirs]
+    if own.key == other.key or own.type is not other.type:
+        return False
+    return own.type is not PieceType.QUANTITY or here.unit(own) == there.unit(other)
 
 
 def _denied(here: _Sentence, there: _Sentence, one: Evidence) -> bool:

@@ -485,7 +485,7 @@ def _says(piece: Piece, reading: Reading) -> bool:
     """Return whether a made name is what a statement says, not what it is about."""
     if piece is reading.pieces[0] or is_about(piece, reading):
         return False
-    return piece.role == Role.PREDICATE or is_address(piece.key)
+    return piece.role == Role.PREDICATE or is_address(piece)
 
 
 def _deny_one_phrase(flips: Sequence[Pair]) -> bool:

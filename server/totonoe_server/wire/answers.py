@@ -5,6 +5,7 @@ Remember and Recall are called most: their answers are made by hand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 from totonoe.v1 import memory_service_pb2, types_pb2
@@ -61,6 +62,7 @@ class GuardParts(TypedDict):
     forgotten: types_pb2.ForgottenMatch | None
     question: types_pb2.SimilarMemory | None
     outdated: types_pb2.OutdatedMatch | None
+    maybe_replaced_ids: Sequence[str]
 
 
 def guard_parts(report: GuardReport) -> GuardParts:
@@ -81,6 +83,7 @@ def guard_parts(report: GuardReport) -> GuardParts:
         ),
         "question": None if report.question is None else similar_to_wire(report.question),
         "outdated": None if report.outdated is None else outdated_to_wire(report.outdated),
+        "maybe_replaced_ids": report.maybe_replaced_ids,
     }
 
 

@@ -98,6 +98,14 @@ def _question(answer: Remembered | Checked | Updated, saved_id: str = "") -> Non
         answer_with(saved_id, asked.memory_id)
 
 
+def _maybe_replaced(ids: Sequence[str], saved_id: str = "") -> None:
+    """Ask whether the text takes the place of memories, where no verdict is certain of it."""
+    for memory_id in ids:
+        line(f"Does it replace {memory_id}?")
+        if saved_id:
+            line(f"Answer: totonoe resolve {saved_id} {memory_id} replaces|different")
+
+
 def remembered(answer: Remembered) -> None:
     """Print that the memory is saved, or the memory that already says the same."""
     if answer.duplicate is not None:
@@ -121,6 +129,7 @@ def remembered(answer: Remembered) -> None:
     _forgotten_match(answer.forgotten, answer.revision)
     replay(answer.replayed)
     _most_related(answer.similar, answer.layers)
+    _maybe_replaced(answer.maybe_replaced_ids, answer.memory_id)
     _question(answer, answer.memory_id)
 
 
@@ -141,6 +150,7 @@ def checked(answer: Checked) -> None:
     _outdated(answer.outdated)
     _forgotten_match(answer.forgotten)
     _most_related(answer.similar, answer.layers)
+    _maybe_replaced(answer.maybe_replaced_ids)
     _question(answer)
 
 

@@ -171,7 +171,7 @@ class Checking:
         ledger, holders = Ledger(state), guarding.holders(text)
         decided = report, features, neighbours
         report, _ = superseding.looked_back(ledger, guarding, text, decided, now_us)
-        slots = superseding.by_saved(guarding, text, report, holders, neighbours)
+        slots, report = superseding.by_saved(guarding, text, report, holders, neighbours)
         gone = tuple(ledger.by_slot(slot).id for slot in slots if guarding.gives_way(text, slot))
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)

@@ -121,7 +121,7 @@ class Remembering:
         holders = self._guarding.holders(text)
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
-        slots = superseding.by_saved(self._guarding, text, report, holders, neighbours)
+        slots, report = superseding.by_saved(self._guarding, text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         created_us = operation.now_us if fields.created_us is None else fields.created_us
         memory = Memory(
@@ -150,6 +150,10 @@ class Remembering:
             count_max=(
                 limits.AUTO_LINKS_PER_REMEMBER if command.links_max is None else command.links_max
             ),
+        )
+        linked = [link.target_id for link in links]
+        report = self._guarding.with_linked(
+            report, text, features, linked, neighbours, operation.now_us
         )
         before = [
             self._ledger.by_slot(slot) for slot in slots if self._guarding.gives_way(text, slot)

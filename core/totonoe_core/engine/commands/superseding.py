@@ -7,7 +7,7 @@ them, in the same operation. Check answers with the same functions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from totonoe_core.base import limits
@@ -19,6 +19,8 @@ from totonoe_core.domain.records import Finding, GuardReport, Judgement, Memory,
 from totonoe_core.engine.guarding import outdated
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.state.ledger import Ledger, check_state
+from totonoe_core.guard.exclusive import certainly_exclusive
+from totonoe_core.guard.sentences import form_of
 from totonoe_core.guard.verdict import compare
 from totonoe_core.index.collection_index import Features
 from totonoe_core.text.reading.budget import ReadingBudget
@@ -46,12 +48,17 @@ def by_saved(
     report: GuardReport,
     holders: tuple[int, ...],
     neighbours: Neighbours,
-) -> tuple[int, ...]:
-    """Return slots that a text updates if it is saved; `holders` are those of its key.
+) -> tuple[tuple[int, ...], GuardReport]:
+    """Return slots that a text updates if it is saved, and the report with what it may replace.
 
-    It supersedes those that `Guarding.gives_way` allows, and is linked to all of them.
+    It supersedes those that `Guarding.gives_way` allows, and is linked to all of them. `holders`
+    are those of its key.
     """
-    return (*text.replaced, *(holders or _by_verdict(guarding, text, report, neighbours)))
+    if holders or text.fields.key is not None:
+        return (*text.replaced, *holders), report
+    gone, asked = _by_verdict(guarding, text, report, neighbours)
+    ids = (neighbours.texts.of(slot).id for slot in asked[: limits.SIMILAR_SHOWN_MAX])
+    return (*text.replaced, *gone), replace(report, maybe_replaced_ids=tuple(ids))
 
 
 def looked_back(
@@ -123,7 +130,7 @@ def by_duplicate(
     others = [slot for slot in guarding.holders(text) if slot != own]
     others = [slot for slot in others if guarding.gives_way(text, slot)]
     if not by_key and neighbours is not None:
-        others = list(_by_verdict(guarding, text, report, neighbours, without=own))
+        others = list(_by_verdict(guarding, text, report, neighbours, without=own)[0])
     gone = [ledger.by_slot(slot) for slot in (*text.replaced, *others)]
     return (kept, gone) if gone else None
 
@@ -134,15 +141,15 @@ def _by_verdict(
     report: GuardReport,
     neighbours: Neighbours,
     without: int = -1,
-) -> tuple[int, ...]:
-    """Return the nearest memory that a verdict lets the text supersede, and those that say as much.
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the memories that a text certainly replaces, and those that it may replace.
 
-    A caller that holds several values of one kind has to choose: of an update, only memories go
-    that certainly hold the same old value as the nearest one. A text that says again what was
-    replaced supersedes nothing.
+    The first are the nearest that certainly excludes it and all that certainly hold the same old
+    value. About the others the caller is asked: both may be true, or they hold several values. A
+    text that says again what was replaced supersedes nothing.
     """
     if report.outdated is not None:
-        return ()
+        return (), ()
     given_up = {
         judged.slot: judged.judgement
         for judged in neighbours.judged
@@ -150,37 +157,79 @@ def _by_verdict(
         and judged.slot != without
         and guarding.gives_way(text, judged.slot)
     }
-    nearest = next(iter(given_up), -1)
-    if nearest < 0 or given_up[nearest].verdict is not Verdict.UPDATE:
-        return (nearest,) if nearest >= 0 else ()
-    updated = [
-        slot
+    texts = neighbours.texts
+    texts.read(list(given_up))
+    old = {
+        slot: value
         for slot, judgement in given_up.items()
-        if judgement.verdict is Verdict.UPDATE
-        and _kinds(judgement) == _kinds(given_up[nearest])  # else it holds another value
-    ]
-    worded = [
+        if (value := _old_value(text.content, texts.of(slot).content, judgement)) is not None
+    }
+    gone = _holders(guarding, text, neighbours, old, without)
+    return gone, tuple(slot for slot in given_up if slot not in gone)
+
+
+def _old_value(own: str, other: str, judgement: Judgement) -> str | None:
+    """Return the words of a memory that a text certainly replaces; `None` if that is not certain.
+
+    Empty: all of it. A refinement says all that the memory says, and so does equal text with
+    another payload.
+    """
+    if judgement.verdict not in (Verdict.UPDATE, Verdict.CONTRADICTION):
+        return ""
+    if any(one.finding in _SAME for one in judgement.evidence):
+        return ""
+    places = certainly_exclusive(own, other, judgement)
+    return " ".join(form_of(other[slice(*place)]) for _, place in places) if places else None
+
+
+_SAME = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
+
+
+def _holders(
+    guarding: Guarding,
+    text: GuardedText,
+    neighbours: Neighbours,
+    old: Mapping[int, str],
+    without: int,
+) -> tuple[int, ...]:
+    """Return the nearest memory with an old value, and those that hold the same one.
+
+    These are excluded by the same value, or certainly say what the nearest says.
+    """
+    if not old:
+        return ()
+    nearest = next(iter(old))
+    same_value = [slot for slot, value in old.items() if value and value == old[nearest]]
+    alike = [
         slot
-        for slot in guarding.in_words_of(text, nearest)
+        for slot in (
+            *guarding.in_words_of(text, nearest)[: limits.SAME_VALUE_MAX],
+            *(one.slot for one in neighbours.judged),
+        )
         if slot not in (without, *text.replaced) and guarding.gives_way(text, slot)
     ]
-    nominated = dict.fromkeys((nearest, *worded[: limits.SAME_VALUE_MAX], *updated))
-    same = _with_one_value(neighbours, list(nominated))
-    return tuple(itertools.islice(same, limits.SAME_VALUE_MAX))
+    nominated = [slot for slot in dict.fromkeys(alike) if slot not in same_value]
+    found = (
+        *_of_one_payload(neighbours, [nearest, *same_value]),
+        *_saying(neighbours, nearest, nominated),
+    )
+    return tuple(itertools.islice(dict.fromkeys(found), limits.SAME_VALUE_MAX))
 
 
-def _kinds(judgement: Judgement) -> frozenset[Finding]:
-    return frozenset(one.finding for one in judgement.evidence)
+def _of_one_payload(neighbours: Neighbours, slots: Sequence[int]) -> Iterator[int]:
+    """Yield those with the payload of the first."""
+    view = neighbours.texts.view
+    payload = view.value("payload_hash", slots[0])
+    yield from (slot for slot in slots if view.value("payload_hash", slot) == payload)
 
 
-def _with_one_value(neighbours: Neighbours, slots: Sequence[int]) -> Iterator[int]:
-    """Yield the first slot, and those that certainly say the same, with the same payload."""
-    texts, first = neighbours.texts, slots[0]
+def _saying(neighbours: Neighbours, first: int, slots: Sequence[int]) -> Iterator[int]:
+    """Yield the slots that certainly say the same as the first, with the same payload."""
+    texts = neighbours.texts
     texts.read(slots)
-    own, payload = texts.of(first).content, texts.view.value("payload_hash", first)
-    yield first
-    for slot in slots[1:]:
-        if texts.view.value("payload_hash", slot) == payload:
+    own = texts.of(first).content
+    for slot in _of_one_payload(neighbours, [first, *slots]):
+        if slot != first:
             found = compare(texts.of(slot).content, own, 0.0, CAREFUL, neighbours.reading)
             if found.judgement.verdict is Verdict.DUPLICATE:
                 yield slot

@@ -505,16 +505,36 @@ class Guarding:
         self, texts: Texts, text: GuardedText, own: Features, asked: Judged, now_us: int
     ) -> SimilarMemory:
         """Return the memory to ask about as an answer shows it."""
-        view, slot = texts.view, asked.slot
-        by_words = _by_words(view, own, slot)
-        found = Candidate(
-            slot=slot,
-            cosine=0.0 if by_words else asked.similarity,
-            jaccard=jaccard_pair(own.tokens, view.tokens(slot)),
-            comparable=True,
-        )
-        (shown,) = self._similar(texts, text, [found], {slot: asked}, now_us)
+        found = _as_candidate(texts.view, own, asked)
+        (shown,) = self._similar(texts, text, [found], {asked.slot: asked}, now_us)
         return shown
+
+    def with_linked(
+        self,
+        report: GuardReport,
+        text: GuardedText,
+        own: Features,
+        linked: Iterable[str],
+        neighbours: Neighbours,
+        now_us: int,
+    ) -> GuardReport:
+        """Return the report with every memory that a save was linked to among the similar ones."""
+        shown = {one.memory_id for one in report.similar}
+        slots = self._state.index.slot_by_id
+        missing = [slots.get(one) for one in dict.fromkeys(linked) if one not in shown]
+        judged = {one.slot: one for one in neighbours.judged}
+        found = {one.slot: one for one in neighbours.near}
+        view = neighbours.texts.view
+        found |= {
+            slot: _as_candidate(view, own, one)
+            for slot, one in judged.items()
+            if slot in missing and slot not in found
+        }
+        # A memory that the caller named was not compared, and needs no showing.
+        chosen = [found[slot] for slot in missing if slot is not None and slot in found]
+        neighbours.texts.read([one.slot for one in chosen])
+        added = self._similar(neighbours.texts, text, chosen, judged, now_us)
+        return replace(report, similar=(*report.similar, *added)) if added else report
 
     @staticmethod
     def _shown(near: Sequence[Candidate], above: float) -> list[Candidate]:
@@ -550,6 +570,16 @@ class Guarding:
 def _by_words(view: View, own: Features, slot: int) -> bool:
     """Return whether a text and a memory are compared by words, for lack of two vectors."""
     return own.blind or not view.has_vector(np.array([slot], np.int64))[0]
+
+
+def _as_candidate(view: View, own: Features, asked: Judged) -> Candidate:
+    """Return a memory that was read with both its similarities."""
+    return Candidate(
+        slot=asked.slot,
+        cosine=0.0 if _by_words(view, own, asked.slot) else asked.similarity,
+        jaccard=jaccard_pair(own.tokens, view.tokens(asked.slot)),
+        comparable=True,
+    )
 
 
 def _compared_by(view: View, own: Features, other: Candidate) -> float:
