@@ -282,7 +282,7 @@ def test_command_stopped_by_ctrl_c_says_how_to_go_on(
 
 def test_whole_story_against_a_daemon() -> None:
     with running_server() as server, server.client("anna") as client:
-        for text in ("The lamp in the hall is red.", "The lamp in the hall is blue."):
+        for text in ("The lamp in the hall is red.", "The old lamp in the hall is red."):
             client.remember(text, force=True)
         for _ in range(2):
             client.recall("lamp in the hall")

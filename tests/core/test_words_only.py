@@ -375,7 +375,7 @@ def test_tidy_plan_upserts_a_text_without_a_vector(store: Store) -> None:
 
 
 def test_audit_consolidate_and_near_states_take_texts_without_vectors(store: Store) -> None:
-    save(store, PORT, "the staging database listens on port 5434", "Mika likes green tea")
+    save(store, PORT, f"{PORT} in Osaka", "Mika likes green tea")
     report = store.engine.read("default", AuditQuery("anna")).result(wait_s())
     assert report is not None
     for above, expected in ((None, 0), (0.5, 1)):

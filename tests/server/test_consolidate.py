@@ -21,7 +21,7 @@ from totonoe_server.wire.consolidate import consolidate_from_wire
 
 Failure = Wire = Any
 
-TEXTS = ("The lamp in the hall is red.", "The lamp in the hall is blue.")
+TEXTS = ("The lamp in the hall is red.", "The old lamp in the hall is red.")
 
 
 @pytest.fixture(name="collection")
@@ -45,9 +45,9 @@ def test_consolidate_streams_progress_candidate_and_the_end(wire: Wire, collecti
     assert found[0].WhichOneof("event") == "progress"
     (candidate,) = [one.candidate for one in found if one.HasField("candidate")]
     assert (candidate.snippet_a, candidate.snippet_b) == TEXTS
-    assert candidate.judgement.verdict == types_pb2.VERDICT_CONTRADICTION
+    assert candidate.judgement.verdict == types_pb2.VERDICT_REFINEMENT
     assert candidate.keep_id in (candidate.memory_a_id, candidate.memory_b_id)
-    assert candidate.keep_because == pb.KEEP_REASON_NEWER
+    assert candidate.keep_because == pb.KEEP_REASON_MORE_DETAIL
     done = found[-1].done
     assert list(done.merge_candidates) == [candidate]
     assert (done.replay_events, done.coactivation_updates, done.link_updates) == (2, 2, 1)
@@ -78,7 +78,10 @@ def test_consolidate_resumed_tells_the_rest(wire: Wire, collection: str) -> None
     whole = answers(wire, collection)
     at = next(place for place, one in enumerate(whole) if one.HasField("candidate"))
     rest = answers(wire, collection, resume_token=whole[at].resume_token)
-    assert [one.WhichOneof("event") for one in rest if not one.HasField("progress")] == ["done"]
+    assert [one.WhichOneof("event") for one in rest if not one.HasField("progress")] == [
+        "cluster",
+        "done",
+    ]
     assert rest[-1] == whole[-1]
 
 

@@ -28,6 +28,7 @@ from support.oracles_joins import cosine_pairs
 from support.reversing import ReversingMachine
 from support.waits import wait_s
 from totonoe_core.base import errors
+from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.commands import Command
 from totonoe_core.domain.consolidate import (
     ConsolidateQuery,
@@ -39,7 +40,8 @@ from totonoe_core.domain.consolidate import (
 )
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import RecallQuery
-from totonoe_core.domain.records import Kind, LinkType, Memory
+from totonoe_core.domain.records import Kind, LinkType, Memory, Verdict
+from totonoe_core.guard.verdict import judged
 from totonoe_core.store import rows as stored
 from totonoe_core.store.reader import Rows
 from totonoe_core.store.schema import open_reader
@@ -142,17 +144,25 @@ class PairingMachine(ReversingMachine):
         expected = self.expected_pairs(agent, query)
         assert done.pair_count == len(expected)
         left = [one for one in expected if not self.is_dismissed(frozenset(one[:2]))]
-        left = left[:cap] if cap else left
+        left = left[: 8 * cap] if cap else left
+        left = [one for one in left if not self.differ(*one[:2])]
         found = [
             (*sorted((one.memory_a_id, one.memory_b_id)), one.distance) for one in done.candidates
         ]
-        # Those that most probably say the same come first.
-        assert sorted(found) == sorted(left)
+        # Those that most probably say the same.
+        assert set(found) <= set(left)
+        assert len(found) == (min(cap, len(left)) if cap else len(left))
         # What is kept was told as it was found.
         early = {
             (one.memory_a_id, one.memory_b_id) for one in told if isinstance(one, MergeCandidate)
         }
         assert {(one.memory_a_id, one.memory_b_id) for one in done.candidates} <= early
+
+    def differ(self, one: str, other: str) -> bool:
+        """Whether two texts certainly say two things: such a pair is never listed."""
+        texts = (self.now[each].memory.content for each in (one, other))
+        found = judged(*texts, 0.9, CAREFUL)
+        return found.hard or found.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION)
 
     def score(self, agent: str) -> None:
         """Scores what a Consolidate would, but as an operation apart, whose changes are seen."""

@@ -40,7 +40,8 @@ class ConsolidateCalls(Calls):
         jaccard_above : float or None
             Pairs by their words too, 0.2 to 0.99. `None`: by distance only.
         max_merge_candidates : int or None
-            How many pairs are kept, the nearest; 0: 1,000, the most. `None`: 5.
+            How many pairs are kept, the most probable of the nearest; 0: 1,000, the most. `None`:
+            5.
         since_revision : int
             Only pairs with a side that changed after it; `revision` of the `done` before.
         max_replay_events : int or None

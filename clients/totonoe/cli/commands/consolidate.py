@@ -48,7 +48,7 @@ def consolidate(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="Number of pairs, the nearest. 0: 1,000. Default: 5."),
+        typer.Option(help="Number of pairs, the most probable. 0: 1,000. Default: 5."),
     ] = None,
     since: Annotated[
         int,

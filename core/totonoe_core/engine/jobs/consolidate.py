@@ -36,7 +36,6 @@ from totonoe_core.domain.consolidate import (
     ConsolidateProgress,
     ConsolidateQuery,
     EventsReplayed,
-    MergeCandidate,
     MergeCluster,
     ReplayEvents,
     Score,
@@ -277,8 +276,7 @@ class Run:
         search = self._search
         done = Consolidated(
             revision=search.scope.revision,
-            # The sort keeps the order of equals: nearest first.
-            candidates=tuple(sorted(search.candidates(search.kept()), key=_least_probable)),
+            candidates=tuple(search.candidates(search.kept())),
             memory_count=search.memory_count,
             pair_count=search.pair_count,
             replay=EventsReplayed(),
@@ -519,10 +517,6 @@ class Consolidating:
     def _all(self) -> Sequence[Run]:
         with self._lock:
             return list(self._runs.values())
-
-
-def _least_probable(candidate: MergeCandidate) -> float:
-    return -candidate.judgement.same_probability
 
 
 def asked(query: ConsolidateQuery) -> str:

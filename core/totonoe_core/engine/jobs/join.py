@@ -38,6 +38,8 @@ _ROUGHLY = 1e-4
 """Error bound of a distance in float32."""
 
 Slots = NDArray[np.int64]
+_READ_FOR_EACH = 8
+"""Near pairs that are read for each that is answered: of the nearest, many certainly differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,10 @@ class Question:
             query.jaccard_above,
             query.window_hours,
             query.since_revision,
-            query.max_merge_candidates or limits.MERGE_CANDIDATES_MAX,
+            min(
+                (query.max_merge_candidates or limits.MERGE_CANDIDATES_MAX) * _READ_FOR_EACH,
+                limits.MERGE_CANDIDATES_MAX,
+            ),
         )
 
 

@@ -26,6 +26,7 @@ from totonoe_core.text.normalize import snippet
 class _Compared(NamedTuple):
     """Two memories, the earlier one first, and how the other relates to it."""
 
+    pair: Pair
     a: Memory
     b: Memory
     similarity: float
@@ -126,9 +127,16 @@ class PairSearch:
     # -- Messages on pairs
 
     def kept(self) -> list[Pair]:
-        """Return the nearest pairs, nearest first. After all steps."""
+        """Return the pairs of the answer, those that most probably say the same first.
+
+        They are among the nearest, and do not certainly differ. After all steps.
+        """
         assert self._nearest is not None
-        return self._nearest.kept().pairs()
+        pairs = self._nearest.kept().pairs()
+        probability = {one.pair: one.judgement.same_probability for one in self._compared(pairs)}
+        # The sort keeps the order of equals: nearest first.
+        best = sorted(probability, key=lambda pair: -probability[pair])
+        return best[: self._query.max_merge_candidates or limits.MERGE_CANDIDATES_MAX]
 
     def forget(self) -> None:
         """Drop every judgement, as it quotes texts."""
@@ -136,7 +144,7 @@ class PairSearch:
             join.judged.forget()
 
     def candidates(self, pairs: Sequence[Pair]) -> Iterator[MergeCandidate]:
-        """Yield candidates of pairs, without those that have changed or were dismissed."""
+        """Yield candidates of pairs, without those that are none (any more)."""
         for one in self._compared(pairs):
             keep, because = keeper(one.a, one.b, one.judgement.verdict)
             yield MergeCandidate(
@@ -163,7 +171,7 @@ class PairSearch:
         return consolidate.clusters(pairs, list(memories.values()))
 
     def _compared(self, pairs: Sequence[Pair]) -> Iterator[_Compared]:
-        """Compare pairs, without those that have changed or were dismissed."""
+        """Compare pairs, without those that have changed, were dismissed or certainly differ."""
         turns = {join: join.judged.turn for join in self._joins}
         with self._readers.rows() as rows:
             memories = self._memories(rows, pairs)
@@ -187,7 +195,8 @@ class PairSearch:
                 measure = similarity if by_vectors else jaccard
                 judgement = judgement_at(self.scope.info, b.content, a.content, measure, by_vectors)
                 join.judged.put(pair, judgement, turns[join])
-            yield _Compared(a, b, similarity, jaccard, judgement)
+            if not _differs(judgement):
+                yield _Compared(pair, a, b, similarity, jaccard, judgement)
 
     def _memories(self, rows: Rows, pairs: Sequence[Pair]) -> dict[int, Memory]:
         """Return memories by slot, with their access count, if unchanged since the slot."""
@@ -208,6 +217,11 @@ class PairSearch:
             count = int(self.scope.index.arrays.writer_view().value("access_count", newest))
             found[slot] = replace(memory, access_count=count)
         return found
+
+
+def _differs(judgement: Judgement) -> bool:
+    """Return whether two texts certainly say two things: nobody has to look at them."""
+    return judgement.hard or judgement.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION)
 
 
 def _none_out(_: Sequence[Pair]) -> Collection[Pair]:
