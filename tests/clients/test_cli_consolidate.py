@@ -23,9 +23,10 @@ from totonoe.v1 import memory_service_pb2 as memory_pb
 from totonoe_server.tools.testing import RunningServer, running_server
 
 QUICK = RetryPolicy(attempts_max=2, backoff_initial_s=0.01, backoff_max_s=0.02)
-RED = "The lamp in the hall is red."
-BLUE = "The lamp in the hall is blue."
-GREEN = "The lamp in the hall is green."
+# Not certainly different: what certainly differs is no pair.
+GLOWING = "The lamp in the hall is glowing."
+BIG = "The lamp in the hall is big."
+HUNG = "The lamp in the hall is on the wall."
 OPTIONS = ("consolidate", "--distance", "0.5", "--window-hours", "0", "--limit", "20")
 NUMBERS = count()
 
@@ -90,21 +91,22 @@ LIVE, GONE = Status.ACTIVE, Status.SUPERSEDED
 
 
 def test_pair_shows_both_texts_with_what_differs_then_the_probability(desk: Desk) -> None:
-    red, blue = desk.remember(RED, BLUE)
+    glowing, big = desk.remember(GLOWING, BIG)
     shown = desk.run("q").stdout
     place = [
         shown.index(part)
         for part in (
             "Pair 1 of 1",
-            f"A: {red}, just now\n    The lamp in the hall is [red].\n",
-            f"B: {blue}, just now\n    The lamp in the hall is [blue].\n",
+            f"A: {glowing}, just now\n    The lamp in the hall is [glowing].\n",
+            f"B: {big}, just now\n    The lamp in the hall is [big].\n",
             " same)\n",
-            "red -> blue",
+            "only in B: big",
+            "only in A: glowing",
             "[s same, d different,",
         )
     ]
     assert place == sorted(place)
-    assert desk.status(red, blue) == [LIVE, LIVE]
+    assert desk.status(glowing, big) == [LIVE, LIVE]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_pair_shows_both_texts_with_what_differs_then_the_probability(desk: Desk
     [("r", [LIVE, GONE]), ("k", [GONE, LIVE]), ("d", [LIVE, LIVE]), ("n", [LIVE, LIVE])],
 )
 def test_answer_is_carried_out(desk: Desk, key: str, left: list[Status]) -> None:
-    pair = desk.remember(RED, BLUE)
+    pair = desk.remember(GLOWING, BIG)
     desk.run(f"x{key}")
     assert desk.status(*pair) == left
     again = desk.run("q").stdout
@@ -120,7 +122,7 @@ def test_answer_is_carried_out(desk: Desk, key: str, left: list[Status]) -> None
 
 
 def test_same_leaves_one_of_the_two(desk: Desk) -> None:
-    pair = desk.remember(RED, BLUE)
+    pair = desk.remember(GLOWING, BIG)
     assert "Same: " in desk.run("s").stdout
     assert sorted(desk.status(*pair)) == [LIVE, GONE]
 
@@ -135,28 +137,28 @@ def editor(tmp_path: Path, script: str) -> str:
 def test_edited_text_becomes_that_of_the_memory_that_stays(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pair = desk.remember(RED, BLUE)
+    pair = desk.remember(GLOWING, BIG)
     monkeypatch.setenv("EDITOR", editor(tmp_path, "path.write_text('')"))
     assert desk.run("eq").stdout.count("No text was saved: nothing is done.") == 1
-    script = "path.write_text(path.read_text().strip() + ' Or red.')"
+    script = "path.write_text(path.read_text().strip() + ' Or glowing.')"
     monkeypatch.setenv("VISUAL", editor(tmp_path, script))
     desk.run("e")
     (kept,) = [one for one in desk.client.get_many(pair).memories if one.status is LIVE]
-    assert kept.content == f"{BLUE} Or red."
+    assert kept.content == f"{BIG} Or glowing."
 
 
 @pytest.mark.parametrize("command", ["no-such-editor-anywhere", "false"])
 def test_editor_that_fails_changes_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    pair = desk.remember(RED, BLUE)
+    pair = desk.remember(GLOWING, BIG)
     monkeypatch.setenv("VISUAL", command)
     assert f"Error: {command}: " in desk.run("e").stderr
     assert desk.status(*pair) == [LIVE, LIVE]
 
 
 def test_undo_takes_back_the_last_answer_and_asks_again(desk: Desk) -> None:
-    pair = desk.remember(RED, BLUE, GREEN)
+    pair = desk.remember(GLOWING, BIG, HUNG)
     shown = desk.run("rdu" + "u" + "u" + "q").stdout
     # Each answer is taken back; the third time there is none.
     assert shown.count("Undone: revision") == 2
@@ -165,7 +167,7 @@ def test_undo_takes_back_the_last_answer_and_asks_again(desk: Desk) -> None:
 
 
 def test_back_asks_about_the_pair_before(desk: Desk) -> None:
-    desk.remember(RED, BLUE, GREEN)
+    desk.remember(GLOWING, BIG, HUNG)
     shown = desk.run("bnbq").stdout
     asked = [line for line in shown.splitlines() if line.startswith("Pair ")]
     assert asked == ["Pair 1 of 3", "Pair 1 of 3", "Pair 2 of 3", "Pair 1 of 3"]
@@ -173,7 +175,7 @@ def test_back_asks_about_the_pair_before(desk: Desk) -> None:
 
 
 def test_back_over_a_pair_that_lost_a_memory_turns_round_at_the_first(desk: Desk) -> None:
-    desk.remember(RED, BLUE, GREEN)
+    desk.remember(GLOWING, BIG, HUNG)
     shown = desk.run("rbq").stdout
     titles = [line for line in shown.splitlines() if line.startswith("Pair 1")]
     assert titles[0] == "Pair 1 of 3"
@@ -181,18 +183,18 @@ def test_back_over_a_pair_that_lost_a_memory_turns_round_at_the_first(desk: Desk
 
 
 def test_pair_that_lost_a_memory_is_passed_over_and_named(desk: Desk) -> None:
-    ids = desk.remember(RED, BLUE, GREEN)
-    shown = desk.run("rq").stdout
+    ids = desk.remember(GLOWING, BIG, HUNG)
+    shown = desk.run("kq").stdout
     (lost,) = [one for one in ids if desk.status(one) == [GONE]]
     assert f"of 3: passed over, {lost} is live no more." in shown
 
 
 def test_loser_of_a_race_hears_which_operation_won(desk: Desk) -> None:
-    red, blue = desk.remember(RED, BLUE)
+    glowing, big = desk.remember(GLOWING, BIG)
     won: list[str] = []
 
     def faster() -> None:
-        won.append(desk.client.resolve(red, blue, "replaces").operation_id)
+        won.append(desk.client.resolve(glowing, big, "replaces").operation_id)
 
     result = desk.run(faster, "k")
     (winner,) = won
@@ -200,16 +202,16 @@ def test_loser_of_a_race_hears_which_operation_won(desk: Desk) -> None:
         result.stdout
     )
     assert winner in result.stderr
-    assert f"Pair 1 of 1: passed over, {blue} is live no more." in result.stdout
-    assert desk.status(red, blue) == [LIVE, GONE]
+    assert f"Pair 1 of 1: passed over, {big} is live no more." in result.stdout
+    assert desk.status(glowing, big) == [LIVE, GONE]
 
 
 def test_text_that_changed_meanwhile_is_shown_and_judged_anew(desk: Desk) -> None:
-    red, blue = desk.remember(RED, BLUE)
-    changed = "The lamp in the hall is yellow."
-    result = desk.run(lambda: desk.client.update(blue, content=changed, force=True), "rq")
-    assert "    The lamp in the hall is [yellow].\n" in result.stdout
-    assert desk.status(red, blue) == [LIVE, LIVE]
+    glowing, big = desk.remember(GLOWING, BIG)
+    changed = "The lamp in the hall is large."
+    result = desk.run(lambda: desk.client.update(big, content=changed, force=True), "rq")
+    assert "    The lamp in the hall is [large].\n" in result.stdout
+    assert desk.status(glowing, big) == [LIVE, LIVE]
 
 
 # -- which pairs, in which order

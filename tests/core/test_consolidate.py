@@ -114,24 +114,18 @@ def test_keeper_is_the_same_whichever_comes_first(
 # -- clusters
 
 
-def test_clusters_leave_updates_and_contradictions_apart() -> None:
-    same = Verdict.DUPLICATE
+def test_clusters_hold_memories_of_which_every_two_are_a_pair() -> None:
     memories = [memory(1), memory(2, confidence=0.9), memory(3), memory(4)]
-    pairs = [(1, 2, same), (1, 3, same), (2, 3, same), (3, 4, same)]
+    pairs = [(1, 2), (1, 3), (2, 3), (3, 4)]
     ids = [one.id for one in memories]
     assert clusters(pairs, memories) == [MergeCluster((ids[1], ids[0], ids[2]))]
-    apart = [(1, 2, Verdict.UPDATE), *pairs[1:3], (3, 4, Verdict.CONTRADICTION)]
-    assert clusters(apart, memories) == [MergeCluster((ids[1], ids[2]))]
+    assert clusters(pairs[1:3], memories) == [MergeCluster((ids[1], ids[2]))]
 
 
 def test_clusters_do_not_depend_on_the_order_of_pairs_and_memories() -> None:
     rng = random.Random(5)
     memories = [memory(row, confidence=rng.choice((0.5, 0.8))) for row in range(1, 20)]
-    pairs = [
-        (a, b, rng.choice((Verdict.DUPLICATE, Verdict.RELATED, Verdict.UPDATE)))
-        for a, b in itertools.combinations(range(1, 20), 2)
-        if rng.random() < 0.4
-    ]
+    pairs = [pair for pair in itertools.combinations(range(1, 20), 2) if rng.random() < 0.4]
     expected = clusters(pairs, memories)
     assert expected
     for _ in range(100):

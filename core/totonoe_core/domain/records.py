@@ -204,6 +204,11 @@ class Judgement:
         """Return whether the texts were not read to their end."""
         return any(one.finding is Finding.OVER_BUDGET for one in self.evidence)
 
+    @property
+    def differs(self) -> bool:
+        """Return whether the texts certainly say two things: nothing makes one of them."""
+        return self.hard or self.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION)
+
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:

@@ -122,19 +122,11 @@ def keeper(a: Memory, b: Memory, verdict: Verdict) -> tuple[Memory, KeepReason]:
     return (a if a.id < b.id else b), KeepReason.ID
 
 
-def clusters(
-    pairs: Iterable[tuple[int, int, Verdict]], memories: Collection[Memory]
-) -> list[MergeCluster]:
-    """Group memories of which every two are a pair that may be one; pairs are of row numbers.
-
-    Two of which one updates or contradicts the other never share a group.
-    """
-    apart = (Verdict.UPDATE, Verdict.CONTRADICTION)
+def clusters(pairs: Iterable[tuple[int, int]], memories: Collection[Memory]) -> list[MergeCluster]:
+    """Group memories of which every two are a pair that may be one; pairs are of row numbers."""
     by_row = {memory.row: memory for memory in memories}
     ordered = sorted(memories, key=_wanted)
-    groups = complete_link(
-        ((a, b) for a, b, verdict in pairs if verdict not in apart), [one.row for one in ordered]
-    )
+    groups = complete_link(pairs, [one.row for one in ordered])
     return [MergeCluster(tuple(by_row[row].id for row in group)) for group in groups]
 
 

@@ -9,7 +9,7 @@ groups   complete link, in the order of `keeping.rank`
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,7 +50,6 @@ from totonoe_core.text.reading.budget import ReadingBudget
 
 CONSOLIDATABLE_MIN = 3
 """A session with fewer stays as it is (docs/sources.md, 002, "Algorithm", step 2)."""
-_APART = frozenset({Verdict.UPDATE, Verdict.CONTRADICTION})
 
 _Pairs = dict[tuple[int, int], float]
 
@@ -261,17 +260,13 @@ def _read(
     near: _Pairs,
     stop: threading.Event,
 ) -> tuple[_Pairs, int]:
-    """Return the pairs whose texts do not contradict or update each other, the nearest first.
+    """Return the pairs whose texts do not certainly differ, the nearest first.
 
     Also returns the number of pairs that were not read to their end, and are undecided.
     """
     info = state.published
     weights = weights_for(info.calibration, info.model)
-    fits: Callable[[Verdict], bool] = (
-        Verdict.DUPLICATE.__eq__
-        if command.measure is Measure.VERDICT
-        else lambda found: found not in _APART
-    )
+    by_verdict = command.measure is Measure.VERDICT
     pairs: _Pairs = {}
     unread_count = 0
     reading = ReadingBudget(limits.SESSION_PIECES_READ_MAX)
@@ -291,7 +286,7 @@ def _read(
         judgement = info.guard.settled(compared.judgement)
         if judgement.over_budget:
             unread_count += 1
-        elif fits(judgement.verdict):
+        elif judgement.verdict is Verdict.DUPLICATE if by_verdict else not judgement.differs:
             pairs[a, b] = similarity
     return pairs, unread_count
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
-from totonoe_core.domain.records import Judgement, Memory, Status, Verdict
+from totonoe_core.domain.records import Judgement, Memory, Status
 from totonoe_core.engine.jobs.join import Join, Question, Scope, no_candidates
 from totonoe_core.engine.state.comparing import judgement_at
 from totonoe_core.engine.state.state import CollectionState
@@ -164,10 +164,10 @@ class PairSearch:
     def clusters(self) -> list[MergeCluster]:
         """Return groups among the kept pairs. After all steps."""
         memories: dict[int, Memory] = {}
-        pairs: list[tuple[int, int, Verdict]] = []
+        pairs: list[tuple[int, int]] = []
         for one in self._compared(self.kept()):
             memories |= {one.a.row: one.a, one.b.row: one.b}
-            pairs.append((one.a.row, one.b.row, one.judgement.verdict))
+            pairs.append((one.a.row, one.b.row))
         return consolidate.clusters(pairs, list(memories.values()))
 
     def _compared(self, pairs: Sequence[Pair]) -> Iterator[_Compared]:
@@ -195,7 +195,7 @@ class PairSearch:
                 measure = similarity if by_vectors else jaccard
                 judgement = judgement_at(self.scope.info, b.content, a.content, measure, by_vectors)
                 join.judged.put(pair, judgement, turns[join])
-            if not _differs(judgement):
+            if not judgement.differs:
                 yield _Compared(pair, a, b, similarity, jaccard, judgement)
 
     def _memories(self, rows: Rows, pairs: Sequence[Pair]) -> dict[int, Memory]:
@@ -217,11 +217,6 @@ class PairSearch:
             count = int(self.scope.index.arrays.writer_view().value("access_count", newest))
             found[slot] = replace(memory, access_count=count)
         return found
-
-
-def _differs(judgement: Judgement) -> bool:
-    """Return whether two texts certainly say two things: nobody has to look at them."""
-    return judgement.hard or judgement.verdict in (Verdict.UPDATE, Verdict.CONTRADICTION)
 
 
 def _none_out(_: Sequence[Pair]) -> Collection[Pair]:

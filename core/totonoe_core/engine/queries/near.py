@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.grouping import complete_link
 from totonoe_core.domain.keeping import protected, rank
 from totonoe_core.domain.queries import ClustersQuery, NearCluster, NearGroups, NearPair, NearQuery
-from totonoe_core.domain.records import ANY_TIME, Memory, Status, TimeRange, Verdict
+from totonoe_core.domain.records import ANY_TIME, Judgement, Memory, Status, TimeRange, Verdict
 from totonoe_core.engine.commands.tidy import tidied_now, window
 from totonoe_core.engine.state import paging
 from totonoe_core.engine.state.state import CollectionState
@@ -32,8 +33,6 @@ from totonoe_core.store.reader import Rows
 from totonoe_core.text.reading.budget import ReadingBudget
 
 _DAY_US = 86_400_000_000
-_APART = frozenset({Verdict.UPDATE, Verdict.CONTRADICTION})
-"""Verdicts by which two states differ in more than words."""
 
 
 def groups(
@@ -109,7 +108,7 @@ def _grouped(view: View, pairs: Sequence[tuple[float, int, int]]) -> list[tuple[
 def clusters(state: CollectionState, rows: Rows, query: ClustersQuery) -> tuple[NearCluster, ...]:
     """Read the texts of a group of memories, and return its clusters: one, several, or none.
 
-    States of which one updates or contradicts the other are separated.
+    States that certainly differ are separated.
     """
     info, agent_id = state.published, query.agent_id
     with rows.snapshot():
@@ -126,12 +125,16 @@ def clusters(state: CollectionState, rows: Rows, query: ClustersQuery) -> tuple[
     both = list(itertools.combinations(members, 2))
     nearest_first = sorted(((_cosine(*two), *two) for two in both), key=lambda found: -found[0])
     reading = ReadingBudget(limits.CLUSTER_PIECES_READ_MAX)
+    judgements = {
+        (one.row, other.row): _judged(info, one, other, cosine, reading)
+        for cosine, one, other in nearest_first
+    }
     pairs = {
-        (one.row, other.row): _pair(info, one, other, cosine, reading)
+        (one.row, other.row): _pair(one, other, cosine, judgements[one.row, other.row].verdict)
         for cosine, one, other in nearest_first
     }
     keys = [(one.row, other.row) for one, other in both]
-    together = [key for key in keys if pairs[key].verdict not in _APART]
+    together = [key for key in keys if not judgements[key].differs]
     by_row = {memory.row: memory for memory in members}
     parts = complete_link(together, [memory.row for memory in members])
     return tuple(_cluster([by_row[row] for row in part], pairs) for part in parts)
@@ -147,18 +150,24 @@ def _cluster(members: Sequence[Memory], pairs: dict[tuple[int, int], NearPair]) 
     )
 
 
-def _pair(
+def _judged(
     info: CollectionInfo, one: Memory, other: Memory, cosine: float, reading: ReadingBudget
-) -> NearPair:
+) -> Judgement:
     weights = weights_for(info.calibration, info.model)
     budget = ReadingBudget(limits.READ_PIECES_MAX, within=reading)
     compared = verdict.compare(
         one.content, other.content, cosine, weights, budget, bundled=bundled(info.model)
     )
-    judged = info.guard.settled(compared.judgement).verdict
+    judged = info.guard.settled(compared.judgement)
+    same_payload = payload_hash(one.fields) == payload_hash(other.fields)
+    if judged.verdict is Verdict.DUPLICATE and not same_payload:
+        # As in the guard: with another payload, or under another key.
+        return replace(judged, verdict=Verdict.UPDATE)
+    return judged
+
+
+def _pair(one: Memory, other: Memory, cosine: float, judged: Verdict) -> NearPair:
     own, its = one.fields, other.fields
-    if judged is Verdict.DUPLICATE and payload_hash(own) != payload_hash(its):
-        judged = Verdict.UPDATE  # as in the guard: with another payload, or under another key
     return NearPair(
         a_id=one.id,
         b_id=other.id,
