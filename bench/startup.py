@@ -129,7 +129,8 @@ def commands(report: common.Report, data_dir: Path, embedder: str, calls: int) -
         address = ("--address", daemon.address)
         for words in (("--version",), *((*words, *address) for words in COMMANDS)):
             spent = [processor_s([program, *words]) for _ in range(calls)]
-            report.add(phase="command", command=words[0], cpu_s=statistics.median(spent), n=calls)
+            taken = statistics.median(spent)
+            report.add(phase="command", command=words[0], cpu_s=taken, n=calls, texts="synthetic")
 
 
 def processor_s(command: list[str]) -> float:

@@ -201,7 +201,8 @@ def test_remember_and_check_ask_what_may_be_replaced(run: Run) -> None:
     asked = "Does it replace mem_1?\n"
     result = run("remember", "at Meta", Remember=answering(saved))
     assert result.stdout.startswith(
-        f"Saved (id: mem_3).\n{asked}Answer: totonoe resolve mem_3 mem_1"
+        f"Saved (id: mem_3).\n{asked}If so: totonoe resolve mem_3 mem_1 replaces\n"
+        "If both are true: totonoe resolve mem_3 mem_1 different\n"
     )
     checked = pb.CheckResponse(would_save=True, maybe_replaced_ids=["mem_1"])
     result = run("check", "at Meta", Check=answering(checked))

@@ -52,7 +52,8 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
-         "forgotten", "grown_id", "question", "outdated", "advice", "scaffold"},
+         "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "advice",
+         "scaffold"},
     ),
     "check": (
         ["check", "a"],
@@ -60,7 +61,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
          "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
-         "outdated", "advice", "scaffold"},
+         "outdated", "maybe_replaced_ids", "advice", "scaffold"},
     ),
     "recall": (
         ["recall", "a"],

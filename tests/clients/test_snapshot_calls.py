@@ -288,8 +288,8 @@ def test_restore_whose_deadline_passes_says_that_it_goes_on_and_how_to_look(run:
     assert result.exit_code == 5
     assert (
         f"the daemon goes on (Snapshot {SNAPSHOT.id} is being restored: checking, 25%). "
-        "`totonoe stats` shows how far it is; the same command with --operation-id op_again "
-        "gives the answer"
+        "It shows how far it is with: totonoe stats; and gives the answer with: "
+        f"totonoe snapshot restore {SNAPSHOT.id} again --operation-id op_again"
     ) in result.stderr
     assert f"Snapshot {SNAPSHOT.id} is being restored: checking, 25%" in shown.stdout
 

@@ -20,6 +20,7 @@ from support.probes import small_probe
 from totonoe import steps
 from totonoe.cli import main, stepping
 from totonoe.cli.main import app
+from totonoe_core.domain.records import Finding, Verdict
 from totonoe_core.engine.collection import calibrating
 from totonoe_server.tools.testing import RunningServer, running_server
 
@@ -27,6 +28,7 @@ CLI = Path(main.__file__).parent
 LINE = re.compile(r"totonoe (?:(?!, then |`).)+")
 AGENT = "ann smith"
 """Needs quotes."""
+GOOGLE, META = "Anna works at Google.", "Anna works at Meta."
 NIGHT = "The backup of the wiki runs at night"
 NIGHTLY, EACH = NIGHT.replace(" at ", " every "), NIGHT.replace(" at ", " each ")
 VARIABLES = ("TOTONOE_ADDRESS", "TOTONOE_AGENT", "TOTONOE_COLLECTION")
@@ -36,6 +38,7 @@ ELSEWHERE = {
     "commands.reembed.reembed": "after Ctrl-C: test_reembed.py",
     "commands.transfer.export": "with damaged rows: test_transfer.py",
     "show.reembed.reembedded": "under way: test_reembed.py",
+    "show.snapshots.goes_on": "after a deadline: test_snapshot_calls.py",
 }
 """Lines that no command of a sound daemon prints here, with the test that has them."""
 
@@ -106,6 +109,11 @@ def an_update_asks(terminal: Terminal) -> None:
     terminal.run("remember", EACH)
     other = terminal.remember("Something else")
     terminal.run("update", other, "--content", NIGHTLY)
+
+
+def an_update_may_replace(terminal: Terminal) -> None:
+    terminal.remember(GOOGLE)
+    terminal.run("remember", META, "--on-update", "supersede")
 
 
 def forgotten(terminal: Terminal) -> None:
@@ -215,8 +223,8 @@ def a_store(terminal: Terminal) -> None:
 
 
 TOPICS = (
-    questions, an_update_asks, forgotten, saved_again, undos, an_undo_repeats, clean_up,
-    decay_and_sessions, tidy, links, pages, snapshots, a_store,
+    questions, an_update_asks, an_update_may_replace, forgotten, saved_again, undos,
+    an_undo_repeats, clean_up, decay_and_sessions, tidy, links, pages, snapshots, a_store,
 )  # fmt: skip
 
 
@@ -261,6 +269,7 @@ def test_every_printed_line_changes_the_collection_that_it_is_about(
     for one, other in itertools.combinations((NIGHT, NIGHTLY, EACH), 2):
         likely.say(one, other, 0.86)
         likely.say(f"The wiki: {one}", f"The wiki: {other}", 0.86)
+    likely.say(GOOGLE, META, 0.0, Verdict.UPDATE, finding=Finding.NAME)
     monkeypatch.setattr(calibrating, "probe_pairs", small_probe)
     typed: list[str] = []
     data_dir = tmp_path / "data"

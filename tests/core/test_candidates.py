@@ -127,9 +127,14 @@ def test_guard_on_random_stores_decides_as_the_oracle(tmp_path: Path, name: str,
             assert layers == expected.layers, where
             readable = [one for one in known if not one.private or one.agent == new.agent]
             if len(readable) <= 16:
-                similar = [one.memory_id for one in found.guard.similar]
+                similar = [one.memory_id for one in checked.guard.similar]
                 assert similar == expected.similar, where
-            assert checked.guard == found.guard, where
+            # A save shows also what it was linked to.
+            shown, linked = checked.guard.similar, {one.target_id for one in found.links}
+            assert found.guard.similar[: len(shown)] == shown, where
+            assert {one.memory_id for one in found.guard.similar[len(shown) :]} <= linked, where
+            assert linked <= {one.memory_id for one in found.guard.similar}, where
+            assert replace(found.guard, similar=shown) == checked.guard, where
             assert checked.would_save is found.saved, where
             if expected.duplicate:
                 assert found.memory_id == expected.duplicate, where

@@ -543,9 +543,11 @@ class TestGet:
             store.get("ext:y")
 
     def test_get_of_bad_or_too_many_ids_is_refused(self, store: Store) -> None:
-        for ids in ((), ("mem_xyz",), ("ext:",), ("mem_0123456789ab",) * 1001):
+        for ids in ((), ("ext:",), ("mem_0123456789ab",) * 1001):
             with pytest.raises(errors.InvalidArgument):
                 store.get(*ids)
+        with pytest.raises(errors.NotFound):
+            store.get("mem_xyz")
 
 
 class TestStats:

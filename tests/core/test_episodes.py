@@ -167,7 +167,7 @@ class TestCreate:
             ({"importance": 0}, "OUT_OF_RANGE"),
             ({"importance": 6}, "OUT_OF_RANGE"),
             ({"memory_ids": ()}, "MISSING_FIELD"),
-            ({"memory_ids": ("one",)}, "BAD_NAME"),
+            ({"memory_ids": ("one",)}, "MEMORY_NOT_FOUND"),
             ({"memory_ids": (UNKNOWN,) * 1001}, "LIMIT_EXCEEDED"),
         ],
     )

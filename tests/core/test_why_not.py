@@ -341,7 +341,6 @@ def test_asking_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("memory_id", "asked", "reason"),
     [
-        ("pump", query("x"), "BAD_NAME"),
         (UNKNOWN, query(""), "MISSING_FIELD"),
         (UNKNOWN, query("x", k=0), "OUT_OF_RANGE"),
         (UNKNOWN, query("x", vector=[1.0]), "DIMENSION_MISMATCH"),

@@ -63,7 +63,7 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
     ),
     "startup": (
         ["--stored", "20", "--repeats", "1", "--embedder", "none"],
-        {"phase", "n", "settled_rss_bytes"},
+        {"phase", "n"},
     ),
     "collections": (
         ["--stored", "4", "--used", "3", "--repeats", "1"],

@@ -109,7 +109,6 @@ def test_page_about_testing_runs_as_it_stands(tmp_path):
 WITHOUT_PYTEST = """
 import sys
 sys.modules["pytest"] = None
-from support.waits import wait_s
 from totonoe_core.kernels import cosine
 from totonoe_server.tools.testing import running_server
 for _ in range(2):

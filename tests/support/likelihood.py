@@ -25,10 +25,11 @@ class Likelihood:
         probability: float,
         verdict: Verdict = Verdict.RELATED,
         *,
+        finding: Finding = Finding.SAME_CONTENT,
         hard: bool = False,
     ) -> None:
         """Set the judgement of a pair."""
-        evidence = (Evidence(Finding.SAME_CONTENT),)
+        evidence = (Evidence(finding),)
         self._said[frozenset((one, other))] = Judgement(verdict, probability, evidence, hard)
 
     def _compare(self, own: str, other: str, *_: Any, **__: Any) -> Comparison:

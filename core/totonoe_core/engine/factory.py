@@ -5,7 +5,6 @@ Nothing here imports numba before it is asked to: `prepare_kernels` has to be ca
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import time
@@ -34,8 +33,6 @@ __all__ = [
     "prepare_kernels",
     "private_files",
 ]
-
-_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from totonoe_core.domain.snapshots import Snapshot
@@ -73,7 +70,7 @@ def _compile_beside() -> None:
         return
     from totonoe_core.embedding.child import child_environment
 
-    _log.info("compiling kernels, once")
+    cache.log_compiling()
     with suppress(OSError):
         subprocess.run(
             [sys.executable, "-P", "-m", "totonoe_core.kernels.warmup"],

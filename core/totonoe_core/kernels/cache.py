@@ -14,15 +14,19 @@ This module must not import numba: numba reads `NUMBA_CACHE_DIR` when it is impo
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 
 from totonoe_core.base.prepared import cache_places, private
+
+_log = logging.getLogger(__name__)
 
 _VARIABLE = "NUMBA_CACHE_DIR"
 _PARENT = "numba-cache"
@@ -88,6 +92,12 @@ def mark_complete() -> None:
     if place is not None:
         with suppress(OSError):
             (place / _COMPLETE).touch()
+
+
+@lru_cache(maxsize=1)
+def log_compiling() -> None:
+    """Log once in a process that kernels are not in the cache, and how long all of them take."""
+    _log.info("compiling kernels, once: up to a minute")
 
 
 def wipe_cache() -> bool:

@@ -9,13 +9,12 @@ from typing import ParamSpec, TypeVar
 from numba import njit, types
 from numba.core.errors import NumbaError
 
-from totonoe_core.kernels.cache import wipe_cache
+from totonoe_core.kernels.cache import log_compiling, wipe_cache
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _log = logging.getLogger(__name__)
-_logged_once = False
 
 FASTMATH = frozenset({"nsz", "arcp", "contract", "afn", "reassoc"})
 """Sums may be reordered and fused; NaN and infinity keep their meaning (no nnan, no ninf)."""
@@ -77,9 +76,7 @@ def kernel(signature: object, *, exact: bool = False) -> Callable[[Callable[P, R
 
 def _log_if_compiled(compiled: object) -> None:
     """Log once in a process that kernels are not in the cache, and how long all of them take."""
-    global _logged_once
     # Without JIT (NUMBA_DISABLE_JIT) it is the function itself, and nothing is compiled.
     stats = getattr(compiled, "stats", None)
-    if stats is not None and stats.cache_misses and not _logged_once:
-        _logged_once = True
-        _log.info("compiling kernels, once: up to a minute")
+    if stats is not None and stats.cache_misses:
+        log_compiling()

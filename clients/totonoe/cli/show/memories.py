@@ -103,7 +103,8 @@ def _maybe_replaced(ids: Sequence[str], saved_id: str = "") -> None:
     for memory_id in ids:
         line(f"Does it replace {memory_id}?")
         if saved_id:
-            line(f"Answer: totonoe resolve {saved_id} {memory_id} replaces|different")
+            line(f"If so: {step('resolve', saved_id, memory_id, 'replaces')}")
+            line(f"If both are true: {step('resolve', saved_id, memory_id, 'different')}")
 
 
 def remembered(answer: Remembered) -> None:

@@ -158,6 +158,8 @@ class Known:
     def _linked(self, memory: Memory, type_: LinkType) -> tuple[int, ...]:
         """Return the rows that a memory's links of a type lead to, the strongest first."""
         ids = [link.target_id for link in memory.links if link.type is type_]
+        if not ids:
+            return _NONE
         view, slot_by_id = self._index.arrays.writer_view(), self._index.slot_by_id
         slots = [slot_by_id.get(one) for one in ids[: limits.RELATIONS_FOLLOWED_MAX]]
         return tuple(int(view.value("row", slot)) for slot in slots if slot is not None)
