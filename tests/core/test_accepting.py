@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from support.cataloging import create
 from support.engines import NOON, FakeClock, Store, opened, remember, undo, update
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Purge
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import (
     AsOf,
     ChangesQuery,
@@ -22,7 +22,6 @@ from totonoe_core.domain.queries import (
     OperationsQuery,
     RecallQuery,
 )
-from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.engine.state import checkpointing
 from totonoe_core.store import accepting
 from totonoe_core.store.acknowledged import path_of
@@ -236,7 +235,7 @@ class TestCatalogue:
         with opened(tmp_path / "whole") as store:
             store.save("of the first")
             log = (tmp_path / "whole" / "catalog.db-wal").read_bytes()
-            create(store.engine, "second")
+            create(store, "second")
             store.collection = "second"
             store.save("of the second")
             shutil.copytree(tmp_path / "whole", tmp_path / "data")
@@ -254,29 +253,16 @@ class TestCatalogue:
             with pytest.raises(
                 errors.CommitsLost, match=r"accept-loss --catalogue --revisions 2-2"
             ):
-                create(store.engine, "third")
+                create(store, "third")
             stats = store.engine.stats("", "").result(wait_s())
             assert stats.lost_catalogue_revisions == "2-2"
         assert (lossy / "collections" / uid / "memory.db").exists()
         assert accepting.accept_catalogue_loss(lossy, "2-2", LATER) > 2
         assert not findings(lossy)
         with opened(lossy) as store:
-            create(store.engine, "third")
+            create(store, "third")
             assert store.engine.stats("", "").result(wait_s()).lost_catalogue_revisions == ""
         assert (lossy / "collections" / uid / "memory.db").exists(), "left alone"
-
-
-def create(engine: EmbeddedEngine, name: str) -> None:
-    engine.create_collection(
-        name,
-        "",
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
-    ).result(wait_s())
 
 
 def names(path: Path) -> dict[str, str]:

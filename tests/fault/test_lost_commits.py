@@ -15,11 +15,10 @@ from typing import Any
 import apsw
 import pytest
 
+from support.cataloging import create
 from support.engines import Store, forget, opened, remember
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
-from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.store.acknowledged import Note, path_of
 from totonoe_core.store.inspection import inspect
 
@@ -42,19 +41,6 @@ class Killed:
     def copied(self, to: Path) -> Path:
         shutil.copytree(self.directory, to)
         return to
-
-
-def create(engine: EmbeddedEngine, name: str) -> None:
-    engine.create_collection(
-        name,
-        "",
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
-    ).result(wait_s())
 
 
 def logs(directory: Path) -> dict[str, Path]:
@@ -96,7 +82,7 @@ def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     path = tmp_path_factory.mktemp("killed")
     store = Store(path / "data")
     try:
-        create(store.engine, OTHER)
+        create(store, OTHER)
         earlier: dict[str, bytes] = {}
         for turn in range(3):
             for name in ("default", OTHER):
@@ -108,9 +94,9 @@ def killed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
                 if turn == 1 and request.param == "log begun anew":
                     begin_log_anew(store)
             if turn == 1:
-                create(store.engine, "another")
+                create(store, "another")
                 earlier = {name: log.read_bytes() for name, log in logs(path / "data").items()}
-        create(store.engine, "last")
+        create(store, "last")
         told = shown(store)
         shutil.copytree(path / "data", path / "killed")
     finally:
@@ -190,7 +176,7 @@ def refuses_writes(store: Store, lost: set[str]) -> None:
             assert f"accept-loss {name} --revisions" in caught.value.message
     if "catalog" in lost:
         with pytest.raises(errors.CommitsLost, match="--catalogue"):
-            create(store.engine, "one-more")
+            create(store, "one-more")
 
 
 # -- Damages

@@ -123,22 +123,7 @@ class Remembering:
             report = replace(report, verdict=Verdict.UPDATE)
         slots, report = superseding.by_saved(self._guarding, text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
-        created_us = operation.now_us if fields.created_us is None else fields.created_us
-        memory = Memory(
-            row=self._state.take_row(),
-            id=self._ledger.new_id(),
-            content=command.content,
-            content_hash=text.content_hash,
-            vector=features.stored,
-            agent_id=command.agent_id,
-            fields=replace(fields, created_us=None),
-            created_us=created_us,
-            updated_us=operation.now_us,
-            status=Status.ACTIVE,
-            superseded_by="",
-            revision=operation.revision,
-        )
-        self._ledger.add(operation, memory, features)
+        memory = self._added(operation, command, fields, text.content_hash, features)
         links = put_links(
             self._state,
             memory,
@@ -168,6 +153,33 @@ class Remembering:
             links=links,
             superseded_ids=tuple(one.id for one in before),
         )
+
+    def _added(
+        self,
+        operation: Operation,
+        command: Remember,
+        fields: Fields,
+        content_hash: bytes,
+        features: Features,
+    ) -> Memory:
+        """Write a new memory, and return it."""
+        created_us = operation.now_us if fields.created_us is None else fields.created_us
+        memory = Memory(
+            row=self._state.take_row(),
+            id=self._ledger.new_id(),
+            content=command.content,
+            content_hash=content_hash,
+            vector=features.stored,
+            agent_id=command.agent_id,
+            fields=replace(fields, created_us=None),
+            created_us=created_us,
+            updated_us=operation.now_us,
+            status=Status.ACTIVE,
+            superseded_by="",
+            revision=operation.revision,
+        )
+        self._ledger.add(operation, memory, features)
+        return memory
 
     def _refused(
         self,

@@ -82,16 +82,7 @@ def recall(state: CollectionState, rows: Rows, asked: Asked, now_us: int) -> Rec
     view = index.view()
 
     def read(wanted: list[int]) -> list[Memory]:
-        read = rows.memories(wanted)
-        state.check_there(read, wanted)
-        chosen = _while_chosen(rows, read, query.filter, query.agent_id, revision)
-        seen = {row: state.as_seen(memory, now_us) for row, memory in chosen.items()}
-        kept = [
-            seen[row]
-            for row in wanted
-            if row in seen and _still_shown(seen[row], query.filter, query.agent_id)
-        ]
-        return state.shown(rows, kept, query.agent_id)
+        return _shown(state, rows, wanted, query.filter, query.agent_id, revision, now_us)
 
     diversity = query.diversity or info.diversity
     hits = HitMemories(
@@ -412,7 +403,8 @@ def scan(state: CollectionState, rows: Rows, query: ListQuery, now_us: int) -> P
     kept = 0
     for start in range(0, len(page), limits.PAGE_ROWS_READ):
         part = [row for row, _, _ in page[start : start + limits.PAGE_ROWS_READ]]
-        shown = _shown(state, rows, part, query, info.revision, now_us)
+        read = _shown(state, rows, part, where, agent_id, info.revision, now_us)
+        shown = {memory.row: memory for memory in read}
         for row in part:
             memory = shown.get(row)
             if memory is not None:
@@ -433,21 +425,18 @@ def _shown(
     state: CollectionState,
     rows: Rows,
     wanted: Sequence[int],
-    query: ListQuery,
+    where: Filter,
+    agent_id: str,
     revision: int,
     now_us: int,
-) -> dict[int, Memory]:
-    """Return memories of a List by row, as they are shown; without those hidden meanwhile."""
+) -> list[Memory]:
+    """Return memories of rows chosen by a filter at a revision, without those hidden meanwhile."""
     found = rows.memories(wanted)
     state.check_there(found, wanted)
-    found = _while_chosen(rows, found, query.where, query.agent_id, revision)
+    found = _while_chosen(rows, found, where, agent_id, revision)
     seen = {row: state.as_seen(memory, now_us) for row, memory in found.items()}
-    kept = [
-        seen[row]
-        for row in wanted
-        if row in seen and _still_shown(seen[row], query.where, query.agent_id)
-    ]
-    return {memory.row: memory for memory in state.shown(rows, kept, query.agent_id)}
+    kept = [seen[row] for row in wanted if row in seen and _still_shown(seen[row], where, agent_id)]
+    return state.shown(rows, kept, agent_id)
 
 
 def figures(state: CollectionState, agent_id: str | None) -> dict[str, Any]:
