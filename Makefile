@@ -80,7 +80,6 @@ $(BENCHES): bench-%: $(VENV)/.server
 
 JUDGE := build/judge
 JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
-MINUTES ?= 90
 .PHONY: judge-base judge-edits judge-train judge-eval judge-nominate
 
 $(JUDGE)/venv/.done:
@@ -98,7 +97,7 @@ judge-edits: $(VENV)/.server
 	$(BIN)/python -m bench.judge.edits $(JUDGE)/edits.json
 
 judge-train: judge-base judge-edits
-	$(JUDGE_PYTHON) -m bench.judge.train $(JUDGE)/judge.pt --minutes $(MINUTES) \
+	$(JUDGE_PYTHON) -m bench.judge.train $(JUDGE)/judge.pt \
 		--wheels $(JUDGE)/wheels --edits $(JUDGE)/edits.json $(ARGS)
 
 judge-eval: judge-base
