@@ -27,7 +27,7 @@ LOCKS: Mapping[str, tuple[str, ...]] = {
     "agents": ("mcp", "anthropic", "langgraph", "adk", "agent-framework", "otel"),
 }
 """Lock and the extras that it is for."""
-NOT_LOCKED = frozenset({"sentence-transformers", "model2vec", "nli", "bench", "dev"})
+NOT_LOCKED = frozenset({"sentence-transformers", "model2vec", "bench", "dev"})
 """Extras for models of the user's own, for benches and for development."""
 BUILD = "build"
 """Lock of the packages that build hnswlib and totonoe itself."""

@@ -325,7 +325,7 @@ def test_pair_keeps_one_order_and_one_key() -> None:
         ({"kind": "openai", "url": "http://h/v1"}, "model"),
         ({"kind": "openai", "model": "m", "url": "ftp://h"}, "url"),
         ({"kind": "openai", "model": "m", "url": "http://me:secret@h/v1"}, "url"),
-        ({"kind": "nli"}, "path"),
+        ({"kind": "nli"}, "kind"),
     ],
 )
 def test_settings_out_of_bounds_are_refused_by_name(given: dict[str, Any], field: str) -> None:

@@ -60,7 +60,6 @@ def test_judge_that_is_down_changes_nothing(chat):
     [
         ({"judge": "openai", "judge_url": "http://h/v1"}, "judge.model"),
         ({"judge": "openai", "judge_url": "h", "judge_model": "m"}, "judge.url"),
-        ({"judge": "nli", "judge_path": "nothing"}, "no model.onnx in nothing"),
     ],
 )
 def test_judge_that_cannot_run_hinders_the_start_in_one_line(settings, words):

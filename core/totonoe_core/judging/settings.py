@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from totonoe_core.base import limits
 from totonoe_core.judging.protocol import Judge, misconfigured
 
-JudgeKind = Literal["none", "openai", "nli"]
+JudgeKind = Literal["none", "openai"]
 KINDS: tuple[JudgeKind, ...] = get_args(JudgeKind)
 
 
@@ -26,8 +26,6 @@ class JudgeSettings:
         openai: the model's name, as the server calls it.
     api_key_env : str
         openai: environment variable that holds the key; empty for none.
-    path : str
-        nli: directory with model.onnx, tokenizer.json and config.json.
     deadline_s : float
         Longest time that a write waits, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
     asked_from : float
@@ -45,7 +43,6 @@ class JudgeSettings:
     url: str = ""
     model: str = ""
     api_key_env: str = ""
-    path: str = ""
     deadline_s: float = 2.0
     asked_from: float = 0.5
     refinements: bool = False
@@ -73,8 +70,6 @@ class JudgeSettings:
                 "another form",
                 "http(s)://host/v1, without a password or a query",
             )
-        if self.kind == "nli":
-            _require(bool(self.path), "path", "nothing", "the directory of a saved model")
 
 
 def make_judge(settings: JudgeSettings) -> Judge:
@@ -83,9 +78,9 @@ def make_judge(settings: JudgeSettings) -> Judge:
     Raises
     ------
     Precondition
-        JUDGE_MISCONFIGURED: the settings name an uninstalled package, a missing file, or no judge.
+        JUDGE_MISCONFIGURED: an uninstalled package, a variable that is not set, or no judge.
     """
-    # Each module is imported only when chosen, so that it does not need the other's packages.
+    # Imported only when chosen: a daemon without a judge does not load its packages.
     if settings.kind == "openai":
         from totonoe_core.judging.openai import OpenAIJudge
 
@@ -95,10 +90,6 @@ def make_judge(settings: JudgeSettings) -> Judge:
             api_key_env=settings.api_key_env,
             timeout_s=settings.deadline_s,
         )
-    if settings.kind == "nli":
-        from totonoe_core.judging.nli import NliJudge
-
-        return NliJudge(settings.path)
     raise misconfigured(field="kind", got=settings.kind, allowed="a kind that judges")
 
 

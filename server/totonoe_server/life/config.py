@@ -31,7 +31,7 @@ ADDRESS_DEFAULT = "127.0.0.1:7766"
 ENVIRONMENT_PREFIX = "TOTONOE_"
 
 EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
-JudgeKind = Literal["none", "openai", "nli"]
+JudgeKind = Literal["none", "openai"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -119,7 +119,6 @@ class Settings(BaseSettings):
     judge_api_key_env: str = Field(
         "", description="openai: environment variable that holds the key."
     )
-    judge_path: str = Field("", description="nli: directory of the saved model.")
     judge_deadline_s: float = Field(
         2.0, gt=0, le=10, description="How long a write waits for the judge at most."
     )

@@ -505,7 +505,6 @@ def _judge_settings(settings: Settings) -> Any:
         url=settings.judge_url,
         model=settings.judge_model,
         api_key_env=settings.judge_api_key_env,
-        path=settings.judge_path,
         deadline_s=settings.judge_deadline_s,
         asked_from=settings.judge_from,
         refinements=settings.judge_refinements,

@@ -89,7 +89,7 @@ def serve(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="What is asked about borderline pairs: none, openai or nli. [TOTONOE_JUDGE, none]"
+            help="What is asked about borderline pairs: none or openai. [TOTONOE_JUDGE, none]"
         ),
     ] = None,
     judge_url: Annotated[
@@ -101,9 +101,6 @@ def serve(
     judge_api_key_env: Annotated[
         str | None,
         typer.Option(help="openai: environment variable with the key. [TOTONOE_JUDGE_API_KEY_ENV]"),
-    ] = None,
-    judge_path: Annotated[
-        str | None, typer.Option(help="nli: directory of the model. [TOTONOE_JUDGE_PATH]")
     ] = None,
     judge_deadline_s: Annotated[
         float | None,
