@@ -16,7 +16,15 @@ from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Features
 from totonoe_core.guard.verdict import Comparison, compare
-from totonoe_core.judging import Hearing, JudgeSettings, JudgingService, Opinion, Pair, open_service
+from totonoe_core.judging import (
+    Hearing,
+    JudgeSettings,
+    JudgingService,
+    Opinion,
+    Pair,
+    Relation,
+    open_service,
+)
 from totonoe_core.judging.hearing import is_borderline, judged_by
 from totonoe_core.judging.protocol import JudgeFailed
 from totonoe_core.judging.settings import make_judge
@@ -109,9 +117,72 @@ def test_whole_sentences_more_are_never_borderline() -> None:
 # -- Opinions
 
 
+def opinion(relation: Relation, confidence: float = 0.75, by: str = "scripted") -> Opinion:
+    made = Opinion.on(relation, confidence, by)
+    assert made is not None
+    return made
+
+
+def test_opinion_for_the_other_order_exchanges_more_and_less_alone() -> None:
+    one = Opinion(0.3, (0.2, 0.4, 0.1, 0.15, 0.05, 0.1), "a judge")
+    assert one.mirrored() == Opinion(0.3, (0.2, 0.1, 0.4, 0.15, 0.05, 0.1), "a judge")
+    assert one.mirrored().mirrored() == one
+    for relation in Relation:
+        assert opinion(relation).relation is relation
+        assert opinion(relation).mirrored().relation is relation.mirrored
+
+
+@pytest.mark.parametrize(
+    ("relation", "same"), [(Relation.SAME, 0.75), (Relation.MORE, 0.25), (Relation.UNRELATED, 0.25)]
+)
+def test_opinion_on_one_relation_shares_out_what_is_left(relation: Relation, same: float) -> None:
+    one = opinion(relation)
+    assert (one.same, one.relation, sum(one.relations)) == (same, relation, pytest.approx(1.0))
+    assert sorted(one.relations)[:5] == [0.05] * 5
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 0.0, 1 / 6, 1.1, float("nan"), float("inf")])
+def test_relation_that_is_no_more_probable_than_others_is_no_opinion(confidence: float) -> None:
+    assert Opinion.on(Relation.SAME, confidence, "a judge") is None
+
+
+@pytest.mark.parametrize(
+    ("same", "relations"),
+    [
+        (1.1, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        (float("nan"), (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)),
+        (0.5, (1.0, 0.0, 0.0, 0.0, 0.0, 0.1)),
+        (0.5, (1.1, -0.1, 0.0, 0.0, 0.0, 0.0)),
+        (0.5, (1.0, 0.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_opinion_out_of_bounds_is_not_made(same: float, relations: Any) -> None:
+    with pytest.raises(ValueError, match="opinion"):
+        Opinion(same, relations, "a judge")
+
+
+@pytest.mark.parametrize(
+    ("relation", "before", "after"),
+    [
+        (Relation.SAME, Verdict.RELATED, Verdict.DUPLICATE),
+        (Relation.MORE, Verdict.CONTAINED, Verdict.REFINEMENT),
+        (Relation.LESS, Verdict.REFINEMENT, Verdict.CONTAINED),
+        (Relation.EXCLUSIVE, Verdict.RELATED, Verdict.UPDATE),
+        (Relation.EXCLUSIVE, Verdict.UPDATE, Verdict.UPDATE),
+        (Relation.EXCLUSIVE, Verdict.CONTRADICTION, Verdict.CONTRADICTION),
+        (Relation.COMPATIBLE, Verdict.REFINEMENT, Verdict.RELATED),
+        (Relation.UNRELATED, Verdict.REFINEMENT, Verdict.RELATED),
+    ],
+)
+def test_relation_of_the_new_text_to_the_memory_is_a_verdict(
+    relation: Relation, before: Verdict, after: Verdict
+) -> None:
+    assert judged_by(Judgement(before, 0.4), opinion(relation)).verdict is after
+
+
 def test_opinion_names_verdict_and_judge_and_keeps_the_evidence() -> None:
     before = Judgement(Verdict.RELATED, 0.4, (Evidence(Finding.SYNONYM),) * limits.EVIDENCE_MAX)
-    after = judged_by(before, Opinion(Verdict.UPDATE, 0.7, "j" * 100))
+    after = judged_by(before, opinion(Relation.EXCLUSIVE, 0.7, "j" * 100))
     assert (after.verdict, after.same_probability) == (Verdict.UPDATE, pytest.approx(0.3))
     assert after.evidence[0] == Evidence(Finding.JUDGE, own_text="j" * limits.EVIDENCE_CHARS)
     assert after.evidence[1:] == before.evidence[:-1]
@@ -158,11 +229,29 @@ def test_opinion_is_known_whichever_text_comes_first() -> None:
     assert len(judge.pairs) == 1
 
 
+@pytest.mark.parametrize(
+    ("relation", "of_glad", "of_happy"),
+    [
+        (Relation.MORE, Verdict.REFINEMENT, Verdict.CONTAINED),
+        (Relation.LESS, Verdict.CONTAINED, Verdict.REFINEMENT),
+    ],
+)
+def test_who_has_more_is_said_for_the_order_of_the_caller(
+    relation: Relation, of_glad: Verdict, of_happy: Verdict
+) -> None:
+    with running(ScriptedJudge(relation, of=GLAD)) as judging:
+        hearing = Hearing(judging, 0.8, may_ask=True)
+        heard(hearing)
+        judging.submit(hearing.wanted).result(wait_s())
+        assert heard(hearing, GLAD, HAPPY).verdict is of_glad
+        assert heard(hearing, HAPPY, GLAD).verdict is of_happy
+
+
 # -- The service
 
 
 def test_pair_is_asked_once_and_then_known() -> None:
-    judge = ScriptedJudge(Verdict.UPDATE)
+    judge = ScriptedJudge(Relation.EXCLUSIVE)
     with running(judge) as judging:
         judge.hold()
         first, second = judging.submit([pair("a")]), judging.submit([pair("a"), pair("b")])
@@ -171,7 +260,7 @@ def test_pair_is_asked_once_and_then_known() -> None:
         second.result(wait_s())
         judging.submit([pair("a")]).result(0)
         assert [one.one for one in judge.pairs] == ["a", "b"]
-        assert judging.look_up(pair("a")) == (True, Opinion(Verdict.UPDATE, 0.75, "scripted"))
+        assert judging.look_up(pair("a")) == (True, opinion(Relation.EXCLUSIVE))
         assert judging.stats().opinions_count == 2
     assert judge.closed
 
@@ -182,6 +271,49 @@ def test_pair_given_twice_is_asked_about_once() -> None:
         judging.submit([pair("a"), pair("a")]).result(wait_s())
         judging.submit([pair("b")]).result(wait_s())
         assert [one.one for one in judge.pairs] == ["a", "b"]
+
+
+def test_pairs_that_wait_are_asked_about_in_batches() -> None:
+    judge = ScriptedJudge(batch_max=3)
+    with running(judge) as judging:
+        judge.hold()
+        first = judging.submit([pair("a")])
+        assert judge.asked.wait(wait_s())
+        others = judging.submit([pair(name) for name in "bcde"])
+        judge.release()
+        first.result(wait_s())
+        others.result(wait_s())
+        assert judge.batches == [1, 3, 1]
+        assert [one.one for one in judge.pairs] == list("abcde")
+        assert all(judging.look_up(pair(name))[0] for name in "abcde")
+        assert judging.stats().opinions_count == 5
+
+
+def test_batch_has_a_limit_whatever_the_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JUDGE_BATCH_PAIRS_MAX", 2)
+    judge = ScriptedJudge(batch_max=1000)
+    with running(judge) as judging:
+        judging.submit([pair(name) for name in "abcde"]).result(wait_s())
+        assert max(judge.batches) == 2
+
+
+def test_batch_that_fails_is_one_failure_of_all_its_pairs() -> None:
+    judge = ScriptedJudge(batch_max=8)
+    judge.error = JudgeFailed("HTTP 500")
+    with running(judge) as judging:
+        judging.submit([pair(name) for name in "abcd"]).result(wait_s())
+        assert judging.stats().failed_count == 4
+        assert judging.accepts
+        assert judging.look_up(pair("a")) == (False, None)
+
+
+def test_fewer_opinions_than_pairs_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge = ScriptedJudge()
+    monkeypatch.setattr(judge, "ask", lambda _: [])
+    with running(judge) as judging:
+        judging.submit([pair("a")]).result(wait_s())
+        assert judging.stats().failed_count == 1
+        assert judging.look_up(pair("a")) == (False, None)
 
 
 def test_pair_without_an_opinion_is_not_asked_about_again() -> None:
@@ -310,6 +442,7 @@ def test_close_lets_everybody_go_on_and_asks_nobody() -> None:
 
 def test_pair_keeps_one_order_and_one_key() -> None:
     assert Pair.of("x", b"2", "y", b"1") == Pair.of("y", b"1", "x", b"2") == Pair(b"12", "y", "x")
+    assert Pair.of("x", b"1", "y", b"1") == Pair.of("y", b"1", "x", b"1") == Pair(b"11", "x", "y")
 
 
 # -- Settings

@@ -14,6 +14,7 @@ from support.judges import ScriptedJudge, service
 from support.waits import wait_s
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.records import Finding, Kind, LinkType, Method, StateKind, Verdict
+from totonoe_core.judging import Relation
 
 BASE = vector_of("base")
 HAPPY, GLAD = "The neighbour has a loud dog", "The neighbour has a loud puppy"
@@ -31,7 +32,7 @@ def near(content: str = GLAD, cosine: float = 0.9, **more: Any) -> Remember:
 
 
 def test_duplicate_by_opinion_is_refused_with_the_judge_as_its_ground(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with judged(tmp_path, judge) as store:
         known = store.save(HAPPY, vector=BASE)
         answer = store.do(near())
@@ -45,19 +46,19 @@ def test_duplicate_by_opinion_is_refused_with_the_judge_as_its_ground(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("verdict", "link"),
+    ("relation", "verdict", "link"),
     [
-        (Verdict.UPDATE, LinkType.UPDATES),
-        (Verdict.CONTRADICTION, LinkType.CONTRADICTS),
-        # It does not say which of the two has more.
-        (Verdict.REFINEMENT, LinkType.RELATED),
-        (Verdict.RELATED, LinkType.RELATED),
+        (Relation.EXCLUSIVE, Verdict.UPDATE, LinkType.UPDATES),
+        (Relation.MORE, Verdict.REFINEMENT, LinkType.REFINES),
+        (Relation.LESS, Verdict.CONTAINED, LinkType.REFINED_BY),
+        (Relation.COMPATIBLE, Verdict.RELATED, LinkType.RELATED),
+        (Relation.UNRELATED, Verdict.RELATED, LinkType.RELATED),
     ],
 )
 def test_other_opinions_name_verdict_and_link(
-    tmp_path: Path, verdict: Verdict, link: LinkType
+    tmp_path: Path, relation: Relation, verdict: Verdict, link: LinkType
 ) -> None:
-    with judged(tmp_path, ScriptedJudge(verdict)) as store:
+    with judged(tmp_path, ScriptedJudge(relation, of=GLAD)) as store:
         known = store.save(HAPPY, vector=BASE)
         answer = store.do(near())
         assert answer.saved
@@ -66,7 +67,7 @@ def test_other_opinions_name_verdict_and_link(
 
 
 def test_named_difference_is_not_put_to_the_judge(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with judged(tmp_path, judge, asked_from=0.0, refinements=True) as store:
         store.save("The server listens on port 8080", vector=BASE)
         answer = store.do(near("The server listens on port 8081", 0.99))
@@ -75,7 +76,7 @@ def test_named_difference_is_not_put_to_the_judge(tmp_path: Path) -> None:
 
 
 def test_answer_is_asked_for_once(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.RELATED)
+    judge = ScriptedJudge(Relation.COMPATIBLE)
     with judged(tmp_path, judge) as store:
         store.save(HAPPY, vector=BASE)
         assert store.check(near()).would_save
@@ -86,7 +87,7 @@ def test_answer_is_asked_for_once(tmp_path: Path) -> None:
 
 
 def test_check_says_what_remember_would(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with judged(tmp_path, judge) as store:
         known = store.save(HAPPY, vector=BASE)
         checked = store.check(near())
@@ -96,7 +97,7 @@ def test_check_says_what_remember_would(tmp_path: Path) -> None:
 
 
 def test_update_to_a_duplicate_by_opinion_is_refused(tmp_path: Path) -> None:
-    with judged(tmp_path, ScriptedJudge(Verdict.DUPLICATE)) as store:
+    with judged(tmp_path, ScriptedJudge()) as store:
         known = store.save(HAPPY, vector=BASE)
         other = store.save("The pump is loud")
         answer = store.do(update(other, content=GLAD, vector=vector_at(BASE, 0.9)))
@@ -106,7 +107,7 @@ def test_update_to_a_duplicate_by_opinion_is_refused(tmp_path: Path) -> None:
 def test_logs_forced_saves_and_other_agents_private_memories_are_not_asked_about(
     tmp_path: Path,
 ) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with judged(tmp_path, judge) as store:
         store.save(HAPPY, vector=BASE, private=True, agent="bert")
         assert store.do(near()).saved
@@ -119,7 +120,7 @@ def test_logs_forced_saves_and_other_agents_private_memories_are_not_asked_about
 
 
 def test_deadline_passes_and_the_text_is_saved_as_without_a_judge(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     judge.hold()
     with opened(tmp_path / "without") as store:
         store.save(HAPPY, vector=BASE)
@@ -143,7 +144,7 @@ def test_judge_without_an_answer_changes_nothing(tmp_path: Path, wrong: str) -> 
 
 
 def test_nobody_waits_behind_a_write_that_waits_for_the_judge(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with judged(tmp_path, judge) as store:
         known = store.save(HAPPY, vector=BASE)
         judge.hold()
@@ -160,7 +161,7 @@ def test_nobody_waits_behind_a_write_that_waits_for_the_judge(tmp_path: Path) ->
 def test_two_at_once_who_wait_for_the_judge_are_decided_one_after_the_other(
     tmp_path: Path,
 ) -> None:
-    judge = ScriptedJudge(Verdict.RELATED)
+    judge = ScriptedJudge(Relation.COMPATIBLE)
     with judged(tmp_path, judge) as store:
         store.save(HAPPY, vector=BASE)
         judge.hold()
@@ -174,7 +175,7 @@ def test_two_at_once_who_wait_for_the_judge_are_decided_one_after_the_other(
 
 
 def test_closed_judge_is_no_judge(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     judging = service(judge)
     with opened(tmp_path, judging=judging) as store:
         store.save(HAPPY, vector=BASE)
@@ -184,7 +185,7 @@ def test_closed_judge_is_no_judge(tmp_path: Path) -> None:
 
 
 def test_closing_engine_decides_what_waits_for_the_judge(tmp_path: Path) -> None:
-    judge = ScriptedJudge(Verdict.DUPLICATE)
+    judge = ScriptedJudge()
     with opened(tmp_path, judging=service(judge)) as store:
         store.save(HAPPY, vector=BASE)
         judge.hold()

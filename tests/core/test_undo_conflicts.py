@@ -32,7 +32,7 @@ from totonoe_core.domain.commands import Command
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
 from totonoe_core.domain.memories import Purge, Remember
 from totonoe_core.domain.questions import Answer, Resolve
-from totonoe_core.domain.records import Kind, LinkType, StateKind, Status, TypedKey, Verdict
+from totonoe_core.domain.records import Kind, LinkType, StateKind, Status, TypedKey
 from totonoe_core.domain.tidy import Tidy
 from totonoe_core.domain.undo import ConflictKind, UndoConflict, Undone
 
@@ -328,7 +328,7 @@ class TestGuard:
         assert store.do(undo(store.revision - 1)).undone
 
     def test_judge_is_asked_once_about_all_that_comes_back(self, tmp_path: Path) -> None:
-        judge = ScriptedJudge(Verdict.DUPLICATE)
+        judge = ScriptedJudge()
         bases = vector_of("one base"), vector_of("another base")
         with opened(tmp_path / "judged", judging=service(judge)) as store:
             first = store.save("The neighbour has a loud dog", vector=bases[0])

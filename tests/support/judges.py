@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from support.waits import wait_s
-from totonoe_core.domain.records import Verdict
-from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair
+from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair, Relation
 
 DEADLINE_S = 10.0
 """Longer than any test that does not wait for it."""
 
 
 class ScriptedJudge:
-    """Says `verdict` of every pair, or nothing (`None`), or raises `error`; waits while held."""
+    """Says `relation` of every pair, or nothing (`None`), or raises `error`; waits while held.
+
+    The relation is that of the text `of` to the other one, or in the order of the pair.
+    """
 
     thread_count = 1
 
-    def __init__(self, verdict: Verdict | None = Verdict.DUPLICATE) -> None:
-        self.verdict = verdict
+    def __init__(
+        self, relation: Relation | None = Relation.SAME, of: str = "", batch_max: int = 1
+    ) -> None:
+        self.relation = relation
+        self.of = of
+        self.batch_max = batch_max
         self.error: Exception | None = None
         self.pairs: list[Pair] = []
+        self.batches: list[int] = []
         self.asked = threading.Event()
         self.closed = False
         self._released = threading.Event()
@@ -35,13 +43,21 @@ class ScriptedJudge:
     def release(self) -> None:
         self._released.set()
 
-    def ask(self, pair: Pair) -> Opinion | None:
-        self.pairs.append(pair)
+    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+        self.pairs += pairs
+        self.batches.append(len(pairs))
         self.asked.set()
         assert self._released.wait(wait_s())
         if self.error is not None:
             raise self.error
-        return None if self.verdict is None else Opinion(self.verdict, 0.75, "scripted")
+        return [self._says(pair) for pair in pairs]
+
+    def _says(self, pair: Pair) -> Opinion | None:
+        if self.relation is None:
+            return None
+        opinion = Opinion.on(self.relation, 0.75, "scripted")
+        assert opinion is not None
+        return opinion.mirrored() if pair.one == self.of else opinion
 
     def close(self) -> None:
         self.closed = True
@@ -69,7 +85,7 @@ class ChatServer:
     """Answers every chat with `says`, or `raw`, or a status; waits while `hang` is not set."""
 
     def __init__(self) -> None:
-        self.says = '{"verdict": "duplicate", "confidence": 0.9}'
+        self.says = '{"relation": "same", "confidence": 0.9}'
         self.raw: bytes | None = None
         self.status = 200
         self.hang = threading.Event()

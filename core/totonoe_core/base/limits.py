@@ -53,6 +53,7 @@ JUDGE_PAIRS_PER_REMEMBER_MAX = 3
 JUDGE_TEXT_CHARS_MAX = 2000  # a judge gets no longer text
 JUDGE_DEADLINE_S_MAX = 10  # longest time that a write waits for a judge
 JUDGE_QUEUE_PAIRS_MAX = 256  # pairs queued or being judged; further pairs are not judged
+JUDGE_BATCH_PAIRS_MAX = 32  # pairs that a judge reads in one call
 JUDGE_CACHE_PAIRS_MAX = 16_384
 EVIDENCE_MAX = 8
 EVIDENCE_CHARS = 60

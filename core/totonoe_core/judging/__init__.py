@@ -1,7 +1,7 @@
 """An optional judge for pairs that the verdict cannot decide, called off the writer's thread."""
 
 from totonoe_core.judging.hearing import Hearing
-from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair
+from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair, Relation
 from totonoe_core.judging.service import JudgingService, open_service
 from totonoe_core.judging.settings import JudgeSettings
 
@@ -13,5 +13,6 @@ __all__ = [
     "JudgingService",
     "Opinion",
     "Pair",
+    "Relation",
     "open_service",
 ]

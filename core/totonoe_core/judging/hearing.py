@@ -13,7 +13,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Weights
 from totonoe_core.guard.verdict import Comparison
-from totonoe_core.judging.protocol import Opinion, Pair
+from totonoe_core.judging.protocol import Opinion, Pair, Relation
 from totonoe_core.judging.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 _REFINEMENT_COSINE_MIN = 0.95
 _MORE = frozenset({Finding.ADDED, Finding.MISSING, Finding.FUNCTION_WORD})
 """Findings of a text that has a little more: "in Osaka"."""
+_VERDICTS = {
+    Relation.SAME: Verdict.DUPLICATE,
+    Relation.MORE: Verdict.REFINEMENT,
+    Relation.LESS: Verdict.CONTAINED,
+    Relation.EXCLUSIVE: Verdict.UPDATE,
+    Relation.COMPATIBLE: Verdict.RELATED,
+    Relation.UNRELATED: Verdict.RELATED,
+}
+_EXCLUDING = frozenset({Verdict.UPDATE, Verdict.CONTRADICTION})
 
 
 def is_borderline(
@@ -48,15 +57,22 @@ def is_borderline(
 
 
 def judged_by(judgement: Judgement, opinion: Opinion) -> Judgement:
-    """Return the opinion's verdict on the same evidence, with the judge's name in front."""
+    """Return the opinion's verdict on the same evidence, with the judge's name in front.
+
+    Parameters
+    ----------
+    judgement : Judgement
+        Of the new text to the memory.
+    opinion : Opinion
+        Of the new text (its second) to the memory (its first).
+    """
     name = Evidence(Finding.JUDGE, own_text=opinion.by[: limits.EVIDENCE_CHARS])
     evidence = (name, *judgement.evidence)[: limits.EVIDENCE_MAX]
-    same, verdict = opinion.verdict is Verdict.DUPLICATE, opinion.verdict
-    if verdict is Verdict.REFINEMENT and judgement.verdict is Verdict.CONTAINED:
-        # A judge does not say which of the two has more.
+    verdict = _VERDICTS[opinion.relation]
+    if opinion.relation is Relation.EXCLUSIVE and judgement.verdict in _EXCLUDING:
+        # A judge does not tell a denial from another value.
         verdict = judgement.verdict
-    probability = opinion.confidence if same else 1.0 - opinion.confidence
-    return replace(judgement, verdict=verdict, same_probability=probability, evidence=evidence)
+    return replace(judgement, verdict=verdict, same_probability=opinion.same, evidence=evidence)
 
 
 class Hearing:
@@ -107,7 +123,8 @@ class Hearing:
         pair = Pair.of(*own, *other)
         known, opinion = service.look_up(pair)
         if opinion is not None:
-            return judged_by(judgement, opinion)
+            of_own = opinion if pair.other == own[0] else opinion.mirrored()
+            return judged_by(judgement, of_own)
         if not known and self._may_ask and service.accepts and pair not in self.wanted:
             self.wanted = [*self.wanted, pair][: limits.JUDGE_PAIRS_PER_REMEMBER_MAX]
         return judgement

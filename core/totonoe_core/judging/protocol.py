@@ -1,45 +1,114 @@
-"""Interface of a judge: two texts in, an opinion with one verdict out."""
+"""Interface of a judge: pairs of texts in, for each an opinion with six probabilities out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Protocol
 
 from totonoe_core.base import errors
-from totonoe_core.domain.records import Verdict
 
-VERDICTS = (
-    Verdict.DUPLICATE,
-    Verdict.UPDATE,
-    Verdict.CONTRADICTION,
-    Verdict.REFINEMENT,
-    Verdict.RELATED,
-)
-"""Verdicts that an opinion may give. Only the guard says NEW."""
+
+class Relation(StrEnum):
+    """Relation of the second text of a pair to the first, in the order of `Opinion.relations`."""
+
+    SAME = "same"
+    """Both say the same, whatever the wording."""
+    MORE = "more"
+    """The second says all that the first says, and more."""
+    LESS = "less"
+    """The first says all that the second says, and more."""
+    EXCLUSIVE = "exclusive"
+    """Both cannot be true now."""
+    COMPATIBLE = "compatible"
+    """Both may be true, about one thing."""
+    UNRELATED = "unrelated"
+    """They are about different things."""
+
+    @property
+    def mirrored(self) -> Relation:
+        """The relation of the first text to the second."""
+        return _MIRRORED.get(self, self)
+
+
+_MIRRORED = {Relation.MORE: Relation.LESS, Relation.LESS: Relation.MORE}
+RELATIONS = tuple(Relation)
+_SUM_TOLERANCE = 1e-3
+
+Relations = tuple[float, float, float, float, float, float]
+"""Probabilities of `RELATIONS`, in their order; the sum is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A judge's opinion on a pair.
+    """A judge's opinion on a pair, stated for the order of its texts.
 
     Attributes
     ----------
-    verdict : Verdict
-        One of `VERDICTS`.
-    confidence : float
-        0..1, as the judge says; not calibrated.
+    same : float
+        Probability that both texts say the same, 0..1.
+    relations : tuple of 6 floats
+        Probabilities of `RELATIONS`, in their order; the sum is 1. A judge may know `same` better
+        than the first of them.
     by : str
-        Name of the judge.
+        Name and version of the judge.
+
+    Raises
+    ------
+    ValueError
+        A number is outside its range.
     """
 
-    verdict: Verdict
-    confidence: float
+    same: float
+    relations: Relations
     by: str
+
+    def __post_init__(self) -> None:
+        numbers = (self.same, *self.relations)
+        if len(self.relations) != len(RELATIONS) or not all(0.0 <= one <= 1.0 for one in numbers):
+            raise ValueError(f"opinion: got {numbers}, allowed: 1 + {len(RELATIONS)} of 0..1")
+        if not math.isclose(sum(self.relations), 1.0, abs_tol=_SUM_TOLERANCE):
+            raise ValueError(f"opinion.relations: got {self.relations}, allowed: a sum of 1")
+
+    @classmethod
+    def on(cls, relation: Relation, confidence: float, by: str) -> Opinion | None:
+        """Make the opinion of a judge that names one relation; the others share what is left.
+
+        Returns
+        -------
+        Opinion or None
+            `None` if another relation would be as probable as the named one.
+        """
+        rest = (1.0 - confidence) / (len(RELATIONS) - 1)
+        if not rest < confidence <= 1.0:
+            return None
+        one, two, three, four, five, six = (
+            confidence if each is relation else rest for each in RELATIONS
+        )
+        # Nothing says how much of what is left is "same": it may be all.
+        same = confidence if relation is Relation.SAME else 1.0 - confidence
+        return cls(same, (one, two, three, four, five, six), by)
+
+    @property
+    def relation(self) -> Relation:
+        """The most probable relation; of equal ones the first."""
+        return RELATIONS[self.relations.index(max(self.relations))]
+
+    def mirrored(self) -> Opinion:
+        """Return the same opinion for the texts in the other order."""
+        same, more, less, *others = self.relations
+        exclusive, compatible, unrelated = others
+        return replace(self, relations=(same, less, more, exclusive, compatible, unrelated))
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts in a fixed order, and a key that equal pairs share."""
+    """Two texts in a fixed order, and a key that equal pairs share.
+
+    Whichever text a caller has first, a judge reads the same pair, so it says the same.
+    """
 
     key: bytes
     one: str
@@ -48,7 +117,7 @@ class Pair:
     @classmethod
     def of(cls, own: str, own_hash: bytes, other: str, other_hash: bytes) -> Pair:
         """Make the pair of two texts with their refusing hashes."""
-        if other_hash < own_hash:
+        if (other_hash, other) < (own_hash, own):
             own, own_hash, other, other_hash = other, other_hash, own, own_hash
         return cls(own_hash + other_hash, own, other)
 
@@ -58,20 +127,30 @@ class JudgeFailed(Exception):  # noqa: N818 - reads as what happened
 
 
 class Judge(Protocol):
-    """Reads a pair in the calling thread; `thread_count` threads may ask at once."""
+    """Reads pairs in the calling thread; `thread_count` threads may ask at once."""
 
     @property
     def thread_count(self) -> int:
-        """Number of pairs that it can read at once."""
+        """Number of threads that may ask at once."""
         ...
 
-    def ask(self, pair: Pair) -> Opinion | None:
-        """Return its opinion; `None` if it has none on this pair.
+    @property
+    def batch_max(self) -> int:
+        """Largest number of pairs in one `ask`, from 1 on; more than one only if that is faster."""
+        ...
+
+    def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
+        """Return its opinions on 1 to `batch_max` pairs.
+
+        Returns
+        -------
+        sequence of (Opinion or None), one for each pair in their order
+            Each of `pair.other` to `pair.one`; `None` if it has none on that pair.
 
         Raises
         ------
         JudgeFailed
-            It cannot answer now. Any other exception counts as the same.
+            It cannot answer now, about none of them. Any other exception counts as the same.
         """
         ...
 

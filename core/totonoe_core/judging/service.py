@@ -1,7 +1,7 @@
 """Service that calls the judge: own threads, a bounded queue, a deadline, a cache of opinions.
 
-    submit ──► queue of pairs ──► threads ask ──► cache ──► the request's future ends
-                                     deadline reached ──────────────────┘
+    submit ──► queue of pairs ──► threads ask, in batches ──► cache ──► the request's future ends
+                                                 deadline reached ──────────────────┘
 
 A future only signals that the caller can go on; the known opinions are in the cache. After a few
 failures or late answers in a row the judge is paused for a while. No method raises to a writer.
@@ -81,6 +81,7 @@ class JudgingService:
     def __init__(self, judge: Judge, settings: JudgeSettings, *, pause_s: float = PAUSE_S) -> None:
         self.settings = settings
         self._judge = judge
+        self._batch_max = min(judge.batch_max, limits.JUDGE_BATCH_PAIRS_MAX)
         self._pause_s = pause_s
         self._changed = threading.Condition()
         self._cache: OrderedDict[bytes, Opinion | None] = OrderedDict()
@@ -175,29 +176,33 @@ class JudgingService:
     # -- Threads
 
     def _ask(self) -> None:
-        while (asked := self._next()) is not None:
-            opinion, failed = None, False
+        while batch := self._next():
+            opinions: Sequence[Opinion | None] | None = None
             try:
-                opinion = self._judge.ask(asked.pair)
+                opinions = self._judge.ask([asked.pair for asked in batch])
             # The write goes on after any failure of the judge.
             except Exception:
-                failed = True
+                opinions = None
             with self._changed:
-                ended = self._answered(asked, opinion, failed)
+                ended = self._answered(batch, opinions)
             _go_on(ended)
 
-    def _next(self) -> _Asked | None:
-        """Return the next pair that a request waits for; `None` when closed."""
+    def _next(self) -> list[_Asked]:
+        """Return the next pairs that requests wait for, at most a batch; empty when closed."""
+        batch: list[_Asked] = []
         with self._changed:
             while not self._closed:
-                while self._queue:
+                while self._queue and len(batch) < self._batch_max:
                     asked = self._queue.popleft()
-                    if not all(request.over for request in asked.requests):
-                        self._count(asked_count=1)
-                        return asked
-                    del self._asked[asked.pair.key]
+                    if all(request.over for request in asked.requests):
+                        del self._asked[asked.pair.key]
+                    else:
+                        batch.append(asked)
+                if batch:
+                    self._count(asked_count=len(batch))
+                    return batch
                 self._changed.wait()
-            return None
+            return []
 
     def _watch(self) -> None:
         """Complete requests at their deadlines."""
@@ -231,22 +236,28 @@ class JudgingService:
             and time.monotonic() >= self._paused_until_s
         )
 
-    def _answered(self, asked: _Asked, opinion: Opinion | None, failed: bool) -> list[_Request]:
-        self._asked.pop(asked.pair.key, None)
-        if failed:
-            self._count(failed_count=1)
+    def _answered(
+        self, batch: list[_Asked], opinions: Sequence[Opinion | None] | None
+    ) -> list[_Request]:
+        """Store what the judge said about a batch, `None` if it failed; return who can go on."""
+        for asked in batch:
+            self._asked.pop(asked.pair.key, None)
+        if opinions is None or len(opinions) != len(batch):
+            self._count(failed_count=len(batch))
             self._failed()
         else:
-            self._count(**{"none_count" if opinion is None else "opinions_count": 1})
-            self._cache[asked.pair.key] = opinion
-            if len(self._cache) > limits.JUDGE_CACHE_PAIRS_MAX:
-                self._cache.popitem(last=False)
+            for asked, opinion in zip(batch, opinions, strict=True):
+                self._count(**{"none_count" if opinion is None else "opinions_count": 1})
+                self._cache[asked.pair.key] = opinion
+                if len(self._cache) > limits.JUDGE_CACHE_PAIRS_MAX:
+                    self._cache.popitem(last=False)
             # A judge that is always late must not count as healthy.
-            if not all(request.over for request in asked.requests):
+            if any(not request.over for asked in batch for request in asked.requests):
                 self._failures_in_row = 0
-        for request in asked.requests:
+        requests = [request for asked in batch for request in asked.requests]
+        for request in requests:
             request.missing -= 1
-        ended = self._end(one for one in asked.requests if not one.missing)
+        ended = self._end(request for request in requests if not request.missing)
         while self._requests and self._requests[0].over:
             self._requests.popleft()
         return ended
@@ -254,9 +265,12 @@ class JudgingService:
     @staticmethod
     def _end(requests: Iterable[_Request]) -> list[_Request]:
         """Mark requests as over; return those that were not."""
-        ended = [one for one in requests if not one.over]
-        for one in ended:
-            one.over = True
+        ended = []
+        for one in requests:
+            # A batch names a request once for each of its pairs.
+            if not one.over:
+                one.over = True
+                ended.append(one)
         return ended
 
     def _failed(self) -> None:

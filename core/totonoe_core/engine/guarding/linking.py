@@ -144,11 +144,10 @@ def _linkable(
 def _link_type(judgement: Judgement) -> LinkType | None:
     """Return a verdict's type of link; `None` if only nearness links them."""
     type_ = _LINK_TYPES.get(judgement.verdict)
-    if type_ is not LinkType.REFINES:
-        return type_
     found = {one.finding for one in judgement.evidence}
+    if type_ is not LinkType.REFINES or Finding.JUDGE in found:
+        return type_
     adds, lacks = Finding.ADDED in found, Finding.MISSING in found
-    # A judge's verdict does not say which of the two has more.
     return type_ if adds and not lacks else None
 
 
