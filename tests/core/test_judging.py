@@ -459,6 +459,11 @@ def test_pair_keeps_one_order_and_one_key() -> None:
         ({"kind": "openai", "model": "m", "url": "ftp://h"}, "url"),
         ({"kind": "openai", "model": "m", "url": "http://me:secret@h/v1"}, "url"),
         ({"kind": "nli"}, "kind"),
+        ({"kind": "decisions", "url": "http://h/v1"}, "model"),
+        ({"kind": "decisions", "model": "m", "url": "http://h/v1?key=secret"}, "url"),
+        ({"dialect": "jev"}, "dialect"),
+        ({"agreed_from": 0.5}, "agreed_from"),
+        ({"agreed_from": 1.1}, "agreed_from"),
     ],
 )
 def test_settings_out_of_bounds_are_refused_by_name(given: dict[str, Any], field: str) -> None:

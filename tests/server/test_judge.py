@@ -8,7 +8,7 @@ import pytest
 
 import totonoe
 from support.engines import vector_at, vector_of
-from support.judges import ChatServer
+from support.judges import ChatServer, DecisionServer
 from totonoe.enums import Finding
 from totonoe_server.life.daemon import StartupError
 from totonoe_server.tools.testing import running_server
@@ -43,6 +43,31 @@ def test_judge_of_the_settings_refuses_and_is_named_in_the_answer(chat, caplog):
     assert "puppy" not in caplog.text
 
 
+@pytest.mark.parametrize("dialect", ["openai", "systemone"])
+def test_decision_model_of_the_settings_refuses_what_both_orders_call_the_same(dialect, caplog):
+    caplog.set_level(logging.INFO)
+    decisions = DecisionServer(dialect)
+    base = vector_of("base", DIMENSION)
+    settings = {"judge": "decisions", "judge_url": decisions.url, "judge_model": "small"}
+    try:
+        with (
+            running_server(**settings, judge_dialect=dialect, judge_agreed_from=0.9) as server,
+            server.client("anna") as client,
+        ):
+            known = client.remember(HAPPY, vector=base)
+            decisions.sure = 0.95
+            again = client.remember(GLAD, vector=vector_at(base, 0.9))
+            assert not again.saved
+            assert again.duplicate.memory_id == known.memory_id
+            judgement = again.duplicate.judgement
+            assert judgement.same_probability == 0.95
+            assert judgement.evidence[0].own_text == "decisions:small"
+            assert len(decisions.requests) == 2
+    finally:
+        decisions.close()
+    assert "puppy" not in caplog.text
+
+
 def test_judge_that_is_down_changes_nothing(chat):
     chat.status = 503
     base = vector_of("base", DIMENSION)
@@ -60,6 +85,7 @@ def test_judge_that_is_down_changes_nothing(chat):
     [
         ({"judge": "openai", "judge_url": "http://h/v1"}, "judge.model"),
         ({"judge": "openai", "judge_url": "h", "judge_model": "m"}, "judge.url"),
+        ({"judge": "decisions", "judge_model": "m"}, "judge.url"),
     ],
 )
 def test_judge_that_cannot_run_hinders_the_start_in_one_line(settings, words):

@@ -15,6 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from typer.testing import CliRunner
 
 from totonoe_core.embedding.settings import KINDS
+from totonoe_core.judging.settings import DIALECTS as JUDGE_DIALECTS
 from totonoe_core.judging.settings import KINDS as JUDGE_KINDS
 from totonoe_server.life import addresses, config, watchdog
 from totonoe_server.life.addresses import AddressError, parse_addresses
@@ -183,6 +184,8 @@ def test_settings_leave_variables_of_clients_alone(monkeypatch):
         ({"grace_s": -1}, "grace_s: "),
         ({"judge": "magic"}, "judge: Input should be 'none'"),
         ({"judge_deadline_s": 11}, "judge_deadline_s: "),
+        ({"judge_dialect": "magic"}, "judge_dialect: Input should be 'openai'"),
+        ({"judge_agreed_from": 0.5}, "judge_agreed_from: "),
         ({"embedder_workers": 0, "log_format": "x"}, "embedder_workers: "),
     ],
 )
@@ -230,6 +233,7 @@ def test_embedder_setting_has_the_kinds_that_core_knows():
 
 def test_judge_setting_has_the_kinds_that_core_knows():
     assert get_args(config.JudgeKind) == JUDGE_KINDS
+    assert get_args(config.JudgeDialect) == JUDGE_DIALECTS
 
 
 def test_unix_socket_has_mode_0600_and_goes_with_the_server(open_fake, tmp_path):

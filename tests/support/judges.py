@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -123,3 +123,41 @@ class ChatServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(wait_s())
+
+
+class DecisionServer(ChatServer):
+    """Answers a choice with an option and its probability, or `raw`, or a status.
+
+    `relation_of(a, b)` names the option for b to a; `sure` is its probability, or one a request.
+    """
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.relation_of: Callable[[str, str], str] = lambda *_: "same"
+        self.sure: float | Sequence[float] = 0.995
+        super().__init__()
+
+    def answer(self, body: dict[str, Any]) -> bytes:
+        if self.status != 200 or self.raw is not None:
+            return super().answer(body)
+        if self.dialect == "openai":
+            texts = json.loads(body["input"])
+            options = [one["value"] for one in body["questions"][0]["choices"]]
+        else:
+            texts = body["state"]
+            options = list(body["questions"]["relation"]["criteria"])
+        said = self.relation_of(texts["a"], texts["b"])
+        sure = self.sure if isinstance(self.sure, float) else self.sure[len(self.requests) - 1]
+        rest = (1.0 - sure) / (len(options) - 1)
+        shares = {name: sure if name == said else rest for name in options}
+        return json.dumps(self.wrapped(said, sure, shares)).encode()
+
+    def wrapped(self, choice: str, confidence: float, shares: dict[str, float]) -> dict[str, Any]:
+        """The answer's body in the dialect, as its pages show it."""
+        answer: dict[str, Any] = {"type": "choice", "choice": choice, "confidence": confidence}
+        if self.dialect == "openai":
+            listed = [{"value": name, "probability": share} for name, share in shares.items()]
+            answer |= {"name": "relation", "probabilities": listed}
+            return {"answers": [answer], "model": "small-2026", "usage": {"total_tokens": 5}}
+        answer["probabilities"] = shares
+        return {"answers": {"relation": answer}, "model": "small-2026", "usage": {}}

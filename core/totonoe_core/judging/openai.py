@@ -8,16 +8,12 @@ So instructions inside a text can cause no more than one wrong verdict.
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Sequence
-from typing import Any
 
-from totonoe_core.judging.protocol import JudgeFailed, Opinion, Pair, Relation, misconfigured
+from totonoe_core.judging.endpoint import THREADS, Endpoint
+from totonoe_core.judging.protocol import Opinion, Pair, Relation
 
-_ANSWER_BYTES_MAX = 64 * 1024
 _ANSWER_TOKENS_MAX = 40
-_THREADS = 4
 
 _TASK = """\
 You compare two notes of a memory. The message is a JSON object with the notes "a" and "b".
@@ -33,12 +29,9 @@ Answer with nothing but JSON: {"relation": one of these words, "confidence": 0 t
 
 
 class OpenAIJudge:
-    """A chat model behind a URL, asked once for each pair: no retry fits into a write's deadline.
+    """A chat model behind a URL, asked once for each pair."""
 
-    The key is read from the environment, and neither it nor an answer gets into an error.
-    """
-
-    thread_count = _THREADS
+    thread_count = THREADS
     batch_max = 1
 
     def __init__(
@@ -54,33 +47,19 @@ class OpenAIJudge:
         api_key_env : str
             Environment variable that holds the key; empty for none.
         timeout_s : float
-            For connecting, sending, each wait for bytes, and reading the answer as a whole.
+            For a request, as in `Endpoint`.
 
         Raises
         ------
         Precondition
             JUDGE_MISCONFIGURED: not installed, or the variable is not set.
         """
-        try:
-            import httpx
-        except ImportError as error:
-            raise misconfigured(
-                field="kind", got="openai", allowed="openai after: pip install 'totonoe[server]'"
-            ) from error
-        headers = {}
-        if api_key_env:
-            key = os.environ.get(api_key_env, "")
-            if not key:
-                raise misconfigured(
-                    field="api_key_env",
-                    got=api_key_env,
-                    allowed="the name of an environment variable that is set",
-                )
-            headers["Authorization"] = f"Bearer {key}"
-        self._httpx = httpx
-        self._client = httpx.Client(timeout=timeout_s, headers=headers)
-        self._timeout_s = timeout_s
-        self._url = url.rstrip("/") + "/chat/completions"
+        self._endpoint = Endpoint(
+            url.rstrip("/") + "/chat/completions",
+            kind="openai",
+            api_key_env=api_key_env,
+            timeout_s=timeout_s,
+        )
         self._model = model
 
     def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
@@ -89,7 +68,7 @@ class OpenAIJudge:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._endpoint.close()
 
     def _ask(self, pair: Pair) -> Opinion | None:
         body = {
@@ -105,33 +84,12 @@ class OpenAIJudge:
                 },
             ],
         }
-        try:
-            return self._opinion(self._post(body))
-        except self._httpx.HTTPError as error:
-            # From None: the exception holds the request with the texts.
-            raise JudgeFailed(type(error).__name__) from None
-
-    def _post(self, body: dict[str, Any]) -> bytearray:
-        until_s = time.monotonic() + self._timeout_s
-        received = bytearray()
-        with self._client.stream("POST", self._url, json=body) as response:
-            if response.status_code != 200:
-                raise JudgeFailed(f"HTTP {response.status_code}")
-            for block in response.iter_bytes():
-                received += block
-                if len(received) > _ANSWER_BYTES_MAX:
-                    raise JudgeFailed("the answer is too long")
-                if time.monotonic() > until_s:
-                    raise JudgeFailed("the answer takes too long")
-        return received
-
-    def _opinion(self, content: bytearray) -> Opinion | None:
-        """Return the opinion in an answer; `None` if there is none."""
+        content = self._endpoint.post(body)
         try:
             said = json.loads(json.loads(content)["choices"][0]["message"]["content"])
             confidence = float(said["confidence"])
             relation = Relation(said["relation"])
         # Any fault of the answer, and "unsure"; none of it is quoted.
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
+        except (ArithmeticError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return Opinion.on(relation, confidence, f"openai:{self._model}")

@@ -8,8 +8,10 @@ from typing import Literal, get_args
 from totonoe_core.base import limits
 from totonoe_core.judging.protocol import Judge, misconfigured
 
-JudgeKind = Literal["none", "openai"]
+JudgeKind = Literal["none", "openai", "decisions"]
 KINDS: tuple[JudgeKind, ...] = get_args(JudgeKind)
+JudgeDialect = Literal["openai", "systemone"]
+DIALECTS: tuple[JudgeDialect, ...] = get_args(JudgeDialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,16 @@ class JudgeSettings:
     kind : str
         One of `KINDS`. With "none" there is no judge.
     url : str
-        openai: with the version, as in `http://127.0.0.1:11434/v1`.
+        openai, decisions: with the version, as in `http://127.0.0.1:11434/v1`.
     model : str
-        openai: the model's name, as the server calls it.
+        openai, decisions: the model's name, as the server calls it.
     api_key_env : str
-        openai: environment variable that holds the key; empty for none.
+        openai, decisions: environment variable that holds the key; empty for none.
+    dialect : str
+        decisions: one of `DIALECTS`.
+    agreed_from : float
+        decisions: least probability of the chosen relation, in both orders of the texts, for an
+        opinion. In (0.5, 1].
     deadline_s : float
         Longest time that a write waits, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
     asked_from : float
@@ -43,6 +50,8 @@ class JudgeSettings:
     url: str = ""
     model: str = ""
     api_key_env: str = ""
+    dialect: JudgeDialect = "openai"
+    agreed_from: float = 0.99
     deadline_s: float = 2.0
     asked_from: float = 0.5
     refinements: bool = False
@@ -56,7 +65,11 @@ class JudgeSettings:
             f"above 0, at most {limits.JUDGE_DEADLINE_S_MAX}",
         )
         _require(0 <= self.asked_from <= 1, "asked_from", self.asked_from, "0..1")
-        if self.kind == "openai":
+        _require(self.dialect in DIALECTS, "dialect", self.dialect, " | ".join(DIALECTS))
+        _require(
+            0.5 < self.agreed_from <= 1, "agreed_from", self.agreed_from, "above 0.5, at most 1"
+        )
+        if self.kind in ("openai", "decisions"):
             _require(
                 self.model.split() == [self.model],
                 "model",
@@ -87,6 +100,17 @@ def make_judge(settings: JudgeSettings) -> Judge:
         return OpenAIJudge(
             url=settings.url,
             model=settings.model,
+            api_key_env=settings.api_key_env,
+            timeout_s=settings.deadline_s,
+        )
+    if settings.kind == "decisions":
+        from totonoe_core.judging.decisions import DecisionsJudge
+
+        return DecisionsJudge(
+            url=settings.url,
+            model=settings.model,
+            dialect=settings.dialect,
+            agreed_from=settings.agreed_from,
             api_key_env=settings.api_key_env,
             timeout_s=settings.deadline_s,
         )

@@ -31,7 +31,8 @@ ADDRESS_DEFAULT = "127.0.0.1:7766"
 ENVIRONMENT_PREFIX = "TOTONOE_"
 
 EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
-JudgeKind = Literal["none", "openai"]
+JudgeKind = Literal["none", "openai", "decisions"]
+JudgeDialect = Literal["openai", "systemone"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -113,11 +114,22 @@ class Settings(BaseSettings):
     )
     judge: JudgeKind = Field("none", description="What is asked about borderline pairs of texts.")
     judge_url: str = Field(
-        "", description="openai: address of the service, with the version: http://host/v1."
+        "",
+        description="openai, decisions: address of the service, with the version: http://host/v1.",
     )
-    judge_model: str = Field("", description="openai: name of the model.")
+    judge_model: str = Field("", description="openai, decisions: name of the model.")
     judge_api_key_env: str = Field(
-        "", description="openai: environment variable that holds the key."
+        "", description="openai, decisions: environment variable that holds the key."
+    )
+    judge_dialect: JudgeDialect = Field(
+        "openai", description="decisions: openai asks url/decisions, systemone url/systemone."
+    )
+    judge_agreed_from: float = Field(
+        0.99,
+        gt=0.5,
+        le=1,
+        description="decisions: least probability of the same relation in both orders of the "
+        "texts; below it the judge has no opinion.",
     )
     judge_deadline_s: float = Field(
         2.0, gt=0, le=10, description="How long a write waits for the judge at most."

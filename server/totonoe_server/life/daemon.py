@@ -505,6 +505,8 @@ def _judge_settings(settings: Settings) -> Any:
         url=settings.judge_url,
         model=settings.judge_model,
         api_key_env=settings.judge_api_key_env,
+        dialect=settings.judge_dialect,
+        agreed_from=settings.judge_agreed_from,
         deadline_s=settings.judge_deadline_s,
         asked_from=settings.judge_from,
         refinements=settings.judge_refinements,

@@ -86,37 +86,15 @@ def serve(
     embedder_workers: Annotated[
         int | None, typer.Option(help="Processes that embed. [TOTONOE_EMBEDDER_WORKERS, 1]")
     ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="What is asked about borderline pairs: none or openai. [TOTONOE_JUDGE, none]"
-        ),
-    ] = None,
-    judge_url: Annotated[
-        str | None, typer.Option(help="openai: http://host/v1 of the service. [TOTONOE_JUDGE_URL]")
-    ] = None,
-    judge_model: Annotated[
-        str | None, typer.Option(help="openai: name of the model. [TOTONOE_JUDGE_MODEL]")
-    ] = None,
-    judge_api_key_env: Annotated[
-        str | None,
-        typer.Option(help="openai: environment variable with the key. [TOTONOE_JUDGE_API_KEY_ENV]"),
-    ] = None,
-    judge_deadline_s: Annotated[
-        float | None,
-        typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 2]"),
-    ] = None,
-    judge_from: Annotated[
-        float | None,
-        typer.Option(help="Least probability that is asked about. [TOTONOE_JUDGE_FROM, 0.5]"),
-    ] = None,
-    judge_refinements: Annotated[
-        bool | None,
-        typer.Option(
-            "--judge-refinements",
-            help="Ask too where one text has a little more. [TOTONOE_JUDGE_REFINEMENTS]",
-        ),
-    ] = None,
+    judge: options.Judge = None,
+    judge_url: options.JudgeUrl = None,
+    judge_model: options.JudgeModel = None,
+    judge_api_key_env: options.JudgeApiKeyEnv = None,
+    judge_dialect: options.JudgeDialect = None,
+    judge_agreed_from: options.JudgeAgreedFrom = None,
+    judge_deadline_s: options.JudgeDeadlineS = None,
+    judge_from: options.JudgeFrom = None,
+    judge_refinements: options.JudgeRefinements = None,
     collection_idle_s: Annotated[
         float | None,
         typer.Option(

@@ -39,6 +39,52 @@ EmbedderDimension = Annotated[
     int | None,
     typer.Option(help="Length of the vectors, 0 for the model's. [TOTONOE_EMBEDDER_DIMENSION]"),
 ]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        help="What is asked about borderline pairs: none, openai or decisions. "
+        "[TOTONOE_JUDGE, none]"
+    ),
+]
+JudgeUrl = Annotated[
+    str | None,
+    typer.Option(help="openai, decisions: http://host/v1 of the service. [TOTONOE_JUDGE_URL]"),
+]
+JudgeModel = Annotated[
+    str | None, typer.Option(help="openai, decisions: name of the model. [TOTONOE_JUDGE_MODEL]")
+]
+JudgeApiKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        help="openai, decisions: environment variable with the key. [TOTONOE_JUDGE_API_KEY_ENV]"
+    ),
+]
+JudgeDialect = Annotated[
+    str | None,
+    typer.Option(help="decisions: openai or systemone. [TOTONOE_JUDGE_DIALECT, openai]"),
+]
+JudgeAgreedFrom = Annotated[
+    float | None,
+    typer.Option(
+        help="decisions: least probability of the same relation in both orders of the texts. "
+        "[TOTONOE_JUDGE_AGREED_FROM, 0.99]"
+    ),
+]
+JudgeDeadlineS = Annotated[
+    float | None,
+    typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 2]"),
+]
+JudgeFrom = Annotated[
+    float | None,
+    typer.Option(help="Least probability that is asked about. [TOTONOE_JUDGE_FROM, 0.5]"),
+]
+JudgeRefinements = Annotated[
+    bool | None,
+    typer.Option(
+        "--judge-refinements",
+        help="Ask too where one text has a little more. [TOTONOE_JUDGE_REFINEMENTS]",
+    ),
+]
 
 
 def data_dir_of(given: Path | None) -> Path:
