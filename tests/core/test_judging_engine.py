@@ -45,6 +45,18 @@ def test_duplicate_by_opinion_is_refused_with_the_judge_as_its_ground(tmp_path: 
         assert {judge.pairs[0].one, judge.pairs[0].other} == {HAPPY, GLAD}
 
 
+@pytest.mark.parametrize(("likely_from", "saved"), [(0.74, False), (0.76, True)])
+def test_opinion_below_what_is_likely_refuses_nothing(
+    tmp_path: Path, likely_from: float, saved: bool
+) -> None:
+    with judged(tmp_path, ScriptedJudge(Relation.SAME)) as store:
+        store.set(("guard.likely_from", likely_from))
+        store.save(HAPPY, vector=BASE)
+        answer = store.do(near())
+        assert answer.saved is saved
+        assert answer.guard.verdict is (Verdict.RELATED if saved else Verdict.DUPLICATE)
+
+
 @pytest.mark.parametrize(
     ("relation", "verdict", "link"),
     [

@@ -388,7 +388,9 @@ class Guarding:
             and is_separate(text.content, other.content, budget)
         ):
             compared = compared.separate()
-        found = hearing.heard(compared, similarity, weights, own, other_text)
+        # Settled again: a judge may call the same what it gives a low probability.
+        heard = hearing.heard(compared, similarity, weights, own, other_text)
+        found = text.policy.settled(heard)
         if texts.view.value("payload_hash", slot) != payload:
             other_payload = _WITH_OTHER_PAYLOAD.get(found.verdict, found.verdict)
             return replace(found, verdict=other_payload, hard=True)
