@@ -35,6 +35,7 @@ SERVER_COMMANDS = {
     "config": "Show and check the settings of the daemon.",
     "top": "Show rates, latencies and queues of a daemon.",
     "quality": "Measure the guard and the recall on labelled files.",
+    "judge": "Measure a judge on labelled pairs.",
     "tokens": "Say who may call the daemon.",
     "certs": "Make certificates for TLS.",
 }

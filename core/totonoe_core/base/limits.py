@@ -55,6 +55,8 @@ JUDGE_DEADLINE_S_MAX = 10  # longest time that a write waits for a judge
 JUDGE_QUEUE_PAIRS_MAX = 256  # pairs queued or being judged; further pairs are not judged
 JUDGE_BATCH_PAIRS_MAX = 32  # pairs that a judge reads in one call
 JUDGE_CACHE_PAIRS_MAX = 16_384
+JUDGE_TRY_PAIRS_MAX = 20_000  # pairs of a file of `totonoe judge try`
+JUDGE_TRY_BYTES_MAX = 64 * 1024 * 1024  # of such a file, unpacked
 EVIDENCE_MAX = 8
 EVIDENCE_CHARS = 60
 

@@ -56,6 +56,31 @@ def is_borderline(
     return related or features.probability(weights) >= settings.asked_from
 
 
+def is_put_to_judge(
+    compared: Comparison,
+    cosine: float,
+    weights: Weights,
+    settings: JudgeSettings,
+    texts: tuple[str, str],
+    cosine_min: float,
+) -> bool:
+    """Return whether a judge is asked about two texts.
+
+    Below `cosine_min` no refusal is possible. A long text is not cut: the difference may lie after
+    the cut.
+    """
+    return (
+        cosine >= cosine_min
+        and max(map(len, texts)) <= limits.JUDGE_TEXT_CHARS_MAX
+        and is_borderline(compared, cosine, weights, settings)
+    )
+
+
+def stated_for(opinion: Opinion, pair: Pair, own: str) -> Opinion:
+    """Return the opinion on a pair as one of its text `own` to the other text."""
+    return opinion if pair.other == own else opinion.mirrored()
+
+
 def judged_by(judgement: Judgement, opinion: Opinion) -> Judgement:
     """Return the opinion's verdict on the same evidence, with the judge's name in front.
 
@@ -113,18 +138,14 @@ class Hearing:
             Text and refusing hash of the new text and the memory's.
         """
         service, judgement = self._service, compared.judgement
-        if service is None or cosine < self._cosine_min:
-            return judgement
-        # Not cut: the difference may lie after the cut.
-        if max(len(own[0]), len(other[0])) > limits.JUDGE_TEXT_CHARS_MAX:
-            return judgement
-        if not is_borderline(compared, cosine, weights, service.settings):
+        if service is None or not is_put_to_judge(
+            compared, cosine, weights, service.settings, (own[0], other[0]), self._cosine_min
+        ):
             return judgement
         pair = Pair.of(*own, *other)
         known, opinion = service.look_up(pair)
         if opinion is not None:
-            of_own = opinion if pair.other == own[0] else opinion.mirrored()
-            return judged_by(judgement, of_own)
+            return judged_by(judgement, stated_for(opinion, pair, own[0]))
         if not known and self._may_ask and service.accepts and pair not in self.wanted:
             self.wanted = [*self.wanted, pair][: limits.JUDGE_PAIRS_PER_REMEMBER_MAX]
         return judgement

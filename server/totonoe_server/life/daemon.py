@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from totonoe_core.embedding import EmbeddingService
     from totonoe_core.engine.factory import DataDir
     from totonoe_core.engine.seam.seam import Engine
-    from totonoe_core.judging import JudgingService
+    from totonoe_core.judging import JudgeSettings, JudgingService
     from totonoe_server.life.metrics import MetricsServer
     from totonoe_server.life.tracing import Tracing
     from totonoe_server.services.admin import AdminService
@@ -252,7 +252,7 @@ class Daemon:
         self._embedding = open_service(
             _embedder_settings(self.settings), workers=self.settings.embedder_workers
         )
-        self._judging = open_judging(_judge_settings(self.settings))
+        self._judging = open_judging(judge_settings(self.settings))
         raise_open_files()
         budget_mb = self.settings.memory_budget_mb
         settings = EngineSettings(
@@ -497,7 +497,8 @@ def _embedder_settings(settings: Settings) -> Any:
     )
 
 
-def _judge_settings(settings: Settings) -> Any:
+def judge_settings(settings: Settings) -> JudgeSettings:
+    """Return the judge's part of the settings. Raises `Precondition` (JUDGE_MISCONFIGURED)."""
     from totonoe_core.judging import JudgeSettings
 
     return JudgeSettings(

@@ -10,6 +10,7 @@ import typer
 from totonoe_server import extra
 from totonoe_server.tools import catalogue, certs, options, settings, snapshots, tokens
 from totonoe_server.tools.demo import command as demo_command
+from totonoe_server.tools.judge import command as judge_command
 from totonoe_server.tools.quality import command as quality_command
 from totonoe_server.tools.top import command as top_command
 
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     app.command("accept-loss")(accept_loss)
     catalogue.register(app)
     demo_command.register(app)
+    judge_command.register(app)
     quality_command.register(app)
     snapshots.register(app)
     settings.register(app)

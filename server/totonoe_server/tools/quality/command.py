@@ -96,8 +96,8 @@ def quality(
         paths = [*(_probe_paths() if probe else ()), *(files or ())]
         if not paths:
             raise FileError("name a file, or --probe")
-        with _progress() as begin:
-            settings = _embedder(given)
+        with progress() as begin:
+            settings = embedder_of(given)
             report = measure(paths, Preset(policy), settings, level, limit, begin)
     except (FileError, SettingsError) as error:
         typer.echo(f"totonoe: {error}", err=True)
@@ -120,7 +120,7 @@ def _probe_paths() -> list[Path]:
     return [Path(str(file)) for file in probe_files()]
 
 
-def _embedder(given: dict[str, Any]) -> EmbedderSettings:
+def embedder_of(given: dict[str, Any]) -> EmbedderSettings:
     """The embedder that the daemon would run with these options and this environment."""
     from dataclasses import fields
 
@@ -137,8 +137,8 @@ def _embedder(given: dict[str, Any]) -> EmbedderSettings:
 
 
 @contextmanager
-def _progress() -> Iterator[Begin]:
-    """A bar for each file on standard error; nothing where that is no terminal."""
+def progress() -> Iterator[Begin]:
+    """Show a bar for each file on standard error; nothing where that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -157,7 +157,7 @@ def rows(path: Path) -> Iterator[Row]:
     try:
         with (
             gzip.open(path, "rt", encoding="utf-8")
-            if _is_gzip(path)
+            if is_gzip(path)
             else path.open(encoding="utf-8") as lines
         ):
             for number, line in enumerate(lines, 1):
@@ -174,7 +174,8 @@ def rows(path: Path) -> Iterator[Row]:
         raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _is_gzip(path: Path) -> bool:
+def is_gzip(path: Path) -> bool:
+    """Whether a file begins as gzip does. Raises `OSError`."""
     with path.open("rb") as file:
         return file.read(2) == b"\x1f\x8b"
 

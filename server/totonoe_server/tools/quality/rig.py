@@ -69,7 +69,7 @@ class Rig:
         groups = [distinct[at : at + GROUP] for at in range(0, len(distinct), GROUP)]
         found: list[NDArray[np.float32]] = []
         for group, part in zip(
-            groups, _windowed(groups, self.embedding.submit, IN_FLIGHT), strict=True
+            groups, windowed(groups, self.embedding.submit, IN_FLIGHT), strict=True
         ):
             found.append(part)
             advance(sum(uses[text] for text in group))
@@ -117,7 +117,7 @@ class Rig:
     ) -> Iterator[Recalled]:
         """Asks in order, several at once, and answers in order."""
         ask: Callable[[str, RecallQuery], Future[Recalled]] = self.engine.read
-        for found in _windowed(queries, lambda one: ask(collection, one), SEARCHES_IN_FLIGHT):
+        for found in windowed(queries, lambda one: ask(collection, one), SEARCHES_IN_FLIGHT):
             yield found
             advance(1)
 
@@ -125,7 +125,7 @@ class Rig:
 Q = TypeVar("Q")
 
 
-def _windowed(asked: Sequence[Q], ask: Callable[[Q], Future[T]], window: int) -> Iterator[T]:
+def windowed(asked: Sequence[Q], ask: Callable[[Q], Future[T]], window: int) -> Iterator[T]:
     """Answers in order, with at most `window` questions under way."""
     waiting: deque[Future[T]] = deque()
     for one in asked:

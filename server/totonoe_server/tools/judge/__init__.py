@@ -1,0 +1,1 @@
+"""`totonoe judge try`: what a judge would change, on labelled pairs."""

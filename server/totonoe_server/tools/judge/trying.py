@@ -1,0 +1,317 @@
+"""Asks a judge about every pair, and works out what the guard would do with its answers.
+
+The guard asks a judge about few pairs only (`judging/hearing.py`). So there are two parts: the
+judge by itself, on all pairs; and the guard with and without it, where it would be asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from totonoe_core.base import limits
+from totonoe_core.domain.calibration import weights_for
+from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.domain.records import Method, ModelIdentity
+from totonoe_core.engine.pairs import PairOfTexts, read_pair
+from totonoe_core.judging import Judge, JudgeFailed, JudgeSettings, Opinion, Pair, Relation
+from totonoe_core.judging.hearing import is_put_to_judge, judged_by, stated_for
+from totonoe_core.text.normalize import refusing_hash, snippet
+from totonoe_server.tools.judge.pairs import LabelledPair
+from totonoe_server.tools.quality.figures import auc, mean, share
+from totonoe_server.tools.quality.rig import Advance, Rig, windowed
+
+FAILURES_MAX = 10
+"""Failures in a row after which the judge is given up."""
+_WRONG_SHOWN_MAX = 20
+_SNIPPET_CHARS = 60
+NO_OPINION = "no opinion"
+NO_ANSWER = "no answer"
+
+
+class JudgeGoneError(Exception):
+    """The judge fails again and again. The message says how, and quotes no text."""
+
+
+class Change(StrEnum):
+    """Change that a judge's answer makes."""
+
+    REFUSED = "newly refused"
+    ASKED = "newly asked"
+    NOT_ASKED = "no longer asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A judge's answer on a pair.
+
+    Attributes
+    ----------
+    opinion : Opinion or None
+        Of b to a.
+    failure : str
+        Why there is no answer; empty if there is one.
+    wall_s, share_s : float
+        Seconds until it came, and its share of them: a batch comes at once.
+    """
+
+    opinion: Opinion | None
+    failure: str
+    wall_s: float
+    share_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Decision of the guard on the second text of a pair while the first is stored."""
+
+    refused: bool
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A pair with what the guard does without the judge, and with it.
+
+    `answer` is `None` if the judge cannot be asked: there is none, or a text is too long.
+    """
+
+    pair: LabelledPair
+    probability: float
+    before: Outcome
+    after: Outcome
+    put_to_judge: bool
+    answer: Answer | None
+
+    @property
+    def change(self) -> Change | None:
+        """Change of the outcome; `None` for none."""
+        if self.after.refused:
+            return None if self.before.refused else Change.REFUSED
+        if self.after.asked is not self.before.asked:
+            return Change.ASKED if self.after.asked else Change.NOT_ASKED
+        return None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the change is against the label."""
+        return self.change is not None and self.pair.same is (self.change is Change.NOT_ASKED)
+
+
+def ask_all(
+    judge: Judge, pairs: Sequence[LabelledPair], advance: Advance
+) -> tuple[list[Answer | None], float]:
+    """Return the answers on all pairs in their order, and the CPU seconds of this process.
+
+    Raises
+    ------
+    JudgeGoneError
+        It failed FAILURES_MAX times in a row, or on every pair.
+    """
+    short = [one for one in pairs if max(len(one.a), len(one.b)) <= limits.JUDGE_TEXT_CHARS_MAX]
+    advance(len(pairs) - len(short))
+    batches = _batches(short, min(judge.batch_max, limits.JUDGE_BATCH_PAIRS_MAX))
+    answers: dict[int, Answer] = {}
+    failures_in_row = 0
+    began_s = time.process_time()
+    pool, ask = ThreadPoolExecutor(judge.thread_count), _asker(judge)
+    under_way = 2 * judge.thread_count
+    try:
+        asked = windowed(batches, lambda batch: pool.submit(ask, batch), under_way)
+        for batch, found in zip(batches, asked, strict=True):
+            answers.update((one.line, answer) for one, answer in zip(batch, found, strict=True))
+            failures_in_row = failures_in_row + 1 if found[0].failure else 0
+            if failures_in_row == FAILURES_MAX:
+                raise JudgeGoneError(
+                    f"the judge failed {FAILURES_MAX} times in a row ({found[0].failure})"
+                )
+            advance(len(batch))
+        if answers and all(answer.failure for answer in answers.values()):
+            raise JudgeGoneError(f"the judge failed on every pair ({found[0].failure})")
+    finally:
+        pool.shutdown(cancel_futures=True)
+    cpu_s = time.process_time() - began_s
+    return [answers.get(one.line) for one in pairs], cpu_s
+
+
+def _batches(pairs: Sequence[LabelledPair], size: int) -> list[Sequence[LabelledPair]]:
+    return [pairs[at : at + size] for at in range(0, len(pairs), size)]
+
+
+def _asker(judge: Judge) -> Callable[[Sequence[LabelledPair]], list[Answer]]:
+    def ask(batch: Sequence[LabelledPair]) -> list[Answer]:
+        pairs = [Pair.of(one.b, refusing_hash(one.b), one.a, refusing_hash(one.a)) for one in batch]
+        began_s, failure = time.monotonic(), ""
+        opinions: Sequence[Opinion | None] = [None] * len(batch)
+        try:
+            said = judge.ask(pairs)
+            if len(said) == len(batch):
+                opinions = said
+            else:
+                failure = "another number of opinions than of pairs"
+        except JudgeFailed as error:
+            failure = str(error)
+        # As in the daemon: any exception is no answer. Its message may hold a text.
+        except Exception as error:
+            failure = type(error).__name__
+        wall_s = time.monotonic() - began_s
+        return [
+            Answer(
+                opinion and stated_for(opinion, pair, one.b), failure, wall_s, wall_s / len(batch)
+            )
+            for one, pair, opinion in zip(batch, pairs, opinions, strict=True)
+        ]
+
+    return ask
+
+
+def try_all(
+    pairs: Sequence[LabelledPair],
+    policy: GuardPolicy,
+    rig: Rig,
+    settings: JudgeSettings,
+    answers: Sequence[Answer | None],
+    advance: Advance,
+) -> list[Tried]:
+    """Return what the guard does with each pair. `advance` is told each text that is embedded."""
+    texts = list(itertools.chain.from_iterable((one.a, one.b) for one in pairs))
+    vectors = rig.vectors(texts, advance).reshape(len(pairs), 2, -1)
+    return [
+        _tried(one, read_pair(one.a, one.b, two, rig.model), policy, rig.model, settings, answer)
+        for one, two, answer in zip(pairs, vectors, answers, strict=True)
+    ]
+
+
+def _tried(
+    pair: LabelledPair,
+    found: PairOfTexts,
+    policy: GuardPolicy,
+    model: ModelIdentity,
+    settings: JudgeSettings,
+    answer: Answer | None,
+) -> Tried:
+    settled = policy.settled(found.compared.judgement)
+    compared = replace(found.compared, judgement=settled)
+    before = after = _outcome(replace(found, compared=compared), policy)
+    texts, weights, cosine_min = (pair.b, pair.a), weights_for(None, model), policy.judged_from
+    put_to_judge = (
+        settings.kind != "none"
+        and not before.refused
+        and cosine_min is not None
+        and is_put_to_judge(compared, found.cosine, weights, settings, texts, cosine_min)
+    )
+    if put_to_judge and answer is not None and answer.opinion is not None:
+        heard = policy.settled(judged_by(settled, answer.opinion))
+        after = _outcome(replace(found, compared=replace(compared, judgement=heard)), policy)
+    probability = found.compared.judgement.same_probability
+    return Tried(pair, probability, before, after, put_to_judge, answer)
+
+
+def _outcome(found: PairOfTexts, policy: GuardPolicy) -> Outcome:
+    refused = found.refused_by(policy) is not Method.NONE
+    return Outcome(refused, not refused and policy.is_likely(found.compared.judgement))
+
+
+def figures(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
+    """Return the report's figures: plain data, shares 0..1, times in milliseconds."""
+    same = np.array([one.pair.same for one in tried], np.bool_)
+    found: dict[str, Any] = {
+        "rows": len(tried),
+        "same_count": int(np.count_nonzero(same)),
+        "different_count": int(np.count_nonzero(~same)),
+        "guard": {
+            "auc": auc(np.array([one.probability for one in tried]), same),
+            **_outcomes((one.pair.same, one.before) for one in tried),
+        },
+    }
+    if settings.kind == "none":
+        return found
+    found["judge"] = _of_judge(tried, settings, cpu_s)
+    found["with_judge"] = {
+        "put_to_judge_count": sum(one.put_to_judge for one in tried),
+        **_outcomes((one.pair.same, one.after) for one in tried),
+        "changes": {change.value: _of_change(tried, change) for change in Change},
+    }
+    wrong = [one for one in tried if one.wrong]
+    found["wrong"] = [_shown(one) for one in wrong[:_WRONG_SHOWN_MAX]]
+    found["wrong_count"] = len(wrong)
+    found["relations"] = _relations(tried)
+    return found
+
+
+def _outcomes(labelled: Iterable[tuple[bool, Outcome]]) -> dict[str, Any]:
+    groups: dict[bool, list[Outcome]] = {True: [], False: []}
+    for same, outcome in labelled:
+        groups[same].append(outcome)
+    return {
+        name: {
+            label: share(sum(getattr(one, name) for one in groups[same]), len(groups[same]))
+            for label, same in (("same", True), ("different", False))
+        }
+        for name in ("refused", "asked")
+    }
+
+
+def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> dict[str, Any]:
+    asked = [one for one in tried if one.answer is not None]
+    answers = [one.answer for one in tried if one.answer is not None]
+    sure = [
+        (one, one.answer.opinion)
+        for one in asked
+        if one.answer is not None and one.answer.opinion is not None
+    ]
+    same = np.array([one.pair.same for one, _ in sure], np.bool_)
+    failures = Counter(answer.failure for answer in answers if answer.failure)
+    wall_ms = mean(1000.0 * answer.share_s for answer in answers)
+    return {
+        "name": sure[0][1].by if sure else settings.kind,
+        "asked_count": len(asked),
+        "opinion_count": len(sure),
+        "no_opinion_count": len(asked) - len(sure) - failures.total(),
+        "failed_count": failures.total(),
+        "failures": dict(failures.most_common()),
+        "too_long_count": len(tried) - len(asked),
+        "late_count": sum(answer.wall_s > settings.deadline_s for answer in answers),
+        "auc": auc(np.array([opinion.same for _, opinion in sure]), same),
+        "auc_of_guard": auc(np.array([one.probability for one, _ in sure]), same),
+        "wall_ms": wall_ms,
+        "cpu_ms": share(1000.0 * cpu_s, len(asked)),
+    }
+
+
+def _of_change(tried: Sequence[Tried], change: Change) -> dict[str, int]:
+    found = [one for one in tried if one.change is change]
+    return {"count": len(found), "wrong_count": sum(one.wrong for one in found)}
+
+
+def _shown(one: Tried) -> dict[str, Any]:
+    assert one.change is not None
+    texts = {"a": snippet(one.pair.a, _SNIPPET_CHARS), "b": snippet(one.pair.b, _SNIPPET_CHARS)}
+    return {"line": one.pair.line, "change": one.change.value, **texts}
+
+
+def _relations(tried: Sequence[Tried]) -> dict[str, dict[str, int]]:
+    """Count what the judge says by what the line says: its relation, or else its label."""
+    columns = [*(relation.value for relation in Relation), NO_OPINION, NO_ANSWER]
+    counts: dict[str, Counter[str]] = {}
+    for one in tried:
+        labelled = one.pair.relation or ("label 1" if one.pair.same else "label 0")
+        counts.setdefault(str(labelled), Counter())[_said(one.answer)] += 1
+    rows = [*(relation.value for relation in Relation), "label 1", "label 0"]
+    return {
+        row: {column: counts[row][column] for column in columns} for row in rows if row in counts
+    }
+
+
+def _said(answer: Answer | None) -> str:
+    if answer is None or answer.failure:
+        return NO_ANSWER
+    return NO_OPINION if answer.opinion is None else answer.opinion.relation.value
