@@ -79,6 +79,21 @@ def test_pair_is_sent_as_data_in_both_orders_and_one_choice_is_asked(
     assert "authorization" not in {name.lower() for name in headers}
 
 
+def test_client_of_openai_sends_and_reads_the_same() -> None:
+    openai = pytest.importorskip("openai", "3.57", reason="has no decisions")
+    server = DecisionServer("openai")
+    judge = made(server)
+    judge.ask([pair("a")])
+    path, sent, _ = server.requests[0]
+    with openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client:
+        (answer,) = client.decisions.create(**sent).answers
+    assert server.requests[-1][:2] == (path, sent)
+    assert (answer.type, answer.choice, answer.name) == ("choice", "same", "relation")
+    assert {one.value: one.probability for one in answer.probabilities}["same"] == 0.995
+    judge.close()
+    server.close()
+
+
 @pytest.mark.parametrize("relation", list(Relation))
 def test_each_relation_that_both_orders_agree_on_is_an_opinion(
     server: DecisionServer, judge: DecisionsJudge, relation: Relation
