@@ -52,8 +52,8 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.RememberResponse(saved=True, memory_id="mem_1", method=types_pb2.METHOD_NONE),
         {"saved", "memory_id", "duplicate_of", "method", "similarity", "revision", "duplicate",
          "similar", "links", "layers", "replayed", "operation_id", "verdict", "superseded_ids",
-         "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "advice",
-         "scaffold"},
+         "forgotten", "grown_id", "question", "outdated", "maybe_replaced_ids", "nearest",
+         "advice", "scaffold"},
     ),
     "check": (
         ["check", "a"],
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         pb.CheckResponse(would_save=True, method=types_pb2.METHOD_NONE),
         {"would_save", "duplicate_of", "method", "similarity", "revision", "duplicate", "similar",
          "layers", "verdict", "superseded_ids", "forgotten", "grown_id", "question",
-         "outdated", "maybe_replaced_ids", "advice", "scaffold"},
+         "outdated", "maybe_replaced_ids", "nearest", "advice", "scaffold"},
     ),
     "recall": (
         ["recall", "a"],
@@ -87,7 +87,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "Update",
         pb.UpdateResponse(updated=True),
         {"updated", "memory", "duplicate", "layers", "revision", "replayed", "operation_id",
-         "question", "advice", "scaffold"},
+         "question", "nearest", "advice", "scaffold"},
     ),
     "forget": (
         ["forget", "a"],

@@ -44,7 +44,7 @@ def test_page_has_the_fields_of_each_part_of_an_answer() -> None:
         for hint in get_args(field.annotation)
         if isinstance(hint, type) and issubclass(hint, BaseModel)
     }
-    assert len(parts) == 5
+    assert len(parts) == 6
     for name, part in parts:
         named = re.findall(r"`(\w+)`", row(name).split("|")[2].partition("(")[0])
         assert named == list(part.model_fields), name

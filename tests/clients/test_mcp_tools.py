@@ -15,7 +15,9 @@ from mcp.shared.exceptions import MCPError
 
 from support.access import add_identity
 from support.agents import PROTOCOLS, Agent, agent
+from support.likelihood import Likelihood
 from totonoe import Client
+from totonoe.collections.models import GuardPolicy
 from totonoe.errors import TotonoeError
 from totonoe.mcp import tools
 from totonoe.mcp.server import ANNOTATIONS, CORE, DESCRIPTIONS, INTROSPECT, MemoryServer
@@ -64,6 +66,13 @@ def connect(daemon: RunningServer, collection: str) -> Iterator[Connect]:
             return stack.enter_context(agent(server, mode, name))
 
         yield connected
+
+
+def tokens(line: str) -> int:
+    """About how many tokens a line has: 11 an id, as in the vocabularies of two hosts' models."""
+    words, count = re.subn(r"mem_[0-9a-f]{16}", "", line)
+    runs = re.findall(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]", words)
+    return 11 * count + sum(-(-len(run) // 6) if run.isascii() else 1 for run in runs)
 
 
 def listed(agent: Agent) -> list[dict[str, Any]]:
@@ -418,6 +427,47 @@ def test_question_that_remember_ends_with_is_answered_by_resolve(
     assert answer.structured_content["question_about"] == old
     done = agent.data("resolve", memory_id=new, other_id=old, answer="same")
     assert done["resolved"] and {done["memory_id"], done["closed_id"]} == {new, old}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The backup runs at two.", "The backup runs at two."),
+        (
+            "The backup of the wiki\nruns every night at two, and the log is kept.",
+            "The backup of the wiki runs every night at tw…",
+        ),
+        ("ウィキのバックアップは毎晩二時に実行される。", "ウィキのバックアップは毎晩二時…"),
+    ],
+    ids=["short", "long", "wide"],
+)
+def test_remember_shows_the_nearest_note_on_one_short_line(
+    connect: Connect,
+    daemon: RunningServer,
+    collection: str,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    shown: str,
+) -> None:
+    with daemon.client() as client:
+        # Every text is compared, however far from the others.
+        client.update_collection(collection, guard=GuardPolicy(judged_from=-1.0))
+    Likelihood(monkeypatch).say(text, PORT, 0.34)
+    agent = connect()
+    old = agent.data("remember", content=text)["memory_id"]
+    answer = agent.call("remember", content=PORT)
+    data = answer.structured_content
+    line = answer.content[0].text.partition("\n\n---\n")[0].splitlines()[-1]
+    assert line == (
+        f"Nearest, just now: '{shown}'. "
+        f"If it says the same: resolve {data['memory_id']} {old} same."
+    )
+    assert tokens(line) <= 60
+    assert data["nearest"]["memory_id"] == old
+    assert data["nearest"]["same_probability"] == 0.34
+    done = agent.data("resolve", memory_id=data["memory_id"], other_id=old, answer="same")
+    assert done["resolved"] and {done["memory_id"], done["closed_id"]} == {data["memory_id"], old}
+    assert agent.data("undo", operation_id=done["operation_id"])["undone"]
 
 
 def test_list_questions_shows_what_is_open(connect: Connect) -> None:

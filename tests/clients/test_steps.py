@@ -30,6 +30,7 @@ AGENT = "ann smith"
 """Needs quotes."""
 GOOGLE, META = "Anna works at Google.", "Anna works at Meta."
 NIGHT = "The backup of the wiki runs at night"
+LATELY = NIGHT.replace(" at ", " this ")
 NIGHTLY, EACH = NIGHT.replace(" at ", " every "), NIGHT.replace(" at ", " each ")
 VARIABLES = ("TOTONOE_ADDRESS", "TOTONOE_AGENT", "TOTONOE_COLLECTION")
 ELSEWHERE = {
@@ -109,6 +110,11 @@ def an_update_asks(terminal: Terminal) -> None:
     terminal.run("remember", EACH)
     other = terminal.remember("Something else")
     terminal.run("update", other, "--content", NIGHTLY)
+
+
+def an_answer_shows_the_nearest(terminal: Terminal) -> None:
+    terminal.remember(NIGHT)
+    terminal.run("remember", LATELY)
 
 
 def an_update_may_replace(terminal: Terminal) -> None:
@@ -223,8 +229,9 @@ def a_store(terminal: Terminal) -> None:
 
 
 TOPICS = (
-    questions, an_update_asks, an_update_may_replace, forgotten, saved_again, undos,
-    an_undo_repeats, clean_up, decay_and_sessions, tidy, links, pages, snapshots, a_store,
+    questions, an_update_asks, an_answer_shows_the_nearest, an_update_may_replace, forgotten,
+    saved_again, undos, an_undo_repeats, clean_up, decay_and_sessions, tidy, links, pages,
+    snapshots, a_store,
 )  # fmt: skip
 
 
@@ -269,6 +276,7 @@ def test_every_printed_line_changes_the_collection_that_it_is_about(
     for one, other in itertools.combinations((NIGHT, NIGHTLY, EACH), 2):
         likely.say(one, other, 0.86)
         likely.say(f"The wiki: {one}", f"The wiki: {other}", 0.86)
+    likely.say(NIGHT, LATELY, 0.34)
     likely.say(GOOGLE, META, 0.0, Verdict.UPDATE, finding=Finding.NAME)
     monkeypatch.setattr(calibrating, "probe_pairs", small_probe)
     typed: list[str] = []

@@ -11,9 +11,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from totonoe_core.domain.policy import SHOWN_FROM
+
 ROOT = Path(__file__).parents[2]
 ROWS = ROOT / "bench" / "results" / "probability.jsonl"
 ASKED = ROOT / "bench" / "results" / "quality.jsonl"
+SHOWN = ROOT / "bench" / "results" / "shown.jsonl"
 PICTURE = ROOT / "docs" / "reliability.svg"
 PANELS = {
     "agent pairs kept aside": "agent pairs kept aside",
@@ -86,3 +89,29 @@ def test_page_says_what_the_daemon_asks_on_streams() -> None:
         asked, right = 100 * row["questions_per_save"], 100 * row["questions_right"]
         lost = row["lookalikes_lost"]
         assert f"| {row['texts']} | {asked:.1f} | {right:.0f} | {lost} |" in page, row["texts"]
+
+
+def test_page_says_what_the_caller_is_shown() -> None:
+    page = (ROOT / "docs" / "quality.md").read_text(encoding="utf-8")
+    assert f"The default is {SHOWN_FROM}:" in page
+    names = {
+        ("agent pairs kept aside", ""): "agents' pairs",
+        ("groups kept aside", ""): "groups",
+        ("groups kept aside", "en"): "groups, English",
+        ("groups kept aside", "ja"): "groups, Japanese",
+        ("groups kept aside", "zh"): "groups, Chinese",
+        ("groups kept aside", "xx"): "groups, across languages",
+    }
+    found = [
+        row
+        for row in rows(SHOWN)
+        if row["part"] == "pairs"
+        and row["shown_from"] == SHOWN_FROM
+        and (row["texts"], row["language"]) in names
+    ]
+    assert len(found) == len(names)
+    for row in found:
+        name = names[row["texts"], row["language"]]
+        shares = (row[key] for key in ("same", "different", "same_read", "different_read"))
+        said = " | ".join(f"{100 * one:.1f}" for one in shares)
+        assert f"| {name} | {said} |" in page, name

@@ -174,12 +174,12 @@ def item(id_, dup_of="", kind="new", differs_from=(), near=()):
     return Item(id_, "agent", id_, dup_of, kind, tuple(differs_from), tuple(near))
 
 
-def judged(items, named, asked=None):
+def judged(items, named, asked=None, shown=None):
     """The items judged by answers: `named` maps a refused item to the one it was told.
 
-    `asked` maps a saved one to the one it was asked about.
+    `asked` maps a saved one to the one it was asked about, `shown` to the one it was shown.
     """
-    asked = asked or {}
+    asked, shown = asked or {}, shown or {}
     answers = [
         SimpleNamespace(
             saved=one.id not in named,
@@ -187,6 +187,7 @@ def judged(items, named, asked=None):
             guard=SimpleNamespace(
                 method=Method.COSINE,
                 question=SimpleNamespace(memory_id=asked[one.id]) if one.id in asked else None,
+                nearest=SimpleNamespace(memory_id=shown[one.id]) if one.id in shown else None,
             ),
         )
         for one in items
@@ -262,8 +263,16 @@ def test_figures_of_questions_go_by_the_class_that_is_asked_about():
     assert found["questions_right"] == 0.5
 
 
+def test_figures_of_what_is_shown_stand_beside_those_of_questions():
+    found = streams.figures(judged(ITEMS, {"a3": "a"}, {"a2": "a"}, {"c": "a", "d": "b"}))
+    assert (found["n_questions"], found["n_shown"]) == (1, 2)
+    assert (found["questions_right"], found["shown_right"]) == (1.0, 0.0)
+    assert found["shown_per_save"] == 2 / 5
+
+
 def test_figures_without_questions_claim_nothing():
-    assert streams.figures(judged(ITEMS, {}))["questions_right"] is None
+    found = streams.figures(judged(ITEMS, {}))
+    assert (found["questions_right"], found["shown_right"]) == (None, None)
 
 
 def test_repeated_places_are_hits_of_a_class_before_them():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 
@@ -10,11 +11,14 @@ from typer.testing import CliRunner
 
 from support.engines import vector_at, vector_of
 from support.likelihood import Likelihood
-from totonoe import Client
+from totonoe import AsyncClient, Client, Draft
 from totonoe.cli.main import app
+from totonoe.collections.models import GuardPolicy
 from totonoe.enums import LinkType, WhyNotOutcome
 from totonoe.errors import InvalidArgument, StaleRevision
+from totonoe.memories.models import Checked, Remembered, Updated
 from totonoe.questions.models import Question
+from totonoe_core.domain.policy import SHOWN_FROM
 from totonoe_server.tools.testing import running_server
 
 DIMENSION = 384
@@ -159,3 +163,102 @@ def test_command_lists_and_answers(client: Client) -> None:
     assert done.exit_code == 0, done.output
     assert "Different" in done.output
     assert "No open questions." in runner.invoke(app, ["questions"]).output
+
+
+# -- The nearest memory of an answer that asks nothing
+
+
+@pytest.fixture
+def unsure(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """A client of a daemon for which two texts may be the same, below a question."""
+    Likelihood(monkeypatch).say(NIGHT, NIGHTLY, 0.34)
+    with running_server() as server, server.client("anna") as client:
+        monkeypatch.setenv("TOTONOE_ADDRESS", server.address)
+        monkeypatch.setenv("TOTONOE_AGENT", "anna")
+        yield client
+
+
+def shows(answer: Remembered | Checked | Updated, memory_id: str) -> bool:
+    """Whether an answer shows a memory, as an item of `similar` would, and asks nothing."""
+    shown = answer.nearest
+    assert shown is not None and shown.judgement is not None
+    assert shown.judgement.same_probability == pytest.approx(0.34)
+    assert (shown.snippet, shown.age) == (NIGHT, "just now")
+    return shown.memory_id == memory_id and answer.question is None and not answer.advice
+
+
+def test_unsure_answer_shows_the_nearest_one_and_resolve_takes_it(unsure: Client) -> None:
+    first = unsure.remember(NIGHT, vector=BASE)
+    assert first.nearest is None
+    assert shows(unsure.check(NIGHTLY, vector=vector_at(BASE, 0.9)), first.memory_id)
+    again = unsure.remember(NIGHTLY, vector=vector_at(BASE, 0.9))
+    assert shows(again, first.memory_id)
+    assert LinkType.LIKELY_SAME not in {one.type for one in again.links}
+    assert open_questions(unsure) == []
+    done = unsure.resolve(again.memory_id, first.memory_id, "same")
+    assert [one.id for one in unsure.list_all()] == [done.memory.id]
+    unsure.undo(done.revision)
+    assert {one.content for one in unsure.list_all()} == {NIGHT, NIGHTLY}
+    assert unsure.resolve(again.memory_id, first.memory_id, "different").resolved
+
+
+def test_update_and_each_item_of_a_batch_show_it(unsure: Client) -> None:
+    first = unsure.remember(NIGHT, vector=BASE).memory_id
+    (item,) = unsure.remember_many([Draft(NIGHTLY, vector=vector_at(BASE, 0.9))])
+    assert item.remembered is not None
+    assert shows(item.remembered, first)
+    unsure.forget(item.remembered.memory_id)
+    other = unsure.remember("Something else", vector=vector_of("else", DIMENSION)).memory_id
+    done = unsure.update(other, content=NIGHTLY, vector=vector_at(BASE, 0.9))
+    assert done.updated and shows(done, first)
+
+
+def test_asynchronous_client_has_it_too(unsure: Client) -> None:
+    first = unsure.remember(NIGHT, vector=BASE).memory_id
+
+    async def remember() -> Remembered:
+        async with AsyncClient(unsure.address, agent_id="anna") as client:
+            return await client.remember(NIGHTLY, vector=vector_at(BASE, 0.9))
+
+    assert shows(asyncio.run(remember()), first)
+
+
+def test_private_memory_of_another_agent_is_shown_to_nobody(unsure: Client) -> None:
+    unsure.remember(NIGHT, vector=BASE, private=True)
+    with Client(unsure.address, agent_id="bert") as bert:
+        answer = bert.remember(NIGHTLY, vector=vector_at(BASE, 0.9))
+    assert (answer.saved, answer.nearest) == (True, None)
+
+
+def test_level_is_set_read_and_checked_over_the_wire(unsure: Client) -> None:
+    assert unsure.get_collection("default").guard.shown_from == pytest.approx(SHOWN_FROM)
+    made = unsure.create_collection("low", guard=GuardPolicy(likely_from=0.1)).collection.guard
+    assert (made.likely_from, made.shown_from) == (0.1, 0.1)
+    ego = unsure.create_collection("ego", guard=GuardPolicy(preset="ego")).collection.guard
+    assert ego.shown_from is None
+    with pytest.raises(InvalidArgument, match=r"guard\.shown_from") as caught:
+        unsure.create_collection("x", guard=GuardPolicy(likely_from=0.1, shown_from=0.2))
+    assert caught.value.details["allowed"] == "at most 0.1, which guard.likely_from is"
+    with pytest.raises(InvalidArgument, match=r"guard\.shown_from"):
+        unsure.update_collection("low", guard=GuardPolicy(shown_from=0.2))
+    CliRunner().invoke(app, ["collections", "update", "default", "--unset", "guard.shown_from"])
+    unsure.remember(NIGHT, vector=BASE)
+    assert unsure.remember(NIGHTLY, vector=vector_at(BASE, 0.9)).nearest is None
+
+
+def test_line_of_the_nearest_one_is_typed_as_printed(unsure: Client) -> None:
+    # Every text is compared, however far from the others.
+    unsure.update_collection("default", guard=GuardPolicy(judged_from=-1.0))
+    runner = CliRunner()
+    first = runner.invoke(app, ["remember", NIGHT]).stdout
+    old = re.findall(r"mem_\w+", first)[0]
+    would = runner.invoke(app, ["check", NIGHTLY]).stdout.splitlines()[-1]
+    assert would == f"Nearest: {old}, just now: '{NIGHT}'."
+    line = runner.invoke(app, ["remember", NIGHTLY]).stdout.splitlines()[-1]
+    shown, _, step = line.partition(" If it says the same: totonoe ")
+    assert shown == would
+    name, new, other, answer = step.split()[:4]
+    assert (name, other, answer) == ("resolve", old, "same")
+    done = runner.invoke(app, step.split())
+    assert done.exit_code == 0, done.output
+    assert unsure.get(old).superseded_by == new or unsure.get(new).superseded_by == old

@@ -119,6 +119,11 @@ def probably_same(asked: Similar) -> str:
     return f"Probably the same as {asked.memory_id} ({share}): {asked.snippet}"
 
 
+def nearest(shown: Similar) -> str:
+    """Return the memory that an answer shows, where it asks nothing."""
+    return f"Nearest: {shown.memory_id}, {shown.age}: '{shown.snippet}'."
+
+
 def brief(memory: Memory) -> str:
     """Return id, age and snippet of a memory."""
     return f"(id: {memory.id}, {age(memory.created_time)}): {snippet(memory.content)}"

@@ -19,7 +19,8 @@ class GuardPolicy:
 
     Similarities refuse above or from the threshold on, distances below it. From `judged_from`
     on the texts are compared, and the verdict decides by the five actions. From `likely_from` on
-    (a `same_probability`) a saved memory is linked `likely_same` and asked about.
+    (a `same_probability`) a saved memory is linked `likely_same` and asked about, from `shown_from`
+    on the answer shows one.
     """
 
     preset: PresetWord | None = None
@@ -30,6 +31,7 @@ class GuardPolicy:
     session_cosine_at_least: float | None = None
     judged_from: float | None = None
     likely_from: float | None = None
+    shown_from: float | None = None
     similar_above: float | None = None
     link_distance_below: float | None = None
     tokenizer: TokenizerWord | None = None

@@ -50,6 +50,15 @@ class Near(BaseModel):
     differs: list[str]
 
 
+class Nearest(BaseModel):
+    """The memory that may say the same as a new text, where nothing is asked."""
+
+    memory_id: str
+    snippet: str
+    age: str
+    same_probability: float
+
+
 class Answer(BaseModel):
     """Parts of every answer."""
 
@@ -77,6 +86,7 @@ class Remembered(Written):
     evidence: list[str]
     maybe_replaced_ids: list[str]
     question_about: str | None = None
+    nearest: Nearest | None = None
 
 
 class Recalled(Answer):

@@ -19,7 +19,7 @@ from totonoe.history.models import HistoryPage
 from totonoe.mcp import answers, notes, words
 from totonoe.mcp.access import CALLER, Access, Refused
 from totonoe.mcp.schemas import failure, reply
-from totonoe.memories.models import Found, Remembered, TimeRange
+from totonoe.memories.models import Found, Remembered, Similar, TimeRange
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient
@@ -55,6 +55,18 @@ class Advised(Protocol):
     def scaffold(self) -> str:
         """Advice with questions, for hosts that ask for them."""
         ...
+
+
+def _nearest(shown: Similar | None) -> answers.Nearest | None:
+    """Return the memory that may say the same, where nothing is asked."""
+    if shown is None or shown.judgement is None:
+        return None
+    return answers.Nearest(
+        memory_id=shown.memory_id,
+        snippet=shown.snippet,
+        age=shown.age,
+        same_probability=round(shown.judgement.same_probability, 4),
+    )
 
 
 def moment(text: str, name: str) -> datetime | None:
@@ -147,6 +159,7 @@ class CoreTools:
             evidence=[] if done.duplicate is None else words.reasons(done.duplicate),
             maybe_replaced_ids=list(done.maybe_replaced_ids),
             question_about=done.question.memory_id if done.question else None,
+            nearest=_nearest(done.nearest),
         )
         return reply(words.remembered(done), structure)
 

@@ -25,10 +25,19 @@ from totonoe.enums import Answer, Finding, Verdict
 from totonoe.graph.models import Merged
 from totonoe.history.models import Undone, Version
 from totonoe.mcp.notes import indented, one_line
-from totonoe.memories.models import Duplicate, Forgotten, Judgement, Recalled, Remembered
+from totonoe.memories.models import (
+    Duplicate,
+    Forgotten,
+    Judgement,
+    Recalled,
+    Remembered,
+    Similar,
+)
 from totonoe.questions.models import QuestionPage, Resolved
 
 ANSWERS = "answer=same|different|replaces|replaced_by"
+NEAREST_BYTES = 48
+"""Bytes of the text in the line of the nearest memory."""
 _ALIKE = frozenset(
     {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
 )
@@ -86,7 +95,24 @@ def remembered(answer: Remembered) -> str:
             f"Answer with resolve(memory_id={answer.memory_id}, "
             f"other_id={answer.question.memory_id}, {ANSWERS})."
         )
+    if answer.nearest is not None:
+        lines.append(_nearest(answer.memory_id, answer.nearest))
     return joined(lines)
+
+
+def _nearest(saved_id: str, shown: Similar) -> str:
+    """Return the memory that may say the same, and what to call if it does: at most 60 tokens.
+
+    An id takes 11 tokens in a usual vocabulary, so that each stands there once.
+    """
+    text = one_line(shown.snippet)
+    if len(text.encode()) > NEAREST_BYTES:
+        # Tokens go by bytes more than by characters: a Chinese one takes about one of its own.
+        text = text.encode()[: NEAREST_BYTES - len("…".encode())].decode(errors="ignore") + "…"
+    return (
+        f"Nearest, {shown.age}: '{text}'. "
+        f"If it says the same: resolve {saved_id} {shown.memory_id} same."
+    )
 
 
 def refused(duplicate: Duplicate) -> list[str]:

@@ -255,6 +255,9 @@ class Remembered:
     maybe_replaced_ids : tuple of str
         Live memories that a verdict would let it supersede, if that were certain. Nothing changed;
         whoever can tell answers with `resolve`: it replaces them, or both are true.
+    nearest : Similar or None
+        The live memory that may say the same, where there is no question. Nobody is asked about it
+        again; if you see that it says the same, `resolve(memory_id, nearest.memory_id, "same")`.
     replayed : bool
         The first answer to this operation id again; nothing was done now.
     """
@@ -274,6 +277,7 @@ class Remembered:
     question: Similar | None
     outdated: OutdatedMatch | None
     maybe_replaced_ids: tuple[str, ...]
+    nearest: Similar | None
     revision: int
     replayed: bool
     operation_id: str
@@ -292,8 +296,9 @@ class Checked:
 
     `grown_id` is the memory that would grow, empty for none. `superseded_ids` are those whose place
     the new memory, or the duplicate, would take. `question` is the one that it would ask about.
-    `outdated` is a superseded one that the text says again. `maybe_replaced_ids` are those that it
-    may replace: whoever can tell would be asked.
+    `nearest` is the one that the answer would show, where it would ask nothing. `outdated` is a
+    superseded one that the text says again. `maybe_replaced_ids` are those that it may replace:
+    whoever can tell would be asked.
     """
 
     would_save: bool
@@ -309,6 +314,7 @@ class Checked:
     question: Similar | None
     outdated: OutdatedMatch | None
     maybe_replaced_ids: tuple[str, ...]
+    nearest: Similar | None
     revision: int
     advice: str
     scaffold: str
@@ -462,7 +468,8 @@ class Page:
 class Updated:
     """Answer of `update`: `updated` is false if the new text repeats another memory.
 
-    `question` is the live memory that most probably says the same as the new text.
+    `question` is the live memory that most probably says the same as the new text; `nearest` the
+    one that may say the same, where there is no question.
     """
 
     updated: bool
@@ -470,6 +477,7 @@ class Updated:
     duplicate: Duplicate | None
     layers: tuple[LayerReport, ...]
     question: Similar | None
+    nearest: Similar | None
     revision: int
     replayed: bool
     operation_id: str

@@ -15,7 +15,8 @@ from totonoe_core.domain.records import Status
 class Decision:
     """How a Remember was decided; counted.
 
-    `verdict` is the word of a `Verdict`, or "none". `band` is certain, likely or different.
+    `verdict` is the word of a `Verdict`, or "none". `band` is certain, likely, shown or
+    different.
     `action` is refused, superseded, linked or saved: the first of these that applies.
     """
 

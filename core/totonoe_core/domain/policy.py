@@ -15,6 +15,12 @@ from totonoe_core.domain.records import Finding, Judgement, Kind, StateKind, Ver
 
 LIKELY_FROM = 0.45
 """Default of `GuardPolicy.likely_from`. It belongs to the fit of `same_probability`."""
+SHOWN_FROM = 0.25
+"""Default of `GuardPolicy.shown_from`. It belongs to the fit of `same_probability` as well.
+
+From it on about a fifth of the look-alikes kept aside are shown: `python -m bench.shown` measures
+the value anew (docs/quality.md).
+"""
 
 
 class Preset(StrEnum):
@@ -63,6 +69,10 @@ class GuardPolicy:
         From this `same_probability` on, and without a hard difference, a saved memory is linked
         `likely_same` to the one that probably says the same; and no verdict refuses below it.
         0..1. It counts only together with `judged_from`.
+    shown_from : float or None
+        From this `same_probability` on, and without a hard difference, the answer of a save that
+        asks nothing shows the memory that most probably says the same. 0..1, at most
+        `likely_from`. It counts only together with `judged_from`.
     similar_above : float
         Show as similar above this similarity, cosine or Jaccard.
     link_distance_below : float
@@ -91,6 +101,7 @@ class GuardPolicy:
     refuse_forgotten: bool = False
     likely_from: float | None = LIKELY_FROM
     on_contained: Action = Action.LINK
+    shown_from: float | None = SHOWN_FROM
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""
@@ -107,6 +118,12 @@ class GuardPolicy:
         """Return whether there is a band of what is likely the same."""
         return self.judged_from is not None and self.likely_from is not None
 
+    def in_order(self) -> GuardPolicy:
+        """Return the policy with `shown_from` not above `likely_from`."""
+        if self.likely_from is None or self.shown_from is None:
+            return self
+        return replace(self, shown_from=min(self.shown_from, self.likely_from))
+
     def settled(self, judgement: Judgement) -> Judgement:
         """Return the judgement by which the policy acts.
 
@@ -119,6 +136,12 @@ class GuardPolicy:
     def is_likely(self, judgement: Judgement) -> bool:
         """Return whether two texts that are both kept probably say the same."""
         return self.asks and not judgement.hard and self._reached(judgement)
+
+    def is_shown(self, judgement: Judgement) -> bool:
+        """Return whether a caller should see a memory beside a text that is saved."""
+        if self.judged_from is None or self.shown_from is None or judgement.hard:
+            return False
+        return judgement.same_probability >= self.shown_from
 
     def _reached(self, judgement: Judgement) -> bool:
         return judgement.same_probability >= (self.likely_from or 0.0)
@@ -248,6 +271,7 @@ _EGO = replace(
     exact=False,
     cosine_distance_below=0.05,
     judged_from=None,
+    shown_from=None,
     similar_above=0.7,
 )
 _ROBOTMEM = GuardPolicy(
@@ -261,5 +285,6 @@ _ROBOTMEM = GuardPolicy(
     similar_above=0.40,
     link_distance_below=0.3,
     tokenizer=Tokenizer.WHITESPACE,
+    shown_from=None,
 )
 PRESETS = {Preset.STANDARD: _STANDARD, Preset.EGO: _EGO, Preset.ROBOTMEM: _ROBOTMEM}

@@ -469,9 +469,10 @@ class GuardReport:
     `verdict` is the gravest on any memory whose text was read; `None` if the guard did not look.
     `forgotten` is a forgotten memory that said the same; it refuses only if the policy says so.
     `question` is the live memory that most probably says the same as the saved text: whoever can
-    tell should Resolve it. `outdated` is a superseded memory that the text says again: then no
-    verdict lets it supersede anything. `maybe_replaced_ids` are memories that a verdict would let
-    it supersede, if that were certain: whoever can tell should Resolve these too.
+    tell should Resolve it. `nearest` is the one to look at where there is no question: it is less
+    probable, and nobody is asked about it later. `outdated` is a superseded memory that the text
+    says again: then no verdict lets it supersede anything. `maybe_replaced_ids` are memories that a
+    verdict would let it supersede, if that were certain: whoever can tell should Resolve these too.
     """
 
     duplicate: Duplicate | None
@@ -484,6 +485,7 @@ class GuardReport:
     question: SimilarMemory | None = None
     outdated: OutdatedMatch | None = None
     maybe_replaced_ids: tuple[str, ...] = ()
+    nearest: SimilarMemory | None = None
 
 
 RECIPE = 2

@@ -115,6 +115,7 @@ _COSINE_THRESHOLDS = (
     "session_cosine_at_least",
     "judged_from",
     "likely_from",
+    "shown_from",
     "similar_above",
     "link_distance_below",
 )
@@ -142,4 +143,4 @@ def guard_for(known: KnownModel, policy: GuardPolicy) -> GuardPolicy:
     """Return the policy with the cosine thresholds of another model: its own, or the preset's."""
     preset = PRESETS[policy.preset]
     named = dict(known.thresholds) or {name: getattr(preset, name) for name in _COSINE_THRESHOLDS}
-    return replace(policy, **named)  # type: ignore[arg-type]
+    return replace(policy, **named).in_order()  # type: ignore[arg-type]

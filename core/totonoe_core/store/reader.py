@@ -404,7 +404,8 @@ class Rows:
     def merged_away(self, limit: int) -> list[int]:
         """Return rows that were live until a Merge removed them, the newest first.
 
-        Leaves out Merges that were undone, and rows whose chain a Merge only shortened.
+        So does a Resolve that says that two are the same; only such a one writes a version of the
+        memory that stays. Leaves out what was undone, and rows whose chain was only shortened.
         """
         return [
             row
@@ -412,8 +413,10 @@ class Rows:
                 "SELECT m.row FROM memory m JOIN operation o ON o.revision = m.revision "
                 "JOIN image i ON i.revision = m.revision AND i.entity = 'memory' "
                 "AND i.key = CAST(m.row AS TEXT) "
-                "WHERE m.status = 'superseded' AND o.kind = 'Merge' "
-                "AND json_extract(i.before, '$[10]') = 'active' "
+                "WHERE m.status = 'superseded' AND json_extract(i.before, '$[10]') = 'active' "
+                "AND (o.kind = 'Merge' OR o.kind = 'Resolve' AND EXISTS (SELECT 1 FROM image k "
+                "WHERE k.revision = m.revision AND k.entity = 'memory' AND k.key = "
+                "(SELECT CAST(s.row AS TEXT) FROM memory s WHERE s.id = m.superseded_by))) "
                 "ORDER BY m.revision DESC, m.row LIMIT ?",
                 (limit,),
             )

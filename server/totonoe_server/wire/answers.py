@@ -63,6 +63,7 @@ class GuardParts(TypedDict):
     question: types_pb2.SimilarMemory | None
     outdated: types_pb2.OutdatedMatch | None
     maybe_replaced_ids: Sequence[str]
+    nearest: types_pb2.SimilarMemory | None
 
 
 def guard_parts(report: GuardReport) -> GuardParts:
@@ -84,6 +85,7 @@ def guard_parts(report: GuardReport) -> GuardParts:
         "question": None if report.question is None else similar_to_wire(report.question),
         "outdated": None if report.outdated is None else outdated_to_wire(report.outdated),
         "maybe_replaced_ids": report.maybe_replaced_ids,
+        "nearest": None if report.nearest is None else similar_to_wire(report.nearest),
     }
 
 
@@ -143,6 +145,7 @@ updated_to_wire = answer(
         "duplicate": "guard.duplicate",
         "layers": "guard.layers",
         "question": "guard.question",
+        "nearest": "guard.nearest",
     },
     computed={
         "advice": lambda result: advice.after_update(result).advice,

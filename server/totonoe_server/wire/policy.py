@@ -48,9 +48,14 @@ _P = TypeVar(
 
 
 def guard_from_wire(holder: Message) -> policy.GuardPolicy:
-    """The preset that `guard` of a request names, overlaid with the fields that are set."""
+    """The preset that `guard` of a request names, overlaid with the fields that are set.
+
+    A `shown_from` that is not set goes down with `likely_from`.
+    """
     base = policy.PRESETS[_preset(holder)]
-    return replace(base, **_set_fields(holder, "guard"), preset=base.preset)
+    named = _set_fields(holder, "guard")
+    made = replace(base, **named, preset=base.preset)
+    return made if "shown_from" in named else made.in_order()
 
 
 def overlaid(base: _P, holder: Message, part: str) -> _P:

@@ -31,6 +31,7 @@ from totonoe.cli.text import (
     felt,
     forgot_this,
     keyed,
+    nearest,
     probably_same,
     related,
     saved_as,
@@ -98,6 +99,14 @@ def _question(answer: Remembered | Checked | Updated, saved_id: str = "") -> Non
         answer_with(saved_id, asked.memory_id)
 
 
+def _nearest(shown: Similar | None, saved_id: str = "") -> None:
+    """Print the memory that may say the same, and how to say that it does."""
+    if shown is None:
+        return
+    same = f" If it says the same: {step('resolve', saved_id, shown.memory_id, 'same')}"
+    line(nearest(shown) + (same if saved_id else ""))
+
+
 def _maybe_replaced(ids: Sequence[str], saved_id: str = "") -> None:
     """Ask whether the text takes the place of memories, where no verdict is certain of it."""
     for memory_id in ids:
@@ -132,6 +141,7 @@ def remembered(answer: Remembered) -> None:
     _most_related(answer.similar, answer.layers)
     _maybe_replaced(answer.maybe_replaced_ids, answer.memory_id)
     _question(answer, answer.memory_id)
+    _nearest(answer.nearest, answer.memory_id)
 
 
 def checked(answer: Checked) -> None:
@@ -153,6 +163,7 @@ def checked(answer: Checked) -> None:
     _most_related(answer.similar, answer.layers)
     _maybe_replaced(answer.maybe_replaced_ids)
     _question(answer)
+    _nearest(answer.nearest)
 
 
 def updated(answer: Updated) -> None:
@@ -164,6 +175,7 @@ def updated(answer: Updated) -> None:
     line(f"Updated (id: {answer.memory.id}, revision {answer.memory.revision}).")
     not_read(answer.layers)
     _question(answer, answer.memory.id)
+    _nearest(answer.nearest, answer.memory.id)
 
 
 # -- memories

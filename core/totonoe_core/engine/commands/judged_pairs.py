@@ -1,8 +1,8 @@
 """Judged pairs of a collection: dismissed and merged memories, for calibration.
 
 dismissed   two live memories that a caller declared to be no duplicates, with unchanged texts
-merged      a memory that a Merge replaced by another one, without changing that one's text and
-            without a later Undo
+merged      a memory that a Merge, or a Resolve that says the same, replaced by another one, without
+            changing that one's text and without a later Undo
 
 Actions of rules (EndSession, CleanUpDuplicates, Tidy) are no judgements: a verdict fitted to them
 would learn the rule. The verdict applies to all agents, so private memories are left out.

@@ -160,6 +160,7 @@ def _silent(report: GuardReport) -> GuardReport:
     similar = tuple(cast(SimilarMemory, _unquoted(one)) for one in report.similar)
     forgotten = report.forgotten and dataclasses.replace(report.forgotten, snippet="")
     question = report.question and cast(SimilarMemory, _unquoted(report.question))
+    nearest = report.nearest and cast(SimilarMemory, _unquoted(report.nearest))
     outdated = report.outdated and _unsnipped(report.outdated)
     return dataclasses.replace(
         report,
@@ -167,5 +168,6 @@ def _silent(report: GuardReport) -> GuardReport:
         similar=similar,
         forgotten=forgotten,
         question=question,
+        nearest=nearest,
         outdated=outdated,
     )

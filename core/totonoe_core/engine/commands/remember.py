@@ -263,8 +263,17 @@ class Remembering:
         memory = self._ledger.replace(operation, before, memory, features)
         self._score_again(operation, memory, text, features, neighbours)
         self._declare_distinct(operation, command, memory)
-        report = replace(report, verdict=Verdict.UPDATE)
+        report = replace(self._not_dismissed(memory, report), verdict=Verdict.UPDATE)
         return Remembered(saved=True, memory_id=memory.id, guard=report, grown_id=memory.id)
+
+    def _not_dismissed(self, memory: Memory, report: GuardReport) -> GuardReport:
+        """Return the report on a memory that was there without a nearest one already dismissed."""
+        if report.nearest is None:
+            return report
+        rows = self._ledger.rows
+        other = rows.row_of_id(report.nearest.memory_id)
+        assert other is not None, "it is live"
+        return replace(report, nearest=None) if rows.dismissed([(memory.row, other)]) else report
 
     def _score_again(
         self,
@@ -354,6 +363,8 @@ class Remembering:
         memory = self._ledger.replace(operation, before, memory, features)
         if new_text:
             self._score_again(operation, memory, text, features, neighbours)
+        if report is not None:
+            report = self._not_dismissed(memory, report)
         for one in gone:
             self._ledger.supersede(operation, one, memory.id)
         return Updated(

@@ -25,6 +25,7 @@ from totonoe_core.rules import validate
 
 _THRESHOLDS = {
     "likely_from": (0.0, 1.0),
+    "shown_from": (0.0, 1.0),
     "judged_from": (-1.0, 1.0),
     "jaccard_above": (0.0, 1.0),
     "cosine_distance_below": (0.0, 2.0),
@@ -51,6 +52,13 @@ def check(info: CollectionInfo) -> None:
         value = getattr(info.guard, name)
         if value is not None:
             validate.number(value, f"guard.{name}", low, high)
+    if info.guard != info.guard.in_order():
+        raise InvalidArgument(
+            "OUT_OF_RANGE",
+            field="guard.shown_from",
+            got=info.guard.shown_from,
+            allowed=f"at most {info.guard.likely_from}, which guard.likely_from is",
+        )
     for item in fields(DiversityPolicy):
         if item.name != "enabled":
             value = getattr(info.diversity, item.name)
@@ -70,7 +78,10 @@ def check(info: CollectionInfo) -> None:
 
 
 def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> CollectionInfo:
-    """Return the settings after the changes of a `ChangeSettings`, in order, checked."""
+    """Return the settings after the changes of a `ChangeSettings`, in order, checked.
+
+    A `shown_from` that no change names goes down with `likely_from`.
+    """
     for path, value in changes:
         part, _, name = path.partition(".")
         if path == "description":
@@ -103,6 +114,8 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
                     " blast.FIELD, tidy.FIELD"
                 ),
             )
+    if "guard.shown_from" not in dict(changes):
+        info = replace(info, guard=info.guard.in_order())
     check(info)
     return info
 

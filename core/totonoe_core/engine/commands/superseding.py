@@ -52,13 +52,20 @@ def by_saved(
     """Return slots that a text updates if it is saved, and the report with what it may replace.
 
     It supersedes those that `Guarding.gives_way` allows, and is linked to all of them. `holders`
-    are those of its key.
+    are those of its key. The report asks about none of them, and shows none as the nearest.
     """
     if holders or text.fields.key is not None:
         return (*text.replaced, *holders), report
     gone, asked = _by_verdict(guarding, text, report, neighbours)
-    ids = (neighbours.texts.of(slot).id for slot in asked[: limits.SIMILAR_SHOWN_MAX])
-    return (*text.replaced, *gone), replace(report, maybe_replaced_ids=tuple(ids))
+    texts = neighbours.texts
+    ids = (texts.of(slot).id for slot in asked[: limits.SIMILAR_SHOWN_MAX])
+    report = replace(report, maybe_replaced_ids=tuple(ids))
+    gone_ids = {texts.of(slot).id for slot in gone}
+    if report.question is not None and report.question.memory_id in gone_ids:
+        report = replace(report, question=None)
+    if report.nearest is not None and report.nearest.memory_id in gone_ids:
+        report = replace(report, nearest=None)
+    return (*text.replaced, *gone), report
 
 
 def looked_back(

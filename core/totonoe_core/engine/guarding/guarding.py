@@ -262,9 +262,8 @@ class Guarding:
         )
         nearest_first = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
         likely = self.likely(text, nearest_first)
-        if likely and duplicate is None:
-            question = self._question(texts, text, features, likely[0], now_us)
-            report = replace(report, question=question)
+        if duplicate is None:
+            report = self._with_one(report, texts, text, features, nearest_first, likely, now_us)
         return report, Neighbours(found.near, tuple(nearest_first), likely, texts, budget)
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
@@ -272,16 +271,8 @@ class Guarding:
 
         At most LIKELY_LINKS_PER_SAVE. A memory that the text supersedes is no question.
         """
-        policy = text.policy
-        found = [
-            one
-            for one in judged
-            if policy.is_likely(one.judgement)
-            and one.slot not in text.distinct
-            and policy.action(one.judgement) is not Action.SUPERSEDE
-        ]
-        found.sort(key=lambda one: (-one.judgement.same_probability, one.slot))
-        return tuple(found[: limits.LIKELY_LINKS_PER_SAVE])
+        likely = [one for one in judged if text.policy.is_likely(one.judgement)]
+        return tuple(_open(text, likely)[: limits.LIKELY_LINKS_PER_SAVE])
 
     def beside(
         self, text: GuardedText, features: Features, slots: Sequence[int], reading: ReadingBudget
@@ -503,13 +494,25 @@ class Guarding:
             judgement=judgement,
         )
 
-    def _question(
-        self, texts: Texts, text: GuardedText, own: Features, asked: Judged, now_us: int
-    ) -> SimilarMemory:
-        """Return the memory to ask about as an answer shows it."""
-        found = _as_candidate(texts.view, own, asked)
-        (shown,) = self._similar(texts, text, [found], {asked.slot: asked}, now_us)
-        return shown
+    def _with_one(
+        self,
+        report: GuardReport,
+        texts: Texts,
+        text: GuardedText,
+        own: Features,
+        judged: Sequence[Judged],
+        likely: Sequence[Judged],
+        now_us: int,
+    ) -> GuardReport:
+        """Return the report with the memory to ask about, or else with the one to show."""
+        shown = likely or _open(
+            text, [one for one in judged if text.policy.is_shown(one.judgement)]
+        )
+        if not shown:
+            return report
+        found = _as_candidate(texts.view, own, shown[0])
+        (memory,) = self._similar(texts, text, [found], {shown[0].slot: shown[0]}, now_us)
+        return replace(report, question=memory) if likely else replace(report, nearest=memory)
 
     def with_linked(
         self,
@@ -567,6 +570,20 @@ class Guarding:
             for one in chosen
             for found in (texts.of(one.slot),)
         )
+
+
+def _open(text: GuardedText, judged: Iterable[Judged]) -> list[Judged]:
+    """Return the memories whose relation to a text is open, the most probably same first.
+
+    The caller declared no difference, and the text supersedes none of them by its verdict.
+    """
+    found = [
+        one
+        for one in judged
+        if one.slot not in text.distinct
+        and text.policy.action(one.judgement) is not Action.SUPERSEDE
+    ]
+    return sorted(found, key=lambda one: (-one.judgement.same_probability, one.slot))
 
 
 def _by_words(view: View, own: Features, slot: int) -> bool:

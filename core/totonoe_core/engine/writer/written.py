@@ -48,7 +48,8 @@ def decision_of(result: Remembered) -> Decision:
     verdict = "none" if guard.verdict is None else guard.verdict.value
     if not result.saved:
         return Decision(verdict, "certain", "refused")
-    band = "different" if guard.question is None else "likely"
+    band = "different" if guard.nearest is None else "shown"
+    band = band if guard.question is None else "likely"
     if result.superseded_ids:
         return Decision(verdict, band, "superseded")
     return Decision(verdict, band, "linked" if result.links else "saved")

@@ -31,12 +31,14 @@ GUARDS: dict[str, GuardPolicy] = {
 class Judged:
     """A labelled pair and what the guard says of it; `beside`: which of GUARDS refuse it.
 
-    `likely` is true if the second text would be saved, and asked about.
+    `likely` is true if the second text would be saved, and asked about; `shown` if it would be
+    saved, and the answer would show the first one.
     """
 
     pair: Pair
     method: Method
     likely: bool
+    shown: bool
     comparison: Comparison
     cosine: float
     jaccard: float
@@ -67,10 +69,12 @@ def judge(
     """
     found = read_pair(pair.a, pair.b, vectors, model)
     method = found.refused_by(policy)
+    likely = method is Method.NONE and policy.is_likely(found.compared.judgement)
     return Judged(
         pair=pair,
         method=method,
-        likely=method is Method.NONE and policy.is_likely(found.compared.judgement),
+        likely=likely,
+        shown=method is Method.NONE and not likely and policy.is_shown(found.compared.judgement),
         comparison=found.compared,
         cosine=found.cosine,
         jaccard=found.jaccard(policy.tokenizer),
@@ -152,6 +156,7 @@ def _bands(judged: Sequence[Judged], same: NDArray[np.bool_]) -> dict[str, Any]:
     bands = {
         "certain": np.array([one.refused for one in judged], np.bool_),
         "likely": np.array([one.likely for one in judged], np.bool_),
+        "shown": np.array([one.shown for one in judged], np.bool_),
         "hard": np.array([one.judgement.hard for one in judged], np.bool_),
     }
     n_same = int(np.count_nonzero(same))

@@ -8,8 +8,8 @@ right     not lost, and the item is a restatement (it has a `dup_of`)
 unscored  neither, and the named memory is of the class of an item that is `near`
 false     any other
 
-A saved item may end with a question about another. The question is right if both are of one class,
-and unscored if the other is of the class of an item that is `near`.
+A saved item may end with a question about another, or show another as the nearest. That is right if
+both are of one class, and unscored if the other is of the class of an item that is `near`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from totonoe_server.tools.quality.rig import Advance, Rig
 class Judged:
     """An item, and whether it was refused for what reason, and how that is worth.
 
-    `asked` is the item that a saved one was asked about, empty for none.
+    `asked` is the item that a saved one was asked about, `shown` the one that was shown where
+    nothing was asked; empty for none.
     """
 
     item: Item
@@ -40,6 +41,7 @@ class Judged:
     named: str
     worth: str
     asked: str = ""
+    shown: str = ""
 
     @property
     def refused(self) -> bool:
@@ -96,9 +98,11 @@ def judge(items: Sequence[Item], answers: Iterable[Remembered]) -> list[Judged]:
     for item, answer in zip(items, answers, strict=True):
         if answer.saved:
             item_of[answer.memory_id] = item.id
-            question = answer.guard.question
-            asked = "" if question is None else item_of[question.memory_id]
-            judged.append(Judged(item, "", "", "", asked))
+            asked, shown = (
+                "" if one is None else item_of[one.memory_id]
+                for one in (answer.guard.question, answer.guard.nearest)
+            )
+            judged.append(Judged(item, "", "", "", asked, shown))
             continue
         named = item_of[answer.memory_id]
         worth = _worth(item, class_of[named], class_of)
@@ -132,7 +136,8 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
         "precision": share(worth["right"], len(refused) - worth["unscored"]),
         "recall": share(sum(one.refused for one in restated), len(restated)),
         "named_right": _named_right(restated, class_of),
-        **_questions(judged, class_of),
+        **_said_beside(judged, [one.asked for one in judged], "questions", class_of),
+        **_said_beside(judged, [one.shown for one in judged], "shown", class_of),
         "lookalikes_lost": worth["lost"],
         "lookalikes": sum(bool(one.item.differs_from) for one in judged),
         "refused_by_method": dict(sorted(Counter(one.method for one in refused).items())),
@@ -143,19 +148,24 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
     }
 
 
-def _questions(judged: Sequence[Judged], class_of: dict[str, str]) -> dict[str, Any]:
-    """How often a saved item ended with a question, and how often it was a right one."""
-    asked = [one for one in judged if one.asked]
-    right = sum(class_of[one.asked] == class_of[one.item.id] for one in asked)
+def _said_beside(
+    judged: Sequence[Judged], others: Sequence[str], what: str, class_of: dict[str, str]
+) -> dict[str, Any]:
+    """How often an answer named another item, and how often it was a right one.
+
+    `others` has the item that each answer named, empty for none.
+    """
+    named = [(one.item, other) for one, other in zip(judged, others, strict=True) if other]
+    right = sum(class_of[other] == class_of[item.id] for item, other in named)
     near = sum(
-        class_of[one.asked] in {class_of.get(other, other) for other in one.item.near}
-        for one in asked
-        if class_of[one.asked] != class_of[one.item.id]
+        class_of[other] in {class_of.get(one, one) for one in item.near}
+        for item, other in named
+        if class_of[other] != class_of[item.id]
     )
     return {
-        "n_questions": len(asked),
-        "questions_per_save": share(len(asked), sum(not one.refused for one in judged)),
-        "questions_right": share(right, len(asked) - near),
+        f"n_{what}": len(named),
+        f"{what}_per_save": share(len(named), sum(not one.refused for one in judged)),
+        f"{what}_right": share(right, len(named) - near),
     }
 
 

@@ -93,7 +93,7 @@ def _streams(files: Sequence[dict[str, Any]]) -> Table:
         "Streams",
         (
             *("file", "n", "refused", "precision", "recall", "named right", "look-alikes lost"),
-            *("questions per 100 saves", "right"),
+            *("questions per 100 saves", "right", "shown per 100 saves", "right"),
         ),
     )
     for one in files:
@@ -107,6 +107,8 @@ def _streams(files: Sequence[dict[str, Any]]) -> Table:
             f"{one['lookalikes_lost']} of {one['lookalikes']}",
             plain(100.0 * (one["questions_per_save"] or 0.0)),
             percent(one["questions_right"]),
+            plain(100.0 * (one["shown_per_save"] or 0.0)),
+            percent(one["shown_right"]),
         )
         for kind, part in one["by_kind"].items():
             share = "" if kind == "new" else percent(part["refused_share"])
