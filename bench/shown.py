@@ -1,12 +1,10 @@
 """Which look-alikes an answer shows as the nearest memory, by `shown_from`, on pairs kept aside.
 
-    python -m bench.shown PAIRS GROUPS [--cache DIRECTORY]
+    python -m bench.shown [--cache DIRECTORY]
 
-PAIRS is the directory of the agent pairs (`probability_data` says which topics are kept aside).
-GROUPS is a directory of files with one JSON object a line: `lang`, `topic`, `same` (texts that say
-one thing) and `different` (each with a `text` that says something else). Every two `same` texts are
-a pair that says the same, every `same` with every `different` text a look-alike; kept aside are the
-topics of one fold of five.
+The pairs are those of `bench/judge`: agents' pairs (`probability_data` says which topics are kept
+aside), and groups (`Group.aside` does). Every two `same` texts of a group are a pair that says the
+same, every `same` with every `different` text a look-alike.
 
 Rows of bench/results/shown.jsonl: for each set, all languages and each of them, and each value of
 `shown_from`, the share of the same and of the look-alikes that is refused, asked about or shown;
@@ -16,9 +14,7 @@ The row "value" has the `shown_from` at which SHARE of the look-alikes of a set 
 
 from __future__ import annotations
 
-import json
 import tempfile
-import zlib
 from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
@@ -29,6 +25,7 @@ from numpy.typing import NDArray
 from bench import common
 from bench import probability_data as data
 from bench.boosting import Float64
+from bench.judge.data import HERE, Group, groups
 from bench.probability_data import Example, Measured, Vectors
 from totonoe_core.domain.policy import LIKELY_FROM, PRESETS, SHOWN_FROM, Preset, Tokenizer
 from totonoe_core.embedding import EmbedderSettings
@@ -39,28 +36,21 @@ from totonoe_core.kernels.cosine import similarity64
 from totonoe_server.tools.quality.figures import auc, share
 from totonoe_server.tools.quality.rig import opened
 
-FOLDS, KEPT_ASIDE = 5, 1
 SHARE = 0.2
 """Share of the look-alikes kept aside that is to be refused, asked about or shown."""
 VALUES = sorted({0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, SHOWN_FROM, LIKELY_FROM})
 """Values of `shown_from` that are measured, the default among them."""
 
 
-def grouped(directory: Path) -> list[Example]:
-    """Return the pairs of the groups whose topics are kept aside."""
+def grouped(groups: Sequence[Group]) -> list[Example]:
+    """Return the pairs of groups."""
     found = []
-    for path in sorted(directory.glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            group = json.loads(line)
-            topic = group["topic"]
-            if zlib.crc32(topic.encode()) % FOLDS != KEPT_ASIDE:
-                continue
-            said = path.stem, group["lang"], f"{path.stem} {number}"
-            for a, b in combinations(group["same"], 2):
-                found.append(Example(f"{said[2]}/{len(found)}", *said, "", True, a, b))
-            for a, other in product(group["same"], group["different"]):
-                kind, b = other.get("kind", ""), other["text"]
-                found.append(Example(f"{said[2]}/{len(found)}", *said, kind, False, a, b))
+    for number, group in enumerate(groups):
+        said = group.file, group.language, f"{group.file} {number}"
+        for a, b in combinations(group.same, 2):
+            found.append(Example(f"{said[2]}/{len(found)}", *said, "", True, a, b))
+        for a, (b, _, kind) in product(group.same, group.different):
+            found.append(Example(f"{said[2]}/{len(found)}", *said, kind, False, a, b))
     return found
 
 
@@ -116,8 +106,6 @@ def figures(
 def main() -> None:
     """Read the options."""
     parser = common.parser(__doc__)
-    parser.add_argument("pairs", type=Path, help="directory of the agent pairs")
-    parser.add_argument("groups", type=Path, help="directory of groups")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "totonoe-fit")
     options = parser.parse_args()
     with (
@@ -126,8 +114,8 @@ def main() -> None:
     ):
         vectors = Vectors(rig, options.cache / "vectors.npz")
         both: list[tuple[str, list[Example]]] = [
-            ("agent pairs kept aside", data.agent_pairs(options.pairs, kept_aside=True)),
-            ("groups kept aside", grouped(options.groups)),
+            ("agent pairs kept aside", data.agent_pairs(HERE / "pairs", kept_aside=True)),
+            ("groups kept aside", grouped([one for one in groups() if one.aside])),
         ]
         for name, examples in both:
             pairs = data.measured(examples, vectors, rig.model)
