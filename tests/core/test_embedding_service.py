@@ -23,11 +23,12 @@ from totonoe_core.embedding import (
     EmbedderSettings,
     EmbeddingService,
     IdentityChanged,
-    frames,
     open_service,
 )
-from totonoe_core.embedding.child import Child, ChildGoneError, child_environment
+from totonoe_core.embedding.frames import settings_to_wire
 from totonoe_core.embedding.hashing import HashingEmbedder
+from totonoe_core.helper import frames
+from totonoe_core.helper.child import Child, ChildGoneError, child_environment
 
 HASHING = EmbedderSettings(kind="hashing")
 Start = Callable[..., EmbeddingService]
@@ -202,21 +203,23 @@ def test_child_that_does_not_answer_is_killed(start: Start, scripted: ScriptedMo
 
 
 def test_stopped_child_that_takes_no_input_is_given_up_in_time() -> None:
-    child = Child(HASHING, threading.Condition())
+    child = Child("totonoe_core.embedding.worker", settings_to_wire(HASHING), threading.Condition())
     try:
         wait_until(lambda: child.received)
         os.kill(child.pid, signal.SIGSTOP)
         os.waitpid(child.pid, os.WUNTRACED)  # until all its threads have stopped
         with pytest.raises(ChildGoneError, match="does not take"):
-            child.send(frames.TEXTS, b"x" * 1_000_000, time.monotonic() + 0.2)
+            child.send(frames.REQUEST, b"x" * 1_000_000, time.monotonic() + 0.2)
     finally:
         child.kill()
         child.end()
     with pytest.raises(ChildGoneError, match="died"):
-        dead = Child(HASHING, threading.Condition())
+        dead = Child(
+            "totonoe_core.embedding.worker", settings_to_wire(HASHING), threading.Condition()
+        )
         try:
             dead.kill()
-            dead.send(frames.TEXTS, b"[]", time.monotonic() + wait_s())
+            dead.send(frames.REQUEST, b"[]", time.monotonic() + wait_s())
         finally:
             dead.end()
 

@@ -22,8 +22,8 @@ UNFINISHED = re.compile(r"TO" + r"DO|FIX" + r"ME|NotImplemented" + r"Error")
 
 
 LAYERS = (
-    *("base", "kernels", "domain", "text", "store", "embedding", "index", "guard", "joins"),
-    *("judging", "search", "rules", "jsonl", "engine.seam", "engine.state", "engine.guarding"),
+    *("base", "helper", "kernels", "domain", "text", "store", "embedding", "index", "guard"),
+    *("joins", "judging", "search", "rules", "jsonl", "engine.seam", "engine.state", "engine.guarding"),
     *("engine.commands", "engine.writer", "engine.queries", "engine.jobs", "engine.collection"),
     *("engine.catalog", "engine.embedded", "engine.factory", "engine.pairs"),
 )

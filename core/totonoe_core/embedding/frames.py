@@ -1,12 +1,9 @@
-"""Protocol between the service and its child process, both directions side by side.
+"""Bodies of the frames between the service and its embedding process (`helper.frames`).
 
-A frame is one byte of kind, four bytes of length (little endian) and the body:
-
-    S  to the child: the settings, JSON, once and first
-    I  from the child: the model's identity, JSON, once the model is loaded
-    T  to the child: a JSON array of texts
-    V  from the child: the vectors of the last T, see `answer_to_wire`
-    E  from the child: a typed error, JSON, instead of I or V
+S  the settings, JSON
+R  the model's identity, JSON, once the model is loaded
+Q  a JSON array of texts
+A  their vectors, see `answer_to_wire`
 """
 
 from __future__ import annotations
@@ -15,58 +12,18 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from totonoe_core.base import errors, limits
+from totonoe_core.base import errors
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding.protocol import IdentityChanged, Vectors
 from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.helper import frames
+from totonoe_core.helper.frames import FrameError
 
-SETTINGS, IDENTITY, TEXTS, VECTORS, ERROR = b"S", b"I", b"T", b"V", b"E"
-BODY_BYTES_MAX = limits.MESSAGE_BYTES_MAX
-_HEADER = struct.Struct("<cI")
 _ANSWER = struct.Struct("<IdI")  # rows, CPU seconds, bytes of JSON before the rows
-
-
-class FrameError(Exception):
-    """The other process does not speak this protocol, or died in the middle of a frame."""
-
-
-def frame(kind: bytes, body: bytes) -> bytes:
-    """The bytes of one frame.
-
-    Raises
-    ------
-    FrameError
-        The body is longer than BODY_BYTES_MAX.
-    """
-    if len(body) > BODY_BYTES_MAX:
-        raise FrameError(f"a body of {len(body)} bytes")
-    return _HEADER.pack(kind, len(body)) + body
-
-
-def read_frame(stream: BinaryIO) -> tuple[bytes, bytes] | None:
-    """Read kind and body of the next frame; `None` at the end of the stream.
-
-    Raises
-    ------
-    FrameError
-        Not a frame, too long, or cut off.
-    """
-    header = stream.read(_HEADER.size)
-    if not header:
-        return None
-    if len(header) < _HEADER.size:
-        raise FrameError("a header cut off")
-    kind, length = _HEADER.unpack(header)
-    if kind not in (SETTINGS, IDENTITY, TEXTS, VECTORS, ERROR) or length > BODY_BYTES_MAX:
-        raise FrameError(f"kind {kind!r} with {length} bytes")
-    body = stream.read(length)
-    if len(body) < length:
-        raise FrameError("a body cut off")
-    return kind, body
 
 
 def settings_to_wire(settings: EmbedderSettings) -> bytes:
@@ -80,22 +37,22 @@ def settings_from_wire(body: bytes) -> EmbedderSettings:
 
 
 def identity_to_wire(identity: ModelIdentity) -> bytes:
-    """Body of I."""
+    """Body of R."""
     return json.dumps(asdict(identity)).encode()
 
 
 def identity_from_wire(body: bytes) -> ModelIdentity:
-    """Identity from the body of I."""
+    """Identity from the body of R."""
     return ModelIdentity(**json.loads(body))
 
 
 def texts_to_wire(texts: Sequence[str]) -> bytes:
-    """Body of T. The texts hold no lone surrogates."""
+    """Body of Q. The texts hold no lone surrogates."""
     return json.dumps(list(texts), ensure_ascii=False).encode()
 
 
 def texts_from_wire(body: bytes) -> list[str]:
-    """Texts from the body of T."""
+    """Texts from the body of Q."""
     texts: list[str] = json.loads(body)
     return texts
 
@@ -103,7 +60,7 @@ def texts_from_wire(body: bytes) -> list[str]:
 def answer_to_wire(
     vectors: Vectors, refused: Mapping[int, errors.TotonoeError], cpu_s: float
 ) -> bytes:
-    """Body of V.
+    """Body of A.
 
     Parameters
     ----------
@@ -114,7 +71,9 @@ def answer_to_wire(
     cpu_s : float
         CPU seconds of this process since it started.
     """
-    why = json.dumps({str(row): error_as_dict(error) for row, error in refused.items()}).encode()
+    why = json.dumps(
+        {str(row): frames.error_as_dict(error) for row, error in refused.items()}
+    ).encode()
     rows = np.ascontiguousarray(vectors, dtype="<f4")
     return _ANSWER.pack(len(rows), cpu_s, len(why)) + why + rows.tobytes()
 
@@ -122,7 +81,7 @@ def answer_to_wire(
 def answer_from_wire(
     body: bytes, dimension: int
 ) -> tuple[Vectors, dict[int, errors.TotonoeError], float]:
-    """Vectors (read-only), refused rows and CPU seconds from the body of V.
+    """Vectors (read-only), refused rows and CPU seconds from the body of A.
 
     Raises
     ------
@@ -141,35 +100,14 @@ def answer_from_wire(
     return rows.astype(np.float32, copy=False), refused, cpu_s
 
 
-def error_to_wire(error: errors.TotonoeError) -> bytes:
-    """Body of E."""
-    return json.dumps(error_as_dict(error)).encode()
-
-
 def error_from_wire(body: bytes) -> errors.TotonoeError:
     """Error from the body of E."""
     return error_from_dict(json.loads(body))
 
 
-def error_as_dict(error: errors.TotonoeError) -> dict[str, Any]:
-    """Convert one of the three errors an embedder may raise to plain data."""
-    return {
-        "type": type(error).__name__,
-        "reason": error.reason,
-        "message": error.message,
-        "details": error.details,
-    }
-
-
 def error_from_dict(data: Mapping[str, Any]) -> errors.TotonoeError:
-    """Restore the error; an unknown type becomes `Unavailable`."""
-    details = data["details"]
-    if data["type"] == "Precondition":
-        return errors.Precondition(data["reason"], data["message"], **details)
+    """Restore one of the three errors an embedder may raise."""
     if data["type"] == "IdentityChanged":
+        details = data["details"]
         return IdentityChanged(stamped=details["stamped"], running=details["running"])
-    return errors.Unavailable(
-        data["reason"],
-        data["message"],
-        retry_delay_ms=int(details.get("retry_delay_ms", limits.RETRY_DELAY_MS)),
-    )
+    return frames.error_from_dict(data)

@@ -11,11 +11,13 @@ from totonoe_core.base import errors, limits
 from totonoe_core.base.histogram import Histogram
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding import frames
-from totonoe_core.embedding.child import Child, ChildGoneError
 from totonoe_core.embedding.pending import Pending, Piece, Settled, settle
 from totonoe_core.embedding.protocol import IdentityChanged
 from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.helper.child import Child, ChildGoneError
+from totonoe_core.helper.frames import ERROR, REQUEST, FrameError
 
+_WORKER = "totonoe_core.embedding.worker"
 _BACKOFF_FIRST_S, _BACKOFF_MAX_S = 0.1, 10.0
 
 State = Literal["loading", "ready", "restarting", "stopped"]
@@ -146,7 +148,7 @@ class Runner:
     def _serve(self) -> str:
         """Run one child until it fails or the service ends; return the reason."""
         try:
-            child = Child(self._settings, self._changed)
+            child = Child(_WORKER, frames.settings_to_wire(self._settings), self._changed)
         except (OSError, ChildGoneError) as error:
             return f"the embedding process does not start: {type(error).__name__}"
         with self._changed:
@@ -155,9 +157,9 @@ class Runner:
             self._load(child)
             while self._next_batch(child):
                 self._embed(child)
-        except (ChildGoneError, frames.FrameError) as error:
+        except (ChildGoneError, FrameError) as error:
             child.kill()
-            return str(error)
+            return f"embedding: {error}"
         finally:
             child.end()
             with self._changed:
@@ -168,7 +170,7 @@ class Runner:
 
     def _load(self, child: Child) -> None:
         kind, body = self._await(child, time.monotonic() + self._load_time_limit_s)
-        if kind == frames.ERROR:
+        if kind == ERROR:
             error = frames.error_from_wire(body)
             if isinstance(error, errors.Unavailable):
                 raise ChildGoneError(error.message)
@@ -189,7 +191,7 @@ class Runner:
             if shared.over:
                 return False
             if child.gone:
-                raise ChildGoneError("the embedding process died")
+                raise ChildGoneError("the process died")
             self._batch = shared.pending.take()
             shared.batches_count += 1
             shared.chunks_count += len(self._batch)
@@ -200,10 +202,10 @@ class Runner:
         begun_s = time.monotonic()
         deadline_s = begun_s + self._batch_time_limit_s
         body = frames.texts_to_wire([piece.chunk for piece in self._batch])
-        child.send(frames.TEXTS, body, deadline_s)
+        child.send(REQUEST, body, deadline_s)
         kind, answer = self._await(child, deadline_s)
         self._shared.batch_s.add(time.monotonic() - begun_s)
-        if kind == frames.ERROR:
+        if kind == ERROR:
             settled = self._refused(frames.error_from_wire(answer))
         else:
             settled = self._answered(answer)
@@ -215,7 +217,7 @@ class Runner:
         assert identity is not None
         vectors, refused, cpu_s = frames.answer_from_wire(answer, identity.dimension)
         if len(vectors) != len(self._batch):
-            raise frames.FrameError(f"{len(vectors)} rows for {len(self._batch)} texts")
+            raise FrameError(f"{len(vectors)} rows for {len(self._batch)} texts")
         with self._changed:
             self._slot.cpu_s = cpu_s
             self._slot.failures_count = 0
@@ -239,10 +241,10 @@ class Runner:
             if received := child.take():
                 return received
             if self._shared.over:
-                raise ChildGoneError("the embedding service ends")
+                raise ChildGoneError("the service ends")
             if child.gone:
-                raise ChildGoneError("the embedding process died")
-            raise ChildGoneError("the embedding process did not answer in time")
+                raise ChildGoneError("the process died")
+            raise ChildGoneError("the process did not answer in time")
 
     def _failed(self, reason: str) -> None:
         """Settle the batch of a failed child, and wait before the next child is started."""

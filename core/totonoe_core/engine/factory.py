@@ -68,7 +68,7 @@ def _compile_beside() -> None:
     """
     if not cache.lacks_kernels():
         return
-    from totonoe_core.embedding.child import child_environment
+    from totonoe_core.helper.child import child_environment
 
     cache.log_compiling()
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Handle of one child process: starts it, sends to it, receives from it, ends it."""
+"""Handle of one helper process: starts it, sends to it, receives from it, ends it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import threading
 import time
 from typing import BinaryIO, cast
 
-from totonoe_core.embedding import frames
-from totonoe_core.embedding.settings import EmbedderSettings
+from totonoe_core.helper import frames
 
 _END_TIME_S = 2.0
 _ONE_THREAD = (
@@ -34,7 +33,7 @@ class ChildGoneError(Exception):
 
 
 class Child:
-    """One running `worker`. A thread reads its output; all else runs on the caller's thread.
+    """One running helper process. A thread reads its output; all else runs on the caller's thread.
 
     Attributes
     ----------
@@ -45,12 +44,15 @@ class Child:
         True once its output ended; no frame follows. Under `changed`.
     """
 
-    def __init__(self, settings: EmbedderSettings, changed: threading.Condition) -> None:
+    def __init__(self, module: str, settings: bytes, changed: threading.Condition) -> None:
         """Start it and send the settings.
 
         Parameters
         ----------
-        settings : EmbedderSettings
+        module : str
+            What it runs: a module of this distribution that ends in `serving.serve`.
+        settings : bytes
+            The body of the first frame.
         changed : threading.Condition
             Notified when a frame arrived or the child is gone.
 
@@ -64,7 +66,7 @@ class Child:
         # In a process group of its own: Ctrl-C in a terminal is for the daemon, which drains
         # first. -P: the current directory must not shadow a module.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "totonoe_core.embedding.worker"],
+            [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=child_environment(),
@@ -78,12 +80,11 @@ class Child:
         self._input = cast(BinaryIO, self._process.stdin)
         os.set_blocking(self._input.fileno(), False)
         self._reader = threading.Thread(
-            target=self._read, name=f"embedding-reader-{self.pid}", daemon=True
+            target=self._read, name=f"helper-reader-{self.pid}", daemon=True
         )
         self._reader.start()
         try:
-            body = frames.settings_to_wire(settings)
-            self.send(frames.SETTINGS, body, time.monotonic() + _END_TIME_S)
+            self.send(frames.SETTINGS, settings, time.monotonic() + _END_TIME_S)
         except ChildGoneError:
             self.end()
             raise
@@ -109,13 +110,13 @@ class Child:
         while rest:
             wait_s = deadline_s - time.monotonic()
             if wait_s <= 0 or not poll.poll(wait_s * 1000):
-                raise ChildGoneError("the embedding process does not take its input")
+                raise ChildGoneError("the process does not take its input")
             try:
                 rest = rest[os.write(descriptor, rest) :]
             except BlockingIOError:
                 continue
             except OSError:
-                raise ChildGoneError("the embedding process died") from None
+                raise ChildGoneError("the process died") from None
 
     def take(self) -> tuple[bytes, bytes] | None:
         """Take the received frame, if any. Call under `changed`."""
