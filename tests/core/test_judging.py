@@ -17,7 +17,6 @@ from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
 from totonoe_core.domain.weights import Features
 from totonoe_core.guard.verdict import Comparison, compare
 from totonoe_core.judging import (
-    Hearing,
     JudgeSettings,
     JudgingService,
     Opinion,
@@ -25,7 +24,7 @@ from totonoe_core.judging import (
     Relation,
     open_service,
 )
-from totonoe_core.judging.hearing import is_borderline, judged_by
+from totonoe_core.judging.hearing import Hearing, is_borderline, judged_by
 from totonoe_core.judging.protocol import JudgeFailed
 from totonoe_core.judging.settings import make_judge
 
@@ -478,3 +477,33 @@ def test_no_judge_starts_nothing() -> None:
     assert open_service(JudgeSettings()) is None
     with pytest.raises(errors.Precondition):
         make_judge(JudgeSettings())
+
+
+def test_own_judge_that_is_late_goes_on_judging_and_is_not_paused() -> None:
+    judge = ScriptedJudge()
+    with running(judge, kind="own", deadline_s=0.02) as one:
+        judge.hold()
+        pairs = [pair(f"{n}") for n in range(5)]
+        futures = [one.submit([each]) for each in pairs]
+        for future in futures:
+            future.result(wait_s())
+        assert one.stats().late_count == 5
+        assert one.accepts
+        judge.release()
+        # The pairs that nobody waits for any more are known to the next save.
+        wait_until(lambda: all(one.look_up(each)[0] for each in pairs))
+
+
+def test_late_pairs_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "JUDGE_LATE_PAIRS_MAX", 2)
+    judge = ScriptedJudge()
+    with running(judge, kind="own", deadline_s=0.02) as one:
+        judge.hold()
+        one.submit([pair("busy")])
+        assert judge.asked.wait(wait_s())
+        late = [pair(f"{n}") for n in range(5)]
+        for each in late:
+            one.submit([each]).result(wait_s())
+        judge.release()
+        wait_until(lambda: one.look_up(late[-1])[0])
+        assert [one.look_up(each)[0] for each in late] == [False, False, False, True, True]

@@ -23,7 +23,16 @@ UNFINISHED = re.compile(r"TO" + r"DO|FIX" + r"ME|NotImplemented" + r"Error")
 
 LAYERS = (
     *("base", "helper", "kernels", "domain", "text", "store", "embedding", "index", "guard"),
-    *("joins", "judging", "search", "rules", "jsonl", "engine.seam", "engine.state", "engine.guarding"),
+    *(
+        "joins",
+        "judging",
+        "search",
+        "rules",
+        "jsonl",
+        "engine.seam",
+        "engine.state",
+        "engine.guarding",
+    ),
     *("engine.commands", "engine.writer", "engine.queries", "engine.jobs", "engine.collection"),
     *("engine.catalog", "engine.embedded", "engine.factory", "engine.pairs"),
 )

@@ -201,7 +201,7 @@ def test_page_names_every_setting_option_and_exit_code():
     for name, field in config.Settings.model_fields.items():
         assert f"`TOTONOE_{name.upper()}`" in page, name
         assert f"`--{name.replace('_', '-')}`" in page, name
-        if name != "data_dir" and field.default != "":
+        if name != "data_dir" and field.default not in ("", None):
             assert f"`{field.default}`" in page, name
     for code in watchdog.ExitCode:
         assert f"| {code.value} |" in page, code

@@ -53,10 +53,12 @@ JUDGE_PAIRS_PER_REMEMBER_MAX = 3
 JUDGE_TEXT_CHARS_MAX = 2000  # a judge gets no longer text
 JUDGE_DEADLINE_S_MAX = 10  # longest time that a write waits for a judge
 JUDGE_QUEUE_PAIRS_MAX = 256  # pairs queued or being judged; further pairs are not judged
+JUDGE_LATE_PAIRS_MAX = 128  # late pairs that the own judge reads when nobody waits
 JUDGE_BATCH_PAIRS_MAX = 32  # pairs that a judge reads in one call
 JUDGE_CACHE_PAIRS_MAX = 16_384
 JUDGE_TRY_PAIRS_MAX = 20_000  # pairs of a file of `totonoe judge try`
 JUDGE_TRY_BYTES_MAX = 64 * 1024 * 1024  # of such a file, unpacked
+JUDGE_SENTENCE_PAIRS_MAX = 64  # pairs of sentences of two long texts; of more no judgement
 EVIDENCE_MAX = 8
 EVIDENCE_CHARS = 60
 

@@ -1,12 +1,13 @@
-"""An optional judge for pairs that the verdict cannot decide, called off the writer's thread."""
+"""An optional judge for pairs that the verdict cannot decide, called off the writer's thread.
 
-from totonoe_core.judging.hearing import Hearing
+`Hearing` is not imported here: judging processes load this package, and must not load the guard.
+"""
+
 from totonoe_core.judging.protocol import Judge, JudgeFailed, Opinion, Pair, Relation
 from totonoe_core.judging.service import JudgingService, open_service
 from totonoe_core.judging.settings import JudgeSettings
 
 __all__ = [
-    "Hearing",
     "Judge",
     "JudgeFailed",
     "JudgeSettings",

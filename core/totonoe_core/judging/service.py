@@ -4,7 +4,9 @@
                                                  deadline reached ──────────────────┘
 
 A future only signals that the caller can go on; the known opinions are in the cache. After a few
-failures or late answers in a row the judge is paused for a while. No method raises to a writer.
+failures or late answers in a row the judge is paused for a while; the daemon's own only after
+failures, since it is late only where there is much to do. It then judges late pairs too, when
+nobody waits: another save may need them. No method raises to a writer.
 """
 
 from __future__ import annotations
@@ -85,7 +87,10 @@ class JudgingService:
         self._pause_s = pause_s
         self._changed = threading.Condition()
         self._cache: OrderedDict[bytes, Opinion | None] = OrderedDict()
+        # Pairs that somebody waits for, and of the daemon's own judge those that nobody does.
         self._queue: deque[_Asked] = deque()
+        self._late_pairs: deque[_Asked] = deque()
+        self._own = settings.kind == "own"
         self._asked: dict[bytes, _Asked] = {}
         # Ordered by deadline, since all have the same time limit.
         self._requests: deque[_Request] = deque()
@@ -126,7 +131,7 @@ class JudgingService:
             never fails. Its callbacks run in a thread of the service, or in the caller's.
         """
         with self._changed:
-            request = _Request(time.monotonic() + self.settings.deadline_s)
+            request = _Request(time.monotonic() + self.settings.patience_s)
             # Nobody can cancel it: the service alone ends it, once.
             request.future.set_running_or_notify_cancel()
             for pair in {pair.key: pair for pair in pairs}.values():
@@ -135,6 +140,9 @@ class JudgingService:
                 asked = self._asked.get(pair.key)
                 if asked is None:
                     asked = self._asked[pair.key] = _Asked(pair)
+                    self._queue.append(asked)
+                elif asked in self._late_pairs:
+                    self._late_pairs.remove(asked)
                     self._queue.append(asked)
                 asked.requests.append(request)
                 request.missing += 1
@@ -164,6 +172,7 @@ class JudgingService:
             self._closed = True
             left = self._end(self._requests)
             self._queue.clear()
+            self._late_pairs.clear()
             self._changed.notify_all()
         _go_on(left)
         until_s = time.monotonic() + _JOIN_S
@@ -188,21 +197,33 @@ class JudgingService:
             _go_on(ended)
 
     def _next(self) -> list[_Asked]:
-        """Return the next pairs that requests wait for, at most a batch; empty when closed."""
+        """Return the next pairs, at most a batch, those first that requests wait for.
+
+        Empty when closed.
+        """
         batch: list[_Asked] = []
         with self._changed:
             while not self._closed:
                 while self._queue and len(batch) < self._batch_max:
                     asked = self._queue.popleft()
-                    if all(request.over for request in asked.requests):
-                        del self._asked[asked.pair.key]
-                    else:
+                    if not all(request.over for request in asked.requests):
                         batch.append(asked)
+                    else:
+                        self._put_aside(asked)
+                if not batch:
+                    count = min(len(self._late_pairs), self._batch_max)
+                    batch = [self._late_pairs.popleft() for _ in range(count)]
                 if batch:
                     self._count(asked_count=len(batch))
                     return batch
                 self._changed.wait()
             return []
+
+    def _put_aside(self, asked: _Asked) -> None:
+        """Keep a pair that is late for an idle moment of the daemon's own judge, or drop it."""
+        self._late_pairs.append(asked)
+        if len(self._late_pairs) > (limits.JUDGE_LATE_PAIRS_MAX if self._own else 0):
+            del self._asked[self._late_pairs.popleft().pair.key]
 
     def _watch(self) -> None:
         """Complete requests at their deadlines."""
@@ -223,7 +244,8 @@ class JudgingService:
                 late = self._end([self._requests.popleft()])
                 if late:
                     self._count(late_count=1)
-                    self._failed()
+                    if not self._own:
+                        self._failed()
                     return late
             return None
 

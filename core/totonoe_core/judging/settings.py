@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal, get_args
 
 from totonoe_core.base import limits
 from totonoe_core.judging.protocol import Judge, misconfigured
 
-JudgeKind = Literal["none", "openai", "decisions"]
+JudgeKind = Literal["none", "own", "openai", "decisions"]
 KINDS: tuple[JudgeKind, ...] = get_args(JudgeKind)
 JudgeDialect = Literal["openai", "systemone"]
 DIALECTS: tuple[JudgeDialect, ...] = get_args(JudgeDialect)
+OWN_DEADLINE_S, OTHER_DEADLINE_S = 0.3, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,11 @@ class JudgeSettings:
     Attributes
     ----------
     kind : str
-        One of `KINDS`. With "none" there is no judge.
+        One of `KINDS`. With "none" there is no judge; "own" is the model that ships.
+    path : str
+        own: directory of another model; empty for the shipped one.
+    processes : int
+        own: processes that judge.
     url : str
         openai, decisions: with the version, as in `http://127.0.0.1:11434/v1`.
     model : str
@@ -33,8 +40,9 @@ class JudgeSettings:
     agreed_from : float
         decisions: least probability of the chosen relation, in both orders of the texts, for an
         opinion. In (0.5, 1].
-    deadline_s : float
+    deadline_s : float or None
         Longest time that a write waits, for all its pairs together. In (0, JUDGE_DEADLINE_S_MAX].
+        `None`: 0.3 s for "own", 2 s for others.
     asked_from : float
         Least probability of a duplicate, 0..1, from which on a rewording is judged.
     refinements : bool
@@ -47,19 +55,21 @@ class JudgeSettings:
     """
 
     kind: JudgeKind = "none"
+    path: str = ""
+    processes: int = 1
     url: str = ""
     model: str = ""
     api_key_env: str = ""
     dialect: JudgeDialect = "openai"
     agreed_from: float = 0.99
-    deadline_s: float = 2.0
+    deadline_s: float | None = None
     asked_from: float = 0.5
     refinements: bool = False
 
     def __post_init__(self) -> None:
         _require(self.kind in KINDS, "kind", self.kind, " | ".join(KINDS))
         _require(
-            0 < self.deadline_s <= limits.JUDGE_DEADLINE_S_MAX,
+            self.deadline_s is None or 0 < self.deadline_s <= limits.JUDGE_DEADLINE_S_MAX,
             "deadline_s",
             self.deadline_s,
             f"above 0, at most {limits.JUDGE_DEADLINE_S_MAX}",
@@ -84,14 +94,22 @@ class JudgeSettings:
                 "http(s)://host/v1, without a password or a query",
             )
 
+    @property
+    def patience_s(self) -> float:
+        """Longest time that a write waits."""
+        if self.deadline_s is not None:
+            return self.deadline_s
+        return OWN_DEADLINE_S if self.kind == "own" else OTHER_DEADLINE_S
+
 
 def make_judge(settings: JudgeSettings) -> Judge:
-    """Load the judge in this process.
+    """Make the judge; the processes of "own" load beside this one.
 
     Raises
     ------
     Precondition
-        JUDGE_MISCONFIGURED: an uninstalled package, a variable that is not set, or no judge.
+        JUDGE_MISCONFIGURED: an uninstalled package, a missing file, a variable that is not set,
+        or no judge.
     """
     # Imported only when chosen: a daemon without a judge does not load its packages.
     if settings.kind == "openai":
@@ -101,7 +119,7 @@ def make_judge(settings: JudgeSettings) -> Judge:
             url=settings.url,
             model=settings.model,
             api_key_env=settings.api_key_env,
-            timeout_s=settings.deadline_s,
+            timeout_s=settings.patience_s,
         )
     if settings.kind == "decisions":
         from totonoe_core.judging.decisions import DecisionsJudge
@@ -112,9 +130,21 @@ def make_judge(settings: JudgeSettings) -> Judge:
             dialect=settings.dialect,
             agreed_from=settings.agreed_from,
             api_key_env=settings.api_key_env,
-            timeout_s=settings.deadline_s,
+            timeout_s=settings.patience_s,
         )
+    if settings.kind == "own":
+        from totonoe_core.judging.own import SHIPPED
+        from totonoe_core.judging.processes import ProcessJudge
+
+        directory = Path(settings.path) if settings.path else SHIPPED
+        return ProcessJudge(directory, settings.processes)
     raise misconfigured(field="kind", got=settings.kind, allowed="a kind that judges")
+
+
+def has_own_judge() -> bool:
+    """Return whether this installation has what the daemon's own judge needs."""
+    packages = all(find_spec(name) is not None for name in ("onnxruntime", "tokenizers"))
+    return packages and (Path(__file__).parent / "model" / "judge.json").is_file()
 
 
 def _require(holds: bool, field: str, got: object, allowed: str) -> None:

@@ -31,7 +31,7 @@ ADDRESS_DEFAULT = "127.0.0.1:7766"
 ENVIRONMENT_PREFIX = "TOTONOE_"
 
 EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "model2vec", "none"]
-JudgeKind = Literal["none", "openai", "decisions"]
+JudgeKind = Literal["none", "own", "openai", "decisions"]
 JudgeDialect = Literal["openai", "systemone"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -112,7 +112,14 @@ class Settings(BaseSettings):
     embedder_workers: int = Field(
         1, ge=1, le=64, description="Processes that embed; each holds the model in memory."
     )
-    judge: JudgeKind = Field("none", description="What is asked about borderline pairs of texts.")
+    judge: JudgeKind | None = Field(
+        None,
+        description="What is asked about pairs of texts. By default own, if its model is "
+        "installed, else none.",
+    )
+    judge_processes: int = Field(
+        1, ge=1, le=8, description="own: processes that judge; each holds the model in memory."
+    )
     judge_url: str = Field(
         "",
         description="openai, decisions: address of the service, with the version: http://host/v1.",
@@ -131,8 +138,12 @@ class Settings(BaseSettings):
         description="decisions: least probability of the same relation in both orders of the "
         "texts; below it the judge has no opinion.",
     )
-    judge_deadline_s: float = Field(
-        2.0, gt=0, le=10, description="How long a write waits for the judge at most."
+    judge_deadline_s: float | None = Field(
+        None,
+        gt=0,
+        le=10,
+        description="How long a write waits for the judge at most; by default 0.3 s for own, else "
+        "2 s.",
     )
     judge_from: float = Field(
         0.5, ge=0, le=1, description="Least probability of a duplicate that is asked about."

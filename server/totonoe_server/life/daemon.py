@@ -158,7 +158,7 @@ class Daemon:
             data_dir=str(self.settings.data_dir),
             embedder=self.settings.embedder,
             model=self._embedding.state if self._embedding else "none",
-            judge=self.settings.judge,
+            judge=self._judging.settings.kind if self._judging else "none",
             version=package_version(),
             start_s=round(time.monotonic() - started_s, 2),
             **({"metrics": self.metrics_address} if self._metrics else {}),
@@ -500,9 +500,11 @@ def _embedder_settings(settings: Settings) -> Any:
 def judge_settings(settings: Settings) -> JudgeSettings:
     """Return the judge's part of the settings. Raises `Precondition` (JUDGE_MISCONFIGURED)."""
     from totonoe_core.judging import JudgeSettings
+    from totonoe_core.judging.settings import has_own_judge
 
     return JudgeSettings(
-        kind=settings.judge,
+        kind=settings.judge or ("own" if has_own_judge() else "none"),
+        processes=settings.judge_processes,
         url=settings.judge_url,
         model=settings.judge_model,
         api_key_env=settings.judge_api_key_env,

@@ -89,6 +89,7 @@ def serve(
         int | None, typer.Option(help="Processes that embed. [TOTONOE_EMBEDDER_WORKERS, 1]")
     ] = None,
     judge: options.Judge = None,
+    judge_processes: options.JudgeProcesses = None,
     judge_url: options.JudgeUrl = None,
     judge_model: options.JudgeModel = None,
     judge_api_key_env: options.JudgeApiKeyEnv = None,

@@ -42,9 +42,12 @@ EmbedderDimension = Annotated[
 Judge = Annotated[
     str | None,
     typer.Option(
-        help="What is asked about borderline pairs: none, openai or decisions. "
-        "[TOTONOE_JUDGE, none]"
+        help="What is asked about pairs of texts: own, none, openai or decisions. "
+        "[TOTONOE_JUDGE, own if its model is installed]"
     ),
+]
+JudgeProcesses = Annotated[
+    int | None, typer.Option(help="own: processes that judge. [TOTONOE_JUDGE_PROCESSES, 1]")
 ]
 JudgeUrl = Annotated[
     str | None,
@@ -72,7 +75,7 @@ JudgeAgreedFrom = Annotated[
 ]
 JudgeDeadlineS = Annotated[
     float | None,
-    typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 2]"),
+    typer.Option(help="What a write waits for it at most. [TOTONOE_JUDGE_DEADLINE_S, 0.3 for own]"),
 ]
 JudgeFrom = Annotated[
     float | None,

@@ -64,7 +64,7 @@ class RunningServer:
         self.address = str(settings.pop("address", "127.0.0.1:0"))
         self.metrics_address = ""
         self._engine = engine
-        self._settings = {"embedder": "hashing", "grace_s": 5.0} | settings
+        self._settings = {"embedder": "hashing", "judge": "none", "grace_s": 5.0} | settings
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop_asked: asyncio.Event | None = None
@@ -183,7 +183,7 @@ def running_server(
         As of `RunningServer`.
     **settings
         As in `totonoe_server.life.config.Settings`. Unless said otherwise: a free port, and the
-        embedder `hashing`, which needs no model.
+        embedder `hashing`, which needs no model, and no judge.
 
     Raises
     ------

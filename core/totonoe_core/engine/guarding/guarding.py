@@ -46,7 +46,8 @@ from totonoe_core.index.selection import (
     readable,
 )
 from totonoe_core.index.token_index import jaccard_at
-from totonoe_core.judging import Hearing, JudgingService, Pair
+from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.judging.hearing import Hearing
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.store.rows import Excerpt

@@ -93,6 +93,12 @@ def _votes(head: str) -> tuple[int, ...]:
     return tuple(votes.values())
 
 
+def forget_cached() -> None:
+    """Empty the caches, which hold the beginnings of texts."""
+    _languages.cache_clear()
+    _votes.cache_clear()
+
+
 def _latin(*heads: str) -> str:
     votes = [sum(column) for column in zip(*map(_votes, heads), strict=True)]
     # English first: without a function word ("Restart nginx") it is the likeliest here, and one

@@ -279,7 +279,7 @@ def _of_judge(tried: Sequence[Tried], settings: JudgeSettings, cpu_s: float) -> 
         "failed_count": failures.total(),
         "failures": dict(failures.most_common()),
         "too_long_count": len(tried) - len(asked),
-        "late_count": sum(answer.wall_s > settings.deadline_s for answer in answers),
+        "late_count": sum(answer.wall_s > settings.patience_s for answer in answers),
         "auc": auc(np.array([opinion.same for _, opinion in sure]), same),
         "auc_of_guard": auc(np.array([one.probability for one, _ in sure]), same),
         "wall_ms": wall_ms,

@@ -1,0 +1,51 @@
+"""Bodies of the frames between the service and a judging process (`helper.frames`).
+
+S  the directory of the model, JSON
+R  name and version of the judge, JSON
+Q  pairs of texts, a JSON array
+A  for each pair a JSON array of seven probabilities, or null: *same*, and `RELATIONS`
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from totonoe_core.helper.frames import FrameError
+from totonoe_core.judging.protocol import Opinion, Pair
+
+
+def pairs_to_wire(pairs: Sequence[Pair]) -> bytes:
+    """Body of Q. The texts hold no lone surrogates."""
+    return json.dumps([(pair.one, pair.other) for pair in pairs], ensure_ascii=False).encode()
+
+
+def pairs_from_wire(body: bytes) -> list[tuple[str, str]]:
+    """Pairs of texts from the body of Q."""
+    return [(one, other) for one, other in json.loads(body)]
+
+
+def opinions_to_wire(opinions: Sequence[Opinion | None]) -> bytes:
+    """Body of A."""
+    return json.dumps(
+        [None if one is None else (one.same, *one.relations) for one in opinions]
+    ).encode()
+
+
+def opinions_from_wire(body: bytes, by: str, count: int) -> list[Opinion | None]:
+    """Opinions of the judge `by` from the body of A.
+
+    Raises
+    ------
+    FrameError
+        It does not hold `count` opinions.
+    """
+    try:
+        found = [
+            None if row is None else Opinion(row[0], tuple(row[1:]), by) for row in json.loads(body)
+        ]
+    except (ValueError, TypeError, IndexError):
+        raise FrameError("an answer of another form") from None
+    if len(found) != count:
+        raise FrameError(f"{len(found)} opinions on {count} pairs")
+    return found

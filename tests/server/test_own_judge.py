@@ -1,0 +1,51 @@
+"""A daemon with its own judge, from its settings to the processes beside it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from support.own_judge import TINY
+from totonoe_core.judging import settings as own_settings
+from totonoe_server.life.config import Settings
+from totonoe_server.life.daemon import StartupError, judge_settings
+from totonoe_server.tools.testing import running_server
+
+
+def settings(**said):
+    return Settings(data_dir="unused", **said)
+
+
+def test_own_judge_is_the_default_where_its_model_is_installed(monkeypatch):
+    for installed, kind in ((True, "own"), (False, "none")):
+        monkeypatch.setattr(own_settings, "has_own_judge", lambda there=installed: there)
+        found = judge_settings(settings())
+        assert found.kind == kind
+    assert judge_settings(settings(judge="none")).kind == "none"
+
+
+def test_own_judge_waits_less_than_others():
+    assert judge_settings(settings(judge="own")).patience_s == 0.3
+    named = {"judge_url": "http://h/v1", "judge_model": "m"}
+    assert judge_settings(settings(judge="openai", **named)).patience_s == 2.0
+    assert judge_settings(settings(judge="own", judge_deadline_s=1.5)).patience_s == 1.5
+
+
+def test_daemon_runs_and_ends_with_its_own_judge(monkeypatch, caplog):
+    monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
+    caplog.set_level(logging.INFO)
+    with (
+        running_server(judge="own", judge_processes=2) as server,
+        server.client("anna") as client,
+    ):
+        assert client.remember("the port is 80").saved
+    assert "judge stopped" in caplog.text
+    assert "the port is 80" not in caplog.text
+
+
+def test_missing_model_hinders_the_start_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", tmp_path)
+    with pytest.raises(StartupError, match=r"judge\.path") as caught, running_server(judge="own"):
+        pass
+    assert "\n" not in str(caught.value)
