@@ -92,6 +92,7 @@ class Method(StrEnum):
     JACCARD = "jaccard"
     COSINE = "cosine"
     SESSION_COSINE = "session_cosine"
+    JUDGE = "judge"
     UNKNOWN = "unknown"
 
 

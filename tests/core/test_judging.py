@@ -489,9 +489,11 @@ def test_own_judge_that_is_late_goes_on_judging_and_is_not_paused() -> None:
             future.result(wait_s())
         assert one.stats().late_count == 5
         assert one.accepts
+        # Nobody waits for them a second time.
+        assert all(one.look_up(each) == (True, None) for each in pairs)
         judge.release()
         # The pairs that nobody waits for any more are known to the next save.
-        wait_until(lambda: all(one.look_up(each)[0] for each in pairs))
+        wait_until(lambda: all(one.look_up(each)[1] for each in pairs))
 
 
 def test_late_pairs_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -505,5 +507,11 @@ def test_late_pairs_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -
         for each in late:
             one.submit([each]).result(wait_s())
         judge.release()
-        wait_until(lambda: one.look_up(late[-1])[0])
-        assert [one.look_up(each)[0] for each in late] == [False, False, False, True, True]
+        wait_until(lambda: one.look_up(late[-1])[1])
+        assert [one.look_up(each)[1] is not None for each in late] == [
+            False,
+            False,
+            False,
+            True,
+            True,
+        ]

@@ -6,11 +6,16 @@ import logging
 
 import pytest
 
+import totonoe
+from support.engines import vector_at, vector_of
 from support.own_judge import TINY
+from totonoe.enums import Finding
 from totonoe_core.judging import settings as own_settings
 from totonoe_server.life.config import Settings
 from totonoe_server.life.daemon import StartupError, judge_settings
 from totonoe_server.tools.testing import running_server
+
+DIMENSION = 384
 
 
 def settings(**said):
@@ -49,3 +54,28 @@ def test_missing_model_hinders_the_start_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(StartupError, match=r"judge\.path") as caught, running_server(judge="own"):
         pass
     assert "\n" not in str(caught.value)
+
+
+def test_restatement_is_refused_from_the_probability_that_a_collection_sets(monkeypatch):
+    monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
+    base = vector_of("base", DIMENSION)
+    with (
+        running_server(judge="own", judge_deadline_s=10.0) as server,
+        server.client("anna") as client,
+    ):
+        known = client.remember("They argued in the dormitory at noon", vector=base)
+        # The small model reads letters: "dirty room" has those of "dormitory".
+        again = {
+            "content": "At noon they argued in the dirty room",
+            "vector": vector_at(base, 0.8),
+        }
+        assert client.get_collection().guard.certain_from is None
+        assert client.check(**again).would_save
+        client.update_collection(guard=totonoe.GuardPolicy(certain_from=0.9))
+        assert client.get_collection().guard.certain_from == 0.9
+        refused = client.remember(**again)
+        assert not refused.saved
+        assert refused.duplicate.memory_id == known.memory_id
+        assert refused.duplicate.method == totonoe.Method.JUDGE
+        ground = refused.duplicate.judgement.evidence[0]
+        assert (ground.finding, ground.own_text) == (Finding.JUDGE, "own:tiny-1")

@@ -20,7 +20,7 @@ class GuardPolicy:
     Similarities refuse above or from the threshold on, distances below it. From `judged_from`
     on the texts are compared, and the verdict decides by the five actions. From `likely_from` on
     (a `same_probability`) a saved memory is linked `likely_same` and asked about, from `shown_from`
-    on the answer shows one.
+    on the answer shows one. From `certain_from` on the daemon's own judge refuses a text.
     """
 
     preset: PresetWord | None = None
@@ -32,6 +32,7 @@ class GuardPolicy:
     judged_from: float | None = None
     likely_from: float | None = None
     shown_from: float | None = None
+    certain_from: float | None = None
     similar_above: float | None = None
     link_distance_below: float | None = None
     tokenizer: TokenizerWord | None = None

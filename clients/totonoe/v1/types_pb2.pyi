@@ -67,6 +67,7 @@ class Method(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     METHOD_JACCARD: _ClassVar[Method]
     METHOD_COSINE: _ClassVar[Method]
     METHOD_SESSION_COSINE: _ClassVar[Method]
+    METHOD_JUDGE: _ClassVar[Method]
 
 class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -173,6 +174,7 @@ METHOD_EXACT: Method
 METHOD_JACCARD: Method
 METHOD_COSINE: Method
 METHOD_SESSION_COSINE: Method
+METHOD_JUDGE: Method
 VERDICT_UNSPECIFIED: Verdict
 VERDICT_NEW: Verdict
 VERDICT_RELATED: Verdict
@@ -569,7 +571,7 @@ class OutdatedMatch(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., replaced_by_id: _Optional[str] = ..., replaced_by_snippet: _Optional[str] = ...) -> None: ...
 
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from", "certain_from")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -588,6 +590,7 @@ class GuardPolicy(_message.Message):
     LIKELY_FROM_FIELD_NUMBER: _ClassVar[int]
     ON_CONTAINED_FIELD_NUMBER: _ClassVar[int]
     SHOWN_FROM_FIELD_NUMBER: _ClassVar[int]
+    CERTAIN_FROM_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -606,7 +609,8 @@ class GuardPolicy(_message.Message):
     likely_from: float
     on_contained: Action
     shown_from: float
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ...) -> None: ...
+    certain_from: float
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ..., certain_from: _Optional[float] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")

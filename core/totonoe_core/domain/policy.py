@@ -73,6 +73,10 @@ class GuardPolicy:
         From this `same_probability` on, and without a hard difference, the answer of a save that
         asks nothing shows the memory that most probably says the same. 0..1, at most
         `likely_from`. It counts only together with `judged_from`.
+    certain_from : float or None
+        From this `same_probability` on, and without a hard difference, the daemon's own judge makes
+        a DUPLICATE, 0..1. `None`: it refuses nothing by itself. It counts only together with
+        `judged_from`.
     similar_above : float
         Show as similar above this similarity, cosine or Jaccard.
     link_distance_below : float
@@ -102,6 +106,7 @@ class GuardPolicy:
     likely_from: float | None = LIKELY_FROM
     on_contained: Action = Action.LINK
     shown_from: float | None = SHOWN_FROM
+    certain_from: float | None = None
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""
@@ -132,6 +137,15 @@ class GuardPolicy:
         if judgement.verdict is Verdict.DUPLICATE and self.asks and not self._reached(judgement):
             return replace(judgement, verdict=Verdict.RELATED)
         return judgement
+
+    def is_certain(self, judgement: Judgement) -> bool:
+        """Return whether the daemon's own judge may call two texts a duplicate."""
+        return (
+            self.judged_from is not None
+            and self.certain_from is not None
+            and not judgement.hard
+            and judgement.same_probability >= max(self.certain_from, self.likely_from or 0.0)
+        )
 
     def is_likely(self, judgement: Judgement) -> bool:
         """Return whether two texts that are both kept probably say the same."""

@@ -88,6 +88,8 @@ class Method(StrEnum):
     JACCARD = "jaccard"
     COSINE = "cosine"
     SESSION_COSINE = "session_cosine"
+    JUDGE = "judge"
+    """The daemon's own judge read both texts; after all layers."""
 
 
 class Verdict(StrEnum):
@@ -203,6 +205,11 @@ class Judgement:
     def over_budget(self) -> bool:
         """Return whether the texts were not read to their end."""
         return any(one.finding is Finding.OVER_BUDGET for one in self.evidence)
+
+    @property
+    def by_judge(self) -> bool:
+        """Return whether a judge read the texts."""
+        return any(one.finding is Finding.JUDGE for one in self.evidence)
 
     @property
     def differs(self) -> bool:

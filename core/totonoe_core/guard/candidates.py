@@ -72,7 +72,7 @@ class Found:
 
     `near` are the nearest visible memories, by cosine or by words, for the similar list and the
     links; `similarity` is the refusing layer's, else the best that any layer or the search for
-    neighbours found.
+    neighbours found. `nominated` are the memories that a judge may read.
     """
 
     slot: int
@@ -80,6 +80,7 @@ class Found:
     similarity: float
     layers: tuple[LayerReport, ...]
     near: tuple[Candidate, ...]
+    nominated: tuple[Candidate, ...] = ()
 
 
 LAYERS = (Method.EXACT, Method.JACCARD, Method.COSINE, Method.SESSION_COSINE)
@@ -103,6 +104,7 @@ def search(
     scanned: Scanned | None = None,
     known: Similarities | None = None,
     neighbours: bool = True,
+    nominate: bool = False,
 ) -> Found:
     """Run each layer in order and stop at the first that refuses.
 
@@ -124,6 +126,8 @@ def search(
         Result of a prefetched scan for the probe's vector; it changes no answer.
     neighbours : bool
         If false, only the refusing layers run; `near` is empty.
+    nominate : bool
+        Nominate memories for a judge, if no layer refuses.
 
     Notes
     -----
@@ -132,7 +136,11 @@ def search(
     """
     near_from = lowest_near(policy, neighbours)
     cosines = Cosines(view, probe.vector, visible, near_from, prefix, graph, scanned, known)
-    by_words = _by_words(view, probe, policy, comparable, token_index, neighbours)
+    nominate = nominate and refuse
+    seen_above = _seen_above(probe, policy, neighbours)
+    least = min(seen_above, NOMINATED_WORDS_ABOVE) if nominate else seen_above
+    all_by_words = _by_words(view, probe, comparable, token_index, least)
+    by_words = _above(all_by_words, seen_above) if nominate else all_by_words
 
     def look() -> tuple[Candidate, ...]:
         if not neighbours:
@@ -153,28 +161,23 @@ def search(
     if any(report.ran and report.layer is Method.COSINE for report in reports):
         seen = (one.cosine for one in near if one.comparable)
         best = max(best, min(1.0, max(seen, default=0.0)))
-    return Found(-1, Method.NONE, best, tuple(reports), near)
+    nominated = _nominated(view, probe, comparable, cosines, all_by_words) if nominate else ()
+    return Found(-1, Method.NONE, best, tuple(reports), near, nominated)
 
 
 _Outcome = tuple[LayerReport, int, float]
 _Matches = tuple[NDArray[np.int64], NDArray[np.float64]]
 WORDS_ABOVE = 0.4
 """Jaccard similarity above which two texts are read at any cosine (docs/quality.md)."""
+NOMINATED_FROM = 0.6
+"""Cosine similarity from which a judge may read two texts."""
+NOMINATED_WORDS_ABOVE = 0.25
+"""Jaccard similarity above which a judge may read two texts at any cosine."""
 _NO_MATCHES: _Matches = (np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 
-def _by_words(
-    view: View,
-    probe: Probe,
-    policy: GuardPolicy,
-    comparable: Selection,
-    token_index: TokenIndex,
-    neighbours: bool,
-) -> _Matches:
-    """Return the comparable slots with enough common words for any layer, or to be shown.
-
-    Slots are ascending.
-    """
+def _seen_above(probe: Probe, policy: GuardPolicy, neighbours: bool) -> float:
+    """Return the Jaccard similarity above which any layer looks at a memory, or it is shown."""
     asked = [policy.similar_above]
     if policy.jaccard_above is not None:
         asked.append(policy.jaccard_above)
@@ -184,12 +187,48 @@ def _by_words(
     seen_above = max(0.0, min(asked))
     if not neighbours:
         seen_above = max(seen_above, min(asked[1:], default=1.0))
-    if seen_above >= 1.0:
+    return seen_above
+
+
+def _by_words(
+    view: View, probe: Probe, comparable: Selection, token_index: TokenIndex, above: float
+) -> _Matches:
+    """Return the comparable slots with more common words than `above`, ascending."""
+    if above >= 1.0:
         return _NO_MATCHES
     # The few that are found are checked: a mask of all slots costs more than the search.
-    slots, values = token_index.above(view, probe.tokens, seen_above, np.ones(view.count, np.bool_))
+    slots, values = token_index.above(view, probe.tokens, above, np.ones(view.count, np.bool_))
     kept = comparable.at(slots)
     return slots[kept], values[kept]
+
+
+def _above(matches: _Matches, above: float) -> _Matches:
+    slots, values = matches
+    enough = values > above
+    return slots[enough], values[enough]
+
+
+def _nominated(
+    view: View, probe: Probe, comparable: Selection, cosines: Cosines, by_words: _Matches
+) -> tuple[Candidate, ...]:
+    """Return memories that may say the same: the nearest, and those with most common words.
+
+    At most NOMINATED_MAX of each, with an equal payload; nearest by cosine first, ties by slot.
+    """
+    same_payload = comparable.narrowed(equal("payload_hash", probe.payload))
+    worded, shared = by_words
+    kept = same_payload.at(worded)
+    worded, shared = worded[kept], shared[kept]
+    slots = worded[np.lexsort((worded, -shared))[: limits.NOMINATED_MAX]]
+    if not probe.blind:
+        near = cosines.nominated(same_payload, limits.NOMINATED_MAX, NOMINATED_FROM)
+        slots = np.union1d(slots, near)
+    slots = np.sort(slots)
+    exactly = similarities64_at(view, probe.vector, slots)
+    words = jaccard_at(view, probe.tokens, slots)
+    order = np.lexsort((slots, -exactly))
+    columns = (slots, exactly, words, np.ones(len(slots), np.bool_))
+    return tuple(map(Candidate, *(column[order].tolist() for column in columns)))
 
 
 def _off(layer: Method, why: str = "off in policy") -> _Outcome:

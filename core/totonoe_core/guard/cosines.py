@@ -233,6 +233,12 @@ class Cosines:
             slots = np.sort(slots[np.argpartition(-rough, limit - 1)[:limit]])
         return slots
 
+    def nominated(self, mask: Selection, limit: int, at_least: float) -> NDArray[np.int64]:
+        """Return slots as `nearest` does, but only as near as needs no scan of its own."""
+        if self._sparse and not (self._graph and self._graph.count):
+            at_least = max(at_least, self._near_from)
+        return self.nearest(mask, limit, at_least)
+
     def _nominated(self, visible: Selection, limit: int) -> Reaching | None:
         """Return visible slots that the graph nominates, and all that it lacks yet; ascending."""
         assert self._graph is not None

@@ -57,6 +57,12 @@ _READ = (
 )
 NAMES: tuple[str, ...] = (*_TEXT, *_READ, *(f"finding_{kind.value}" for kind in _COUNTED))
 """Names of the features, in their order."""
+JUDGE_NAMES: tuple[str, ...] = (
+    *("judge_log_odds", "judge_same", "judge_one_sided", "judge_exclusive", "judge_compatible"),
+    "judge_unrelated",
+)
+"""Names of what the daemon's own judge says of a pair, in their order; after `NAMES`."""
+_LOG_ODDS_MAX = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,28 @@ def features(
         kinds = [one.finding for one in readings.named]
         found += [kinds.count(kind) for kind in _COUNTED] if kinds else [0.0] * len(_COUNTED)
     return np.array(found, np.float64)
+
+
+def judged(same: float, relations: Sequence[float]) -> NDArray[np.float64]:
+    """Return what a judge says of a pair, as features.
+
+    Parameters
+    ----------
+    same : float
+        Probability that the texts say the same, 0..1.
+    relations : sequence of 6 floats
+        Probabilities of same, more, less, exclusive, compatible and unrelated.
+
+    Returns
+    -------
+    float64[n]
+        In the order of `JUDGE_NAMES`.
+    """
+    log_odds = _LOG_ODDS_MAX if same >= 1.0 else -_LOG_ODDS_MAX
+    if 0.0 < same < 1.0:
+        log_odds = log(same) - log(1.0 - same)
+    as_same, more, less, exclusive, compatible, unrelated = relations
+    return np.array([log_odds, as_same, more + less, exclusive, compatible, unrelated], np.float64)
 
 
 # -- The texts alone

@@ -2,8 +2,8 @@
 
 The probability comes from boosted trees over `features`, which `python -m bench.probability_fit`
 fits and writes to `same_probability.json`: one fit with the cosine of the bundled model, one
-without any cosine. It is calibrated to the share of same pairs among those that the
-guard compares when memories are saved.
+without any cosine, and perhaps one with what the daemon's own judge says. It is calibrated to the
+share of same pairs among those that the guard compares when memories are saved.
 
 A *hard* difference is one in a value, a denial or the like that stands in the same slot of both
 texts: in the same part of the sentence, or between the same neighbours. Pure.
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from totonoe_core.domain.records import Finding
 from totonoe_core.guard.alignment import Pair, Tie
-from totonoe_core.guard.features import NAMES, Readings
+from totonoe_core.guard.features import JUDGE_NAMES, NAMES, Readings
 from totonoe_core.kernels.trees import sum_of_trees
 from totonoe_core.text.reading.model import Piece, PieceType, Role
 
@@ -63,12 +63,15 @@ class Shipped:
     likely_from : float
         The default of the least probability that counts as likely the same.
     with_cosine, without_cosine : Fit
+    with_judge : Fit or None
+        Of the features and of what the judge says; `None` until there is one.
     """
 
     version: str
     likely_from: float
     with_cosine: Fit
     without_cosine: Fit
+    with_judge: Fit | None = None
 
 
 @cache
@@ -81,12 +84,14 @@ def shipped() -> Shipped:
         stored["likely_from"],
         _fit(stored["with_cosine"], stored["features"]),
         _fit(stored["without_cosine"], stored["features"]),
+        _fit(stored["with_judge"], stored["features"]) if "with_judge" in stored else None,
     )
 
 
 def _fit(stored: Mapping[str, Any], names: list[str]) -> Fit:
     """Read a fit. Raises ValueError if it uses a feature that is not computed any more."""
-    places = np.array([*(NAMES.index(name) for name in names), -1], np.int32)
+    known = (*NAMES, *JUDGE_NAMES)
+    places = np.array([*(known.index(name) for name in names), -1], np.int32)
     return Fit(
         (
             np.array(stored["roots"], np.int32),
@@ -107,6 +112,27 @@ def same_probability(features: NDArray[np.float64]) -> float:
     found = shipped()
     fit = found.without_cosine if isnan(features[_COSINE]) else found.with_cosine
     return fit.probability(features)
+
+
+def same_probability_judged(
+    features: NDArray[np.float64], judged: NDArray[np.float64]
+) -> float | None:
+    """Return how probably two texts say the same by their features and by a judge.
+
+    Parameters
+    ----------
+    features : float64[n]
+        In the order of `features.NAMES`.
+    judged : float64[m]
+        In the order of `features.JUDGE_NAMES`.
+
+    Returns
+    -------
+    float or None
+        0..1; `None` if no fit is shipped.
+    """
+    fit = shipped().with_judge
+    return None if fit is None else fit.probability(np.concatenate([features, judged]))
 
 
 # -- Hard differences

@@ -112,11 +112,30 @@ class JudgingService:
         with self._changed:
             return self._accepts()
 
+    @property
+    def is_own(self) -> bool:
+        """True for the daemon's own judge: it reads what the guard nominates."""
+        return self._own
+
+    @property
+    def rounds_max(self) -> int:
+        """Number of times that one write may wait for the judge.
+
+        A second time for the daemon's own judge: while a write waited, another may have been saved
+        that says the same.
+        """
+        return limits.JUDGE_ROUNDS_MAX if self._own else 1
+
     def look_up(self, pair: Pair) -> tuple[bool, Opinion | None]:
-        """Return whether the judge answered about a pair, and its opinion."""
+        """Return whether the judge answered about a pair, and its opinion.
+
+        A pair of the daemon's own judge that is late counts as answered: nobody waits twice.
+        """
         with self._changed:
             if pair.key not in self._cache:
-                return False, None
+                asked = self._asked.get(pair.key) if self._own else None
+                late = asked is not None and all(one.over for one in asked.requests)
+                return late, None
             self._cache.move_to_end(pair.key)
             self._count(cached_count=1)
             return True, self._cache[pair.key]

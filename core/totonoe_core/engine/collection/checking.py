@@ -1,7 +1,7 @@
 """Check: returns the answer that a Remember would give, by the same steps; changes nothing.
 
 writer   equal text, tombstones      then the embedder; both steps are one if a vector was given
-writer   all layers of the guard     then a judge, if pairs are borderline, and once more
+writer   all layers of the guard     then a judge, if it should read pairs, and again
 """
 
 from __future__ import annotations
@@ -86,23 +86,27 @@ class Checking:
         return then(self._on_writer(lambda: self._by_text(command)), embedded)
 
     def _decided(self, command: Remember, made: Found | None) -> Future[Previewed[Checked]]:
-        """Run all layers; if a judge is wanted, once more with its opinions."""
+        """Run all layers; if a judge is wanted, again with its opinions."""
         judging = self._judging
         vector = _vector(made) if guarded(command) else None
 
         def on_writer(may_ask: bool) -> Future[Previewed[Checked]]:
             return self._on_writer(lambda: self._by_layers(command, made, may_ask), vector)
 
-        if judging is None:
-            return on_writer(False)
+        def decided(rounds: int) -> Future[Previewed[Checked]]:
+            """Decide after so many rounds of asking."""
+            if judging is None or rounds == judging.rounds_max:
+                return on_writer(False)
 
-        def again(first: Future[Previewed[Checked]]) -> Future[Previewed[Checked]]:
-            error = first.exception()
-            if not isinstance(error, NeedsOpinion):
-                return first
-            return then(judging.submit(error.pairs), lambda _: on_writer(False))
+            def again(found: Future[Previewed[Checked]]) -> Future[Previewed[Checked]]:
+                error = found.exception()
+                if not isinstance(error, NeedsOpinion):
+                    return found
+                return then(judging.submit(error.pairs), lambda _: decided(rounds + 1))
 
-        return then(settled(on_writer(True)), again)
+            return then(settled(on_writer(True)), again)
+
+        return decided(0)
 
     # -- On the writer's thread
 

@@ -26,6 +26,7 @@ from totonoe_core.rules import validate
 _THRESHOLDS = {
     "likely_from": (0.0, 1.0),
     "shown_from": (0.0, 1.0),
+    "certain_from": (0.0, 1.0),
     "judged_from": (-1.0, 1.0),
     "jaccard_above": (0.0, 1.0),
     "cosine_distance_below": (0.0, 2.0),

@@ -20,6 +20,7 @@ from totonoe_core.domain.records import (
     GuardReport,
     Judgement,
     Kind,
+    LayerReport,
     Method,
     SimilarMemory,
     Verdict,
@@ -28,9 +29,10 @@ from totonoe_core.domain.weights import Weights
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates, verdict
 from totonoe_core.guard.ahead import Scanned, Vector
-from totonoe_core.guard.candidates import Candidate, Probe
+from totonoe_core.guard.candidates import Candidate, Found, Probe
 from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.guard.separate import is_separate
+from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.arrays import KINDS, NEVER, RETIRED, STATE_KINDS, View
 from totonoe_core.index.collection_index import Features, payload_hash, same_key
 from totonoe_core.index.lexical import name_of
@@ -46,7 +48,7 @@ from totonoe_core.index.selection import (
     readable,
 )
 from totonoe_core.index.token_index import jaccard_at
-from totonoe_core.judging import JudgingService, Pair
+from totonoe_core.judging import JudgingService, Pair, cascade
 from totonoe_core.judging.hearing import Hearing
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -105,11 +107,12 @@ class NeedsOpinion(Exception):  # noqa: N818 - not an error: it is decided again
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A memory whose text was read."""
+    """A memory whose text was read; `compared` is what was found, before payload and judge."""
 
     slot: int
     similarity: float
     judgement: Judgement
+    compared: Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +202,10 @@ class Guarding:
     ) -> tuple[GuardReport, Neighbours]:
         """Return the report of all layers, and the neighbours for links and superseding.
 
-        Raises `NeedsOpinion` if it may ask a judge and nothing refuses without one. Without
-        `neighbours` only refusals are searched. READ_PIECES_MAX are read, the nearest first, and no
-        more than `reading`, the budget of the operation, has left.
+        Raises `NeedsOpinion` if it may ask a judge and nothing refuses without one. The daemon's
+        own judge reads after all layers (`judging.cascade`). Without `neighbours` only refusals are
+        searched. READ_PIECES_MAX are read, the nearest first, and no more than `reading`, the
+        budget of the operation, has left.
         """
         policy = text.policy
         view = self._state.index.arrays.writer_view()
@@ -212,8 +216,11 @@ class Guarding:
         judged: dict[int, Judged] = {}
         texts = Texts(self._state, view)
         from_cosine = policy.judged_from
+        own_judge = from_cosine is not None and self._judging is not None and self._judging.is_own
         hearing = (
-            Hearing(None) if from_cosine is None else Hearing(self._judging, from_cosine, may_ask)
+            Hearing(None)
+            if from_cosine is None or own_judge
+            else Hearing(self._judging, from_cosine, may_ask)
         )
         budget = ReadingBudget(limits.READ_PIECES_MAX, within=reading)
         probe = self._probe(texts, text, features, judged, hearing, budget, blind)
@@ -234,6 +241,7 @@ class Guarding:
             scanned=found_ahead if isinstance(found_ahead, Scanned) else None,
             known=found_ahead if isinstance(found_ahead, np.ndarray) else None,
             neighbours=neighbours,
+            nominate=own_judge,
         )
         others = [one for one in found.near if one.comparable and one.slot != found.slot]
         shown = self._shown(others, policy.similar_above)
@@ -244,6 +252,9 @@ class Guarding:
                 probe.judge(slot, similarity)
         if hearing.wanted and found.slot < 0:
             raise NeedsOpinion(hearing.wanted)
+        if own_judge and not why_not and found.slot < 0:
+            found = self._by_own_judge(texts, text, features, found, probe, judged, may_ask)
+            shown = [one for one in shown if one.slot != found.slot]
         if found.slot < 0:
             _keep_to_the_answer(policy, judged)
         duplicate = None
@@ -266,6 +277,71 @@ class Guarding:
         if duplicate is None:
             report = self._with_one(report, texts, text, features, nearest_first, likely, now_us)
         return report, Neighbours(found.near, tuple(nearest_first), likely, texts, budget)
+
+    def _by_own_judge(
+        self,
+        texts: Texts,
+        text: GuardedText,
+        features: Features,
+        found: Found,
+        probe: Probe,
+        judged: dict[int, Judged],
+        may_ask: bool,
+    ) -> Found:
+        """Let the daemon's own judge read what nothing settled; return who refuses by it.
+
+        What was read only for the judge, and has no opinion, does not stay in `judged`.
+        """
+        service, view = self._judging, texts.view
+        assert service is not None
+        before = set(judged)
+        texts.read([one.slot for one in found.nominated])
+        for one in found.nominated:
+            probe.judge(one.slot, _compared_by(view, features, one))
+        content = {slot: texts.of(slot) for slot in judged}
+        pairs = [
+            cascade.Open(slot, one.compared, one.judgement)
+            for slot, one in judged.items()
+            if cascade.is_open(one.compared, one.judgement, text.content, content[slot].content)
+        ]
+        wanted: list[Pair] = []
+        opinions = 0
+        for pair in cascade.chosen(pairs):
+            other = content[pair.slot]
+            put = Pair.of(text.content, text.content_hash, other.content, other.content_hash)
+            known, opinion = service.look_up(put)
+            if opinion is not None:
+                of_own = opinion if put.other == text.content else opinion.mirrored()
+                judgement = cascade.judged_by(pair, of_own, text.policy)
+                judged[pair.slot] = replace(judged[pair.slot], judgement=judgement)
+                before.add(pair.slot)
+                opinions += 1
+            elif not known and may_ask and service.accepts:
+                wanted.append(put)
+        if wanted:
+            raise NeedsOpinion(wanted)
+        for slot in judged.keys() - before:
+            del judged[slot]
+        certain = [
+            one
+            for one in judged.values()
+            if one.judgement.by_judge and text.policy.action(one.judgement) is Action.REFUSE
+        ]
+        certain = [one for one in certain if one.judgement.verdict is Verdict.DUPLICATE]
+        report = LayerReport(
+            Method.JUDGE, opinions > 0, "" if opinions else "no pair has its opinion"
+        )
+        layers = (*found.layers, report)
+        if not certain:
+            return replace(found, layers=layers)
+        most = min(certain, key=lambda one: (-one.judgement.same_probability, one.slot))
+        return replace(
+            found,
+            slot=most.slot,
+            method=Method.JUDGE,
+            similarity=min(1.0, most.similarity),
+            layers=layers,
+        )
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
         """Return the memories that probably say the same, the most probable first.
@@ -359,8 +435,11 @@ class Guarding:
         pair: _Pair,
         hearing: Hearing,
         budget: ReadingBudget,
-    ) -> Judgement:
-        """Return the verdict on one memory. Equal content with another payload or key updates."""
+    ) -> tuple[Judgement, Comparison]:
+        """Return the verdict on one memory, and what was found.
+
+        Equal content with another payload or key updates.
+        """
         info, slot, similarity = self._state.info, pair.slot, pair.similarity
         weights, known = CAREFUL, False
         if text.ahead is not None:
@@ -385,8 +464,8 @@ class Guarding:
         found = text.policy.settled(heard)
         if texts.view.value("payload_hash", slot) != payload:
             other_payload = _WITH_OTHER_PAYLOAD.get(found.verdict, found.verdict)
-            return replace(found, verdict=other_payload, hard=True)
-        return found
+            return replace(found, verdict=other_payload, hard=True), compared
+        return found, compared
 
     def _ahead_of(
         self, vector: Vector, texts: Texts, slot: int, similarity: float
@@ -452,8 +531,8 @@ class Guarding:
             if slot not in judged:
                 other_words = int(texts.view.value("canonical_hash", slot)) != features.canonical
                 pair = _Pair(slot, similarity, other_words, _by_words(texts.view, features, slot))
-                found = self._judgement(texts, text, payload, pair, hearing, budget)
-                judged[slot] = Judged(slot, similarity, found)
+                found, compared = self._judgement(texts, text, payload, pair, hearing, budget)
+                judged[slot] = Judged(slot, similarity, found, compared)
             return judged[slot].judgement
 
         return Probe(

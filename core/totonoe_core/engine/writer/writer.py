@@ -8,7 +8,7 @@ its undecided jobs go back to the front of the queue.
 
 A job that lacks a vector is not decided: its texts go to the embedder and it comes back to the
 queue. So equal texts and replays are answered before anything is embedded. A job for a judge goes
-the same way, alone and once: nobody waits behind it.
+the same way, alone and a bounded number of times: nobody waits behind it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Job:
     vectors: list[Vector | None]
     future: Future[Applied] = field(default_factory=Future)
     started: bool = False
-    asked: bool = False
-    """True once a judge was asked; the job is then decided without one."""
+    asked_count: int = 0
+    """Times that a judge was asked; from `JudgingService.rounds_max` on it is decided without."""
     model_number: int = 0
     """Number of the collection's model that made `vectors`."""
     wanted: tuple[str, ...] = ()
@@ -476,7 +476,7 @@ class Writer:
     def _ask(self, job: Job, pairs: Sequence[Pair]) -> None:
         """Put pairs to the judge; the job comes back with the answer or at the deadline."""
         assert self._judging is not None
-        job.asked = True
+        job.asked_count += 1
         job.enter("judge")
         self._judging.submit(pairs).add_done_callback(lambda _: self.submit(Group([job])))
 
@@ -507,7 +507,7 @@ class Writer:
             revision=state.revision + 1,
             now_us=max(state.last_time_us + 1, self._clock()),
             touched=Touched(),
-            may_ask=self._judging is not None and not job.asked,
+            may_ask=self._judging is not None and job.asked_count < self._judging.rounds_max,
             words_only=state.words_only,
         )
         if job.embedded_by == state.info.model.key:

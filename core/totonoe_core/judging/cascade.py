@@ -1,0 +1,116 @@
+"""Rules of the daemon's own judge: which pairs it reads, and what its opinion does. Pure.
+
+equal text, equal words          refused before
+a hard difference                never put to the judge, never overruled
+the judge                        certain: refused; else its relation is the verdict
+the caller                       asked about what is likely
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from totonoe_core.base import limits
+from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.guard.features import NAMES, judged
+from totonoe_core.guard.probability import same_probability_judged
+from totonoe_core.guard.verdict import Comparison
+from totonoe_core.judging.protocol import Opinion, Relation
+
+_SURELY_DIFFERENT, _SURELY_SAME = 0.02, 0.995
+"""Probabilities of the features alone, beyond which a pair is not worth a reading."""
+_VERDICTS = {
+    Relation.MORE: Verdict.REFINEMENT,
+    Relation.LESS: Verdict.CONTAINED,
+    Relation.EXCLUSIVE: Verdict.UPDATE,
+}
+_DENIALS = frozenset({Finding.POLARITY, Finding.OPPOSITE})
+_CERTAIN = NAMES.index("certain")
+_DIGITS = [NAMES.index("digits_differ"), NAMES.index("digits_one_sided")]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A pair that the guard read, and could not settle.
+
+    Attributes
+    ----------
+    slot : int
+    compared : Comparison
+    judgement : Judgement
+        By which the policy would act.
+    """
+
+    slot: int
+    compared: Comparison
+    judgement: Judgement
+
+
+def is_open(compared: Comparison, judgement: Judgement, own: str, other: str) -> bool:
+    """Return whether the judge may change what becomes of a pair."""
+    if judgement.hard or judgement.verdict is Verdict.DUPLICATE or compared.whole_sentences:
+        return False
+    # Not cut: the difference may lie after the cut.
+    if max(len(own), len(other)) > limits.JUDGE_TEXT_CHARS_MAX:
+        return False
+    return _SURELY_DIFFERENT <= judgement.same_probability <= _SURELY_SAME
+
+
+def chosen(pairs: list[Open]) -> list[Open]:
+    """Return the pairs to judge, the most probable first; at most OWN_JUDGE_PAIRS_PER_SAVE_MAX."""
+    order = sorted(pairs, key=lambda one: (-one.judgement.same_probability, one.slot))
+    return order[: limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX]
+
+
+def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
+    """Return the judgement of a pair by the guard and the judge together.
+
+    Parameters
+    ----------
+    pair : Open
+    opinion : Opinion
+        Of the new text (its second) to the memory (its first).
+    policy : GuardPolicy
+        Says from which probability on it is certain.
+    """
+    before = pair.judgement
+    name = Evidence(Finding.JUDGE, own_text=opinion.by[: limits.EVIDENCE_CHARS])
+    found = replace(
+        before,
+        verdict=_verdict(before, opinion.relation),
+        same_probability=_probability(pair.compared, opinion),
+        evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
+    )
+    same = opinion.relation is Relation.SAME
+    if same and policy.is_certain(found) and not _may_hide_a_value(pair.compared, before):
+        return replace(found, verdict=Verdict.DUPLICATE)
+    return found
+
+
+def _verdict(before: Judgement, relation: Relation) -> Verdict:
+    found = _VERDICTS.get(relation, Verdict.RELATED)
+    if found is Verdict.UPDATE and any(one.finding in _DENIALS for one in before.evidence):
+        return Verdict.CONTRADICTION
+    return found
+
+
+def _probability(compared: Comparison, opinion: Opinion) -> float:
+    """Return the probability by the features and the judge; by the judge until there is a fit."""
+    features = compared.pair_features
+    if features is None:
+        return opinion.same
+    together = same_probability_judged(features, judged(opinion.same, opinion.relations))
+    return opinion.same if together is None else together
+
+
+def _may_hide_a_value(compared: Comparison, judgement: Judgement) -> bool:
+    """Return whether a hard difference may be unknown, since the texts were not read for certain.
+
+    Then the same digits must stand in both.
+    """
+    features = compared.pair_features
+    if judgement.over_budget or features is None:
+        return True
+    # NaN if there are no readings.
+    return features[_CERTAIN] != 1.0 and bool((features[_DIGITS] != 0.0).any())

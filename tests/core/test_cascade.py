@@ -1,0 +1,289 @@
+"""The daemon's own judge in the guard: whom it reads, whom it refuses, what its relation says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support.engines import Store, opened, remember, vector_at, vector_of
+from support.judges import ScriptedJudge, service
+from support.waits import wait_s
+from totonoe_core.base import limits
+from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.records import Finding, LinkType, Method, Verdict
+from totonoe_core.guard import features, probability
+from totonoe_core.judging import Opinion, Pair, Relation, cascade
+from totonoe_core.judging.protocol import JudgeFailed
+
+BASE = vector_of("base")
+SAID = "The neighbour has a loud dog"
+AGAIN = "Next door there is a noisy animal that barks"
+CERTAIN = ("guard.certain_from", 0.7)
+
+
+class SureJudge(ScriptedJudge):
+    """Is sure of the relation."""
+
+    confidence = 0.9
+
+    def _says(self, pair: Pair) -> Opinion | None:
+        if self.relation is None:
+            return None
+        opinion = Opinion.on(self.relation, self.confidence, "own:test")
+        assert opinion is not None
+        return opinion.mirrored() if pair.one == self.of else opinion
+
+
+@contextmanager
+def judged(
+    path: Path, judge: ScriptedJudge, *, certain: bool = True, **more: Any
+) -> Iterator[Store]:
+    with opened(path, judging=service(judge, kind="own", **more)) as store:
+        if certain:
+            store.set(CERTAIN)
+        yield store
+        judge.release()
+
+
+def near(content: str = AGAIN, cosine: float = 0.65, **more: Any) -> Remember:
+    return remember(content, vector=vector_at(BASE, cosine), **more)
+
+
+def test_certain_restatement_is_refused_by_the_judge(tmp_path: Path) -> None:
+    judge = SureJudge()
+    with judged(tmp_path, judge) as store:
+        known = store.save(SAID, vector=BASE)
+        answer = store.do(near())
+        assert (answer.saved, answer.memory_id) == (False, known)
+        duplicate = answer.guard.duplicate
+        assert (duplicate.method, answer.guard.method) == (Method.JUDGE, Method.JUDGE)
+        assert duplicate.judgement.same_probability == 0.9
+        ground = duplicate.judgement.evidence[0]
+        assert (ground.finding, ground.own_text) == (Finding.JUDGE, "own:test")
+        last = answer.guard.layers[-1]
+        assert (last.layer, last.ran) == (Method.JUDGE, True)
+
+
+def test_judge_alone_refuses_nothing_until_the_policy_says_from_where(tmp_path: Path) -> None:
+    with judged(tmp_path, SureJudge(), certain=False) as store:
+        known = store.save(SAID, vector=BASE)
+        answer = store.do(near())
+        assert answer.saved
+        assert answer.guard.question.memory_id == known
+        assert answer.guard.question.judgement.same_probability == 0.9
+        assert LinkType.LIKELY_SAME in {one.type for one in answer.links}
+
+
+def test_less_certain_opinion_is_asked_about(tmp_path: Path) -> None:
+    judge = SureJudge()
+    judge.confidence = 0.65
+    with judged(tmp_path, judge) as store:
+        known = store.save(SAID, vector=BASE)
+        answer = store.do(near())
+        assert (answer.saved, answer.guard.question.memory_id) == (True, known)
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("The server listens on port 8080", "The server listens on port 8081"),
+        ("Ann manages Bob", "Bob manages Ann"),
+        ("The build runs on Mondays", "The build runs on Tuesdays"),
+        # Not read: digits speak.
+        ("서버는 포트 8080에서 실행됩니다", "서버가 실행되는 포트는 8081입니다"),
+    ],
+)
+def test_hard_difference_is_never_overruled(tmp_path: Path, said: str, again: str) -> None:
+    with judged(tmp_path, SureJudge()) as store:
+        store.save(said, vector=BASE)
+        assert store.do(near(again, 0.97)).saved
+
+
+@pytest.mark.parametrize("again", [SAID, "the neighbour has a loud dog!"])
+def test_equal_words_are_refused_without_the_judge(tmp_path: Path, again: str) -> None:
+    judge = SureJudge()
+    with judged(tmp_path, judge) as store:
+        store.save(SAID, vector=BASE)
+        answer = store.do(near(again))
+        assert not answer.saved
+        assert answer.guard.method in (Method.EXACT, Method.JACCARD)
+        assert not judge.pairs
+
+
+@pytest.mark.parametrize(
+    ("relation", "verdict", "link"),
+    [
+        (Relation.EXCLUSIVE, Verdict.UPDATE, LinkType.UPDATES),
+        (Relation.MORE, Verdict.REFINEMENT, LinkType.REFINES),
+        (Relation.LESS, Verdict.CONTAINED, LinkType.REFINED_BY),
+        (Relation.COMPATIBLE, Verdict.RELATED, LinkType.RELATED),
+        (Relation.UNRELATED, Verdict.RELATED, LinkType.RELATED),
+    ],
+)
+def test_relation_is_verdict_and_link(
+    tmp_path: Path, relation: Relation, verdict: Verdict, link: LinkType
+) -> None:
+    with judged(tmp_path, SureJudge(relation, of=AGAIN)) as store:
+        known = store.save(SAID, vector=BASE)
+        answer = store.do(near(cosine=0.8))
+        assert answer.saved
+        assert answer.guard.verdict is verdict
+        assert [(one.target_id, one.type) for one in answer.links] == [(known, link)]
+
+
+def test_judge_reads_few_pairs_a_save(tmp_path: Path) -> None:
+    judge = SureJudge(Relation.COMPATIBLE)
+    with judged(tmp_path, judge) as store:
+        for number, name in enumerate(("Ada", "Bea", "Cleo", "Dora", "Eva", "Fay", "Gus")):
+            vector = vector_at(BASE, 0.70 + number / 100, seed=number)
+            store.save(f"{name} owns a boat and a {'red ' * number}kite", vector=vector, force=True)
+        judge.pairs.clear()
+        store.do(remember(AGAIN, vector=BASE))
+        assert 1 <= len(judge.pairs) <= limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
+
+
+def test_pair_out_of_reach_is_not_judged(tmp_path: Path) -> None:
+    judge = SureJudge()
+    with judged(tmp_path, judge) as store:
+        store.save(SAID, vector=BASE)
+        assert store.do(near(cosine=0.5)).saved
+        assert not judge.pairs
+
+
+def test_check_says_what_remember_would(tmp_path: Path) -> None:
+    with judged(tmp_path, SureJudge()) as store:
+        store.save(SAID, vector=BASE)
+        checked = store.check(near())
+        assert not checked.would_save
+        assert store.do(near()).guard == checked.guard
+
+
+def test_late_judge_delays_a_save_once_and_is_known_to_the_next(tmp_path: Path) -> None:
+    judge = SureJudge()
+    with judged(tmp_path, judge, deadline_s=0.02) as store:
+        store.save(SAID, vector=BASE)
+        judge.hold()
+        assert store.do(near()).saved
+        assert len(judge.pairs) == 1
+        judge.release()
+
+
+def test_failing_judge_changes_nothing(tmp_path: Path) -> None:
+    judge = SureJudge()
+    judge.error = JudgeFailed("down")
+    with judged(tmp_path / "with", judge) as store, opened(tmp_path / "without") as other:
+        for one in (store, other):
+            one.save(SAID, vector=BASE)
+        found, without = store.do(near(cosine=0.8)), other.do(near(cosine=0.8))
+        assert found.saved
+        assert found.guard.verdict is without.guard.verdict
+        assert [s.judgement for s in found.guard.similar] == [
+            s.judgement for s in without.guard.similar
+        ]
+
+
+def test_other_payload_is_kept_whatever_the_judge_says(tmp_path: Path) -> None:
+    with judged(tmp_path, SureJudge()) as store:
+        store.save(SAID, vector=BASE, payload={"room": "12"})
+        assert store.do(near(payload={"room": "14"})).saved
+
+
+RESTATED = [
+    f"{start} {end}"
+    for start in ("Next door", "Close by", "Over there", "On the left", "Behind the wall", "Here",
+                  "In that house", "Down the road")
+    for end in ("lives a noisy animal", "something barks all day", "a hound makes a racket",
+                "they keep a boisterous pet")
+]  # fmt: skip
+
+
+def test_of_many_that_say_the_same_at_once_in_other_words_one_is_saved(tmp_path: Path) -> None:
+    assert len(set(RESTATED)) == 32
+    judge = SureJudge(batch_max=8)
+    with judged(tmp_path, judge) as store:
+        futures = [
+            store.engine.apply(store.collection, "", [near(text, 0.99, agent=f"agent {number}")])
+            for number, text in enumerate(RESTATED)
+        ]
+        answers = [future.result(wait_s()).results[0] for future in futures]
+        assert sum(one.saved for one in answers) == 1
+        [kept] = [one.memory_id for one in answers if one.saved]
+        assert {one.memory_id for one in answers} == {kept}
+
+
+class KnowsOneTwin(SureJudge):
+    """Calls two texts the same only if neither is the first memory."""
+
+    def _says(self, pair: Pair) -> Opinion | None:
+        if SAID in (pair.one, pair.other):
+            return Opinion.on(Relation.COMPATIBLE, self.confidence, "own:test")
+        return super()._says(pair)
+
+
+def test_what_was_saved_while_the_judge_read_is_judged_too(tmp_path: Path) -> None:
+    judge = KnowsOneTwin()
+    with judged(tmp_path, judge) as store:
+        store.save(SAID, vector=BASE)
+        judge.hold()
+        both = RESTATED[:2]
+        futures = [store.engine.apply(store.collection, "", [near(text, 0.9)]) for text in both]
+        assert judge.asked.wait(wait_s())
+        judge.release()
+        answers = [future.result(wait_s()).results[0] for future in futures]
+        assert sorted(one.saved for one in answers) == [False, True]
+
+
+# -- The rules
+
+
+def test_probability_is_of_both_once_a_fit_takes_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    opinion = Opinion.on(Relation.SAME, 0.9, "a")
+    assert opinion is not None
+    row = features.judged(opinion.same, opinion.relations)
+    assert len(row) == len(features.JUDGE_NAMES)
+    seen = np.zeros(len(features.NAMES))
+    assert probability.same_probability_judged(seen, row) is None
+    stump = {
+        "roots": [0],
+        "feature": [0, -1, -1],
+        "threshold": [1.0, 0.0, 0.0],
+        "left": [1, -1, -1],
+        "right": [2, -1, -1],
+        "missing_left": [1, 1, 1],
+        "value": [0.0, -3.0, 3.0],
+        "slope": 1.0,
+        "offsets": {"": 0.0, "en": 0.0, "ja": 0.0, "zh": 0.0},
+    }
+    fit = probability._fit(stump, ["judge_log_odds"])
+    shipped = probability.shipped()
+    both = probability.Shipped(
+        shipped.version, shipped.likely_from, shipped.with_cosine, shipped.without_cosine, fit
+    )
+    monkeypatch.setattr(probability, "shipped", lambda: both)
+    assert probability.same_probability_judged(seen, row) == pytest.approx(0.9526, abs=1e-3)
+    unlike = features.judged(0.1, opinion.mirrored().relations)
+    assert probability.same_probability_judged(seen, unlike) == pytest.approx(0.0474, abs=1e-3)
+
+
+def test_features_of_a_judge_do_not_depend_on_the_order_of_the_texts() -> None:
+    opinion = Opinion(0.0, (0.1, 0.5, 0.2, 0.1, 0.1, 0.0), "a")
+    back = opinion.mirrored()
+    here = features.judged(opinion.same, opinion.relations)
+    assert np.array_equal(here, features.judged(back.same, back.relations))
+    assert np.isfinite(here).all()
+    assert np.isfinite(features.judged(1.0, back.relations)).all()
+
+
+def test_denial_that_excludes_is_a_contradiction(tmp_path: Path) -> None:
+    said, denied = "The old bridge is open for trucks", "Trucks are not let over the old bridge"
+    with judged(tmp_path, SureJudge(Relation.EXCLUSIVE, of=denied)) as store:
+        store.save(said, vector=BASE)
+        answer = store.do(near(denied, 0.9))
+        assert answer.saved
+        assert answer.guard.verdict in (Verdict.CONTRADICTION, Verdict.UPDATE)
+    assert Finding.POLARITY in cascade._DENIALS
