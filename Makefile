@@ -7,7 +7,7 @@
 #     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
-#   make judge-base | judge-edits | judge-train | judge-eval | judge-nominate
+#   make judge-base | judge-edits | judge-train | judge-eval | judge-nominate | judge-export
 #   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv
@@ -80,7 +80,7 @@ $(BENCHES): bench-%: $(VENV)/.server
 
 JUDGE := build/judge
 JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
-.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate
+.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export
 
 $(JUDGE)/venv/.done:
 	$(PYTHON) -m venv $(JUDGE)/venv
@@ -102,6 +102,11 @@ judge-train: judge-base judge-edits
 
 judge-eval: judge-base
 	$(JUDGE_PYTHON) -m bench.judge.evaluate --weights $(JUDGE)/judge.pt --wheels $(JUDGE)/wheels $(ARGS)
+
+judge-export: judge-base
+	$(JUDGE)/venv/bin/pip install --quiet "onnx==1.23.2" "onnxruntime==1.32.0"
+	$(JUDGE_PYTHON) -m bench.judge.export $(JUDGE)/judge.pt core/totonoe_core/judging/model \
+		--wheels $(JUDGE)/wheels $(ARGS)
 
 judge-nominate: $(VENV)/.server
 	$(BIN)/python -m bench.judge.nominate $(ARGS)

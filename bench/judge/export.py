@@ -2,9 +2,9 @@
 
     python -m bench.judge.export STATE OUT --wheels DIR --version 1
 
-STATE is what `torch.save(network.state_dict(), STATE)` wrote; it tells the number of layers. Prints
-one line of JSON: sizes, and how far the logits are from those in float32. `bench.judge.cost`
-measures time and memory. Needs torch, onnx and onnxruntime.
+STATE is what `bench.judge.train` saved; it tells the number of layers. Prints one line of JSON:
+sizes, and how far the logits are from those in float32. `bench.judge.cost` measures time and
+memory. Needs torch, onnx and onnxruntime.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def main(given: Sequence[str] | None = None) -> None:
 def _network(base: Base, state: Mapping[str, torch.Tensor]) -> Network:
     layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
     network = Network(base, tuple(range(layers)))
-    network.load_state_dict(state)
+    # Training leaves out what it does not change: the words and the positions.
+    network.load_state_dict(state, strict=False)
     return network.eval()
 
 

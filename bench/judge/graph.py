@@ -5,7 +5,7 @@ inputs of 8 bits with a scale for each token. Their sums are exact, so that a pa
 same in any batch. 7 bits, because processors without VNNI add two products in 16 bits, which those
 of 8 bits overflow. (`MatMulNBits` with 8 bits in blocks of 128 takes 1.8 times as long for a pair
 of 40 tokens.) The table of pieces has 4 bits, exactly those of the base. Normalisation and head are
-float32.
+computed in float32.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ class _Graph:
         self._held["table"] = helper.make_tensor(
             "table", TensorProto.INT4, table.shape, _packed(table), raw=True
         )
-        # Kept in 16 bits: that is how the base has them.
-        self._hold("scales16", scales.astype(np.float16))
-        scale = self._node("Cast", "scales16", to=TensorProto.FLOAT)
+        scale = self._half("scales", scales)
         words = self._node(
             "GatherBlockQuantized",
             *("table", "ids", scale),
@@ -112,7 +110,7 @@ class _Graph:
             quantize_axis=1,
             block_size=_TABLE_BLOCK,
         )
-        positions = self._hold("positions", state["positions"][: sizes.places])
+        positions = self._half("positions", state["positions"][: sizes.places])
         x = self._node("Add", words, self._node("Gather", positions, "place"))
         x = self._node("Reshape", x, self._ints("rows", -1, self._hidden))
         return self._normalised(x, "norm_weight", "norm_bias")
@@ -204,7 +202,7 @@ class _Graph:
             weight[:, : 3 * part],
             self._state["trunk.0.bias"],
         )
-        turned = self._node("MatMul", minus, self._hold("trunk.minus", weight[:, 3 * part :].T))
+        turned = self._node("MatMul", minus, self._half("trunk.minus", weight[:, 3 * part :].T))
         trunks = [self._node("Gelu", self._node(sign, shared, turned)) for sign in ("Add", "Sub")]
         names = ("same", "relation")
         last = np.concatenate([self._state[f"{name}.weight"] for name in names])
@@ -226,7 +224,7 @@ class _Graph:
             "Concat", self._node("Shape", "ids"), self._ints("deep", self._hidden), axis=0
         )
         x = self._node("Reshape", x, shape)
-        found = self._node("MatMul", x, self._hold("detect", self._state["detect.weight"].T))
+        found = self._node("MatMul", x, self._half("detect", self._state["detect.weight"].T))
         found = self._node("Add", found, self._hold("detect.bias", self._state["detect.bias"]))
         zero, second = self._ints("zero", 0), self._ints("second", 1)
         begins = self._node("Cast", self._node("Equal", "place", zero), to=TensorProto.FLOAT)
@@ -278,7 +276,7 @@ class _Graph:
 
     def _dense(self, x: str, name: str, weight: Array, bias: Array) -> str:
         """Return x @ weight.T + bias in float32."""
-        product = self._node("MatMul", x, self._hold(name + ".w", weight.T))
+        product = self._node("MatMul", x, self._half(name + ".w", weight.T))
         return self._node("Add", product, self._hold(name + ".b", bias))
 
     def _normalised(self, x: str, weight: str, bias: str) -> str:
@@ -302,6 +300,13 @@ class _Graph:
         if name not in self._held:
             self._held[name] = numpy_helper.from_array(np.array(values, order="C"), name)
         return name
+
+    def _half(self, name: str, values: Array) -> str:
+        """Keep values in 16 bits, as training saves them and the base has its scales.
+
+        The runtime computes with 32: it converts them once, when it loads.
+        """
+        return self._node("Cast", self._hold(name, values.astype(np.float16)), to=TensorProto.FLOAT)
 
     def _ints(self, name: str, *values: int) -> str:
         return self._hold(name, np.array(values, np.int64))

@@ -14,6 +14,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from support.judges import DecisionServer, ScriptedJudge
+from support.own_judge import TINY
 from totonoe_core.base import limits
 from totonoe_core.judging import JudgeFailed, Relation
 from totonoe_server.tools.judge import trying
@@ -366,3 +367,23 @@ def test_change_is_wrong_where_the_label_says_otherwise(
         tried = Tried(pair, math.nan, before, after, True, None)
         assert tried.change is change
         assert tried.wrong is (wrong_of == ("same" if same else "different"))
+
+
+def test_own_judge_is_tried_by_the_rules_of_the_daemon(
+    run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
+    same, apart = "They argued in the dormitory at noon", "The pump in the cellar is loud"
+    rows = [
+        {"a": same, "b": "At noon they argued in the dirty room", "label": 1},
+        {"a": same, "b": apart, "label": 0},
+        {"a": same, "b": same, "label": 1},
+    ]
+    done = run(write(tmp_path / "pairs.jsonl", rows), "--judge", "own", "--json")
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert report["judge"]["name"] == "own:tiny-1"
+    # No preset lets it refuse by itself, and nobody is asked about what is far apart.
+    assert report["with_judge"]["put_to_judge_count"] == 1
+    assert report["with_judge"]["changes"]["newly asked"] == {"count": 1, "wrong_count": 0}
+    assert report["with_judge"]["changes"]["newly refused"] == {"count": 0, "wrong_count": 0}

@@ -49,7 +49,7 @@ from totonoe_core.index.selection import (
 )
 from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.judging import JudgingService, Pair, cascade
-from totonoe_core.judging.hearing import Hearing
+from totonoe_core.judging.hearing import Hearing, stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.store.rows import Excerpt
@@ -311,7 +311,7 @@ class Guarding:
             put = Pair.of(text.content, text.content_hash, other.content, other.content_hash)
             known, opinion = service.look_up(put)
             if opinion is not None:
-                of_own = opinion if put.other == text.content else opinion.mirrored()
+                of_own = stated_for(opinion, put, text.content)
                 judgement = cascade.judged_by(pair, of_own, text.policy)
                 judged[pair.slot] = replace(judged[pair.slot], judgement=judgement)
                 before.add(pair.slot)

@@ -19,10 +19,19 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.domain.calibration import weights_for
-from totonoe_core.domain.policy import GuardPolicy
-from totonoe_core.domain.records import Method, ModelIdentity
+from totonoe_core.domain.policy import Action, GuardPolicy, Tokenizer
+from totonoe_core.domain.records import Method, ModelIdentity, Verdict
 from totonoe_core.engine.pairs import PairOfTexts, read_pair
-from totonoe_core.judging import Judge, JudgeFailed, JudgeSettings, Opinion, Pair, Relation
+from totonoe_core.guard.candidates import NOMINATED_FROM, NOMINATED_WORDS_ABOVE
+from totonoe_core.judging import (
+    Judge,
+    JudgeFailed,
+    JudgeSettings,
+    Opinion,
+    Pair,
+    Relation,
+    cascade,
+)
 from totonoe_core.judging.hearing import is_put_to_judge, judged_by, stated_for
 from totonoe_core.text.normalize import refusing_hash, snippet
 from totonoe_server.tools.judge.pairs import LabelledPair
@@ -201,6 +210,8 @@ def _tried(
     settled = policy.settled(found.compared.judgement)
     compared = replace(found.compared, judgement=settled)
     before = after = _outcome(replace(found, compared=compared), policy)
+    if settings.kind == "own":
+        return _tried_by_own(pair, replace(found, compared=compared), policy, answer, before)
     texts, weights, cosine_min = (pair.b, pair.a), weights_for(None, model), policy.judged_from
     put_to_judge = (
         settings.kind != "none"
@@ -213,6 +224,31 @@ def _tried(
         after = _outcome(replace(found, compared=replace(compared, judgement=heard)), policy)
     probability = found.compared.judgement.same_probability
     return Tried(pair, probability, before, after, put_to_judge, answer)
+
+
+def _tried_by_own(
+    pair: LabelledPair,
+    found: PairOfTexts,
+    policy: GuardPolicy,
+    answer: Answer | None,
+    before: Outcome,
+) -> Tried:
+    """Return what the daemon's own judge changes: it reads after all layers."""
+    compared = found.compared
+    words = found.jaccard(Tokenizer.SCRIPT_AWARE)
+    put_to_judge = (
+        not before.refused
+        and (found.cosine >= NOMINATED_FROM or words > NOMINATED_WORDS_ABOVE)
+        and cascade.is_open(compared, compared.judgement, pair.b, pair.a)
+    )
+    after = before
+    if put_to_judge and answer is not None and answer.opinion is not None:
+        read = cascade.Open(0, compared, compared.judgement)
+        heard = cascade.judged_by(read, answer.opinion, policy)
+        duplicate = heard.verdict is Verdict.DUPLICATE
+        refused = duplicate and policy.action(heard) is Action.REFUSE
+        after = Outcome(refused, not refused and policy.is_likely(heard))
+    return Tried(pair, compared.judgement.same_probability, before, after, put_to_judge, answer)
 
 
 def _outcome(found: PairOfTexts, policy: GuardPolicy) -> Outcome:
