@@ -18,8 +18,12 @@ from totonoe_core.guard.probability import same_probability_judged
 from totonoe_core.guard.verdict import Comparison
 from totonoe_core.judging.protocol import Opinion, Relation
 
-_SURELY_DIFFERENT, _SURELY_SAME = 0.02, 0.995
-"""Probabilities of the features alone, beyond which a pair is not worth a reading."""
+_SURELY_DIFFERENT, _SURELY_SAME = 0.01, 0.995
+"""Probabilities of the features alone, beyond which a pair is not put to the judge.
+
+Of pairs that say the same (bench/judge/groups) 0.6 % are below the first; of those that differ 4 %.
+Below 0.02 it would be 3 % and 12 %.
+"""
 _VERDICTS = {
     Relation.MORE: Verdict.REFINEMENT,
     Relation.LESS: Verdict.CONTAINED,
@@ -97,10 +101,10 @@ def _verdict(before: Judgement, relation: Relation) -> Verdict:
 
 def _probability(compared: Comparison, opinion: Opinion) -> float:
     """Return the probability by the features and the judge; by the judge until there is a fit."""
-    features = compared.pair_features
-    if features is None:
+    seen = compared.pair_features
+    if seen is None:
         return opinion.same
-    together = same_probability_judged(features, judged(opinion.same, opinion.relations))
+    together = same_probability_judged(seen, judged(opinion.same, opinion.relations))
     return opinion.same if together is None else together
 
 
@@ -109,8 +113,8 @@ def _may_hide_a_value(compared: Comparison, judgement: Judgement) -> bool:
 
     Then the same digits must stand in both.
     """
-    features = compared.pair_features
-    if judgement.over_budget or features is None:
+    seen = compared.pair_features
+    if judgement.over_budget or seen is None:
         return True
     # NaN if there are no readings.
-    return features[_CERTAIN] != 1.0 and bool((features[_DIGITS] != 0.0).any())
+    return seen[_CERTAIN] != 1.0 and bool((seen[_DIGITS] != 0.0).any())
