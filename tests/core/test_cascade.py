@@ -287,3 +287,11 @@ def test_denial_that_excludes_is_a_contradiction(tmp_path: Path) -> None:
         assert answer.saved
         assert answer.guard.verdict in (Verdict.CONTRADICTION, Verdict.UPDATE)
     assert Finding.POLARITY in cascade._DENIALS
+
+
+def test_memory_that_refuses_is_not_among_the_similar_ones_too(tmp_path: Path) -> None:
+    with judged(tmp_path, SureJudge()) as store:
+        known = store.save(SAID, vector=BASE)
+        answer = store.do(near(cosine=0.9))
+        assert answer.guard.duplicate.memory_id == known
+        assert not answer.guard.similar
