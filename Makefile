@@ -13,6 +13,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := core server clients tests bench proto examples docs/picture.py deploy/release
+TYPESCRIPT := clients/typescript
 # One process a core, at most 4; a file's tests share a process, and with it their servers.
 WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -34,19 +35,19 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test quick lint format proto examples soak soak-load lock audit dist clean
+.PHONY: run test quick lint lint-typescript test-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
 	@exec $(BIN)/totonoe serve $(ARGS)
 
-test: lint $(VENV)/.kernels
+test: lint $(VENV)/.kernels test-typescript
 	$(BIN)/python -m pytest -m "not soak" $(PARALLEL)
 
 quick: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q -m "not soak" $(PARALLEL) $(QUICK)
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev lint-typescript
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy core/totonoe_core server/totonoe_server clients/totonoe
@@ -60,12 +61,31 @@ format: $(VENV)/.dev
 proto: $(VENV)/.dev
 	$(BIN)/python proto/generate.py
 	$(BIN)/python clients/generate_async.py
+	$(BIN)/python $(TYPESCRIPT)/generate.py
 
 soak: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py
 
 soak-load: $(VENV)/.dev
 	$(BIN)/python -m pytest -m soak tests/e2e/test_load.py
+
+# -- The TypeScript client. Its tools, with a Node of their own, come from npm.
+
+ifneq ($(shell command -v npm),)
+$(TYPESCRIPT)/node_modules/.package-lock.json: $(TYPESCRIPT)/package-lock.json
+	@echo "Installing what the TypeScript client is built with, once: a minute, 320 MB ..."
+	@cd $(TYPESCRIPT) && npm ci --silent
+
+lint-typescript: $(VENV)/.dev $(TYPESCRIPT)/node_modules/.package-lock.json
+	$(BIN)/python $(TYPESCRIPT)/generate.py --check
+	cd $(TYPESCRIPT) && npm run --silent lint
+
+test-typescript: $(VENV)/.kernels $(TYPESCRIPT)/node_modules/.package-lock.json
+	cd $(TYPESCRIPT) && npm test --silent
+else
+lint-typescript test-typescript:
+	@echo "There is no npm here: $@ was left out."
+endif
 
 # Each ends within 10 minutes and writes bench/results/NAME.jsonl; docs/performance.md explains them.
 BENCHES := bench-kernels bench-filtered bench-guard bench-history bench-load bench-peers \
