@@ -1,8 +1,8 @@
 """Makes the stubs in `clients/typescript/gen` from the contract in `proto`.
 
-Run it as `make proto`. `--check` makes them in a temporary folder and compares. The generator is the
-npm package `@bufbuild/protoc-gen-es`, pinned in package.json; where it is not installed, this says
-so and does nothing.
+Run it as `make proto`. `--check` makes them in a temporary folder and compares. The generator is
+the npm package `@bufbuild/protoc-gen-es`, pinned in package.json; where it is not installed, this
+says so and does nothing.
 """
 
 from __future__ import annotations

@@ -8,9 +8,13 @@ import { CollectionSchema, MemoryDraftSchema } from "../gen/totonoe/v1/types_pb.
 import { Caller, type Shared } from "./caller.js";
 import { Connection } from "./connection.js";
 import type { Proof } from "./credentials.js";
+import { rememberAll } from "./bulk.js";
+import { draftRequest, remembered } from "./drafts.js";
 import { NotFound } from "./errors.js";
 import type * as models from "./models.js";
+import { Consolidating, Tidying, Watching } from "./courses.js";
 import { checkedPolicy, checkedTimeoutMs, type RetryPolicy } from "./retry.js";
+import { reopened } from "./streams.js";
 
 /** How a client is made. */
 export interface TotonoeOptions extends Proof {
@@ -165,6 +169,21 @@ export class Totonoe implements AsyncDisposable {
     return this.#caller.run(MemoryService.method.forget, { ...options, ids: several(ids) });
   }
 
+  /**
+   * Saves many memories over one stream; results come in the order of the items. Up to 64 items are
+   * read ahead: for input that trickles in, call `remember`. An item that fails has its error in its
+   * own result, and the rest goes on. Leave the loop to end it early.
+   *
+   * `timeoutMs` is for each answer, not for the whole stream. Rejects if the stream failed for good,
+   * or an item cannot be sent; results that came before stand.
+   */
+  rememberMany(
+    items: Iterable<models.Item> | AsyncIterable<models.Item>,
+    options: models.CallOptions = {},
+  ): AsyncGenerator<models.ItemResult, void, undefined> {
+    return rememberAll(this.#caller, items, options);
+  }
+
   // -- the past
 
   /**
@@ -184,6 +203,16 @@ export class Totonoe implements AsyncDisposable {
   /** Gives a page of a collection's operations, newest first. It may be short and have a next one. */
   async operations(options: models.OperationsOptions = {}): Promise<models.OperationPage> {
     return this.#caller.run(MemoryService.method.listOperations, options);
+  }
+
+  /**
+   * Follows the changes of a collection, oldest first, until the loop is left or `signal` is aborted.
+   * It goes on by itself, from the last revision, after a lost connection and a restart of the daemon.
+   * `timeoutMs` is for the tries before the first event.
+   */
+  watch(options: models.WatchOptions = {}): AsyncGenerator<models.WatchEvent, void, undefined> {
+    const { request, signal, timeoutMs } = this.#caller.prepare(MemoryService.method.watch.input, options);
+    return reopened(this.#caller, new Watching(request, this.#caller.shared.policy, timeoutMs), signal);
   }
 
   // -- several memories together
@@ -211,6 +240,57 @@ export class Totonoe implements AsyncDisposable {
   ): Promise<models.Merged> {
     const given = { ...options, keepId, removeIds: several(removeIds) };
     return (await this.#caller.run(MemoryService.method.merge, given)) as models.Merged;
+  }
+
+  /** Makes an episode of 1 to 1,000 memories: they belong together as something that happened. */
+  async createEpisode(
+    summary: string,
+    memoryIds: readonly string[],
+    options: models.CreateEpisodeOptions = {},
+  ): Promise<models.EpisodeMade> {
+    const { startTime, endTime, importance, private: isPrivate, ...rest } = options;
+    const episode = { summary, memoryIds, startTime, endTime, importance, private: isPrivate };
+    return this.#caller.run(MemoryService.method.createEpisode, { ...rest, episode });
+  }
+
+  /** Reads an episode, on request with its memories. Rejects with `NotFound`. */
+  async getEpisode(episodeId: string, options: models.GetEpisodeOptions = {}): Promise<models.EpisodeRead> {
+    return this.#caller.run(MemoryService.method.getEpisode, { ...options, id: episodeId });
+  }
+
+  /** Gives a page of episodes by start, then id. */
+  async listEpisodes(options: models.ListEpisodesOptions = {}): Promise<models.EpisodePage> {
+    return this.#caller.run(MemoryService.method.listEpisodes, options);
+  }
+
+  /** Deletes an episode; its memories stay. */
+  async deleteEpisode(episodeId: string, options: models.ReasonOptions = {}): Promise<models.EpisodeDeleted> {
+    return this.#caller.run(MemoryService.method.deleteEpisode, { ...options, id: episodeId });
+  }
+
+  // -- putting in order
+
+  /** Merges memories that a session said several times over into one each. */
+  async endSession(sessionId: string, options: models.EndSessionOptions = {}): Promise<models.SessionEnded> {
+    return this.#caller.run(MemoryService.method.endSession, { ...options, sessionId });
+  }
+
+  /**
+   * Links what was recalled together, then looks for pairs that may say the same; the last event is
+   * `done`. Nothing is merged. A stream that breaks goes on where it was.
+   */
+  consolidate(options: models.ConsolidateOptions = {}): AsyncGenerator<models.ConsolidateEvent, void, undefined> {
+    const { request, signal, timeoutMs } = this.#caller.prepare(MemoryService.method.consolidate.input, options);
+    return reopened(this.#caller, new Consolidating(request, this.#caller.shared.policy, timeoutMs), signal);
+  }
+
+  /**
+   * Finds exact duplicates, and with `plan` clusters of near states; the last event is `done`. Nothing
+   * is changed without `apply`. `timeoutMs` is for the whole stream.
+   */
+  tidy(options: models.TidyOptions = {}): AsyncGenerator<models.TidyEvent, void, undefined> {
+    const { request, signal, timeoutMs } = this.#caller.prepare(MemoryService.method.tidy.input, options);
+    return reopened(this.#caller, new Tidying(request, this.#caller.shared.policy, timeoutMs), signal);
   }
 
   // -- questions
@@ -310,24 +390,6 @@ function several(ids: string | readonly string[]): readonly string[] {
 function moment(asOf: models.Moment | undefined): object | undefined {
   if (asOf === undefined) return undefined;
   return asOf instanceof Date ? { time: asOf } : { revision: asOf };
-}
-
-/** The fields of a request of one text: those of the memory go into the memory. */
-export function draftRequest(content: string, options: object): object {
-  const memory: Record<string, unknown> = { content };
-  const request: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(options)) {
-    (name in MemoryDraftSchema.field && name !== "content" ? memory : request)[name] = value;
-  }
-  return { ...request, memory };
-}
-
-/** The answer of a Remember as the two things that it can be. */
-export function remembered(answer: object): models.Remembered {
-  const made = answer as models.Remembered;
-  if (made.saved) return made;
-  const duplicateOf = made.duplicate?.memoryId ?? made.forgotten?.memoryId ?? made.memoryId;
-  return { ...made, duplicateOf, evidence: made.duplicate?.judgement?.evidence ?? [] };
 }
 
 /** The names of the fields that are said, as the wire has them. */

@@ -3,11 +3,15 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type * as admin from "../gen/totonoe/v1/admin_service_pb.js";
 import type * as audit from "../gen/totonoe/v1/audit_pb.js";
+import type * as cleanup from "../gen/totonoe/v1/cleanup_pb.js";
+import type * as consolidating from "../gen/totonoe/v1/consolidate_pb.js";
 import type * as graph from "../gen/totonoe/v1/graph_pb.js";
 import type * as memory from "../gen/totonoe/v1/memory_service_pb.js";
 import type * as operations from "../gen/totonoe/v1/operations_pb.js";
 import type * as asking from "../gen/totonoe/v1/questions_pb.js";
+import type * as tidying from "../gen/totonoe/v1/tidy_pb.js";
 import type * as types from "../gen/totonoe/v1/types_pb.js";
+import type { TotonoeError } from "./errors.js";
 import type { Fields, Plain } from "./mapping.js";
 import type { Answer, Operator } from "./words.js";
 
@@ -83,6 +87,14 @@ export interface Refused extends Answered {
 }
 
 export type Remembered = Saved | Refused;
+
+/** A text to remember, or a text with its fields. */
+export type Item = string | ({ content: string } & Omit<RememberOptions, "signal" | "timeoutMs">);
+
+/** What became of one item. */
+export type ItemResult =
+  | { index: number; item: Item; remembered: Remembered; error?: undefined }
+  | { index: number; item: Item; remembered?: undefined; error: TotonoeError };
 
 /** What `remember` would answer now. */
 export interface Checked extends Plain<memory.CheckResponse> {}
@@ -174,6 +186,23 @@ export interface OperationsOptions
 
 export interface OperationPage extends Plain<operations.ListOperationsResponse> {}
 
+/** A message of a stream: which kind, and the fields of that kind under its name. */
+type EventOf<T, O extends keyof T> = T[O] extends infer U
+  ? U extends { case: infer C extends string; value: infer V }
+    ? { type: C } & { [K in C]: Plain<V> } & Plain<Omit<T, O>>
+    : never
+  : never;
+
+export interface WatchOptions
+  extends CallOptions,
+    Omit<Fields<operations.WatchRequest>, Envelope | "filter"> {
+  /** Only memories that meet it before or after a change. */
+  filter?: Filter | undefined;
+}
+
+/** A change, or a sign of life; everything up to its `revision` was told. */
+export type WatchEvent = EventOf<operations.WatchResponse, "event">;
+
 // -- several memories together
 
 export interface LinkOptions
@@ -201,6 +230,32 @@ type MergeAnswer = Omit<Plain<graph.MergeResponse>, "merged" | "memory" | "dupli
 export type Merged =
   | (MergeAnswer & { merged: true; memory: Memory; duplicate?: undefined })
   | (MergeAnswer & { merged: false; memory?: Memory; duplicate?: Duplicate });
+
+type EpisodeFields = Omit<Fields<graph.EpisodeDraft>, "summary" | "memoryIds">;
+
+export interface CreateEpisodeOptions extends WriteOptions, EpisodeFields {}
+export interface EpisodeMade extends Plain<graph.CreateEpisodeResponse> {}
+export interface GetEpisodeOptions extends CallOptions, Omit<Fields<graph.GetEpisodeRequest>, Envelope | "id"> {}
+export interface EpisodeRead extends Plain<graph.GetEpisodeResponse> {}
+
+export interface ListEpisodesOptions
+  extends PageOptions,
+    Omit<Fields<graph.ListEpisodesRequest>, Envelope | "pageSize" | "pageToken"> {}
+
+export interface EpisodePage extends Plain<graph.ListEpisodesResponse> {}
+export interface EpisodeDeleted extends Plain<graph.DeleteEpisodeResponse> {}
+
+// -- putting in order
+
+export interface EndSessionOptions
+  extends WriteOptions,
+    Omit<Fields<cleanup.EndSessionRequest>, Envelope | "sessionId"> {}
+
+export interface SessionEnded extends Plain<cleanup.EndSessionResponse> {}
+export interface ConsolidateOptions extends WriteOptions, Omit<Fields<consolidating.ConsolidateRequest>, Envelope> {}
+export type ConsolidateEvent = EventOf<consolidating.ConsolidateResponse, "event">;
+export interface TidyOptions extends WriteOptions, Omit<Fields<tidying.TidyRequest>, Envelope> {}
+export type TidyEvent = EventOf<tidying.TidyResponse, "message">;
 
 // -- questions
 

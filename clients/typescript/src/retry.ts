@@ -9,6 +9,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Unavailable, type TotonoeError } from "./errors.js";
 
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 /** Limits how often and how fast calls are tried again, at most until their deadline. */
 export interface RetryPolicy {
   /** Tries in all; 1 means never again; `undefined`: as many as fit before the deadline. */
@@ -64,8 +66,8 @@ export class Attempts {
   /** Milliseconds until the deadline, at least 1; `undefined`: there is no deadline. */
   remainingMs(): number | undefined {
     if (this.#deadlineMs === Number.POSITIVE_INFINITY) return undefined;
-    // 0 would mean no deadline to the transport.
-    return Math.max(1, Math.ceil(this.#deadlineMs - performance.now()));
+    // 0 would mean no deadline to the transport, and a longer one than Node's timers take would be none.
+    return Math.min(TIMER_MS_MAX, Math.max(1, Math.ceil(this.#deadlineMs - performance.now())));
   }
 
   /** Milliseconds to wait before the next try; `undefined`: give up and throw `failure`. */
