@@ -2,7 +2,7 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -80,5 +80,3 @@ export class Daemon implements AsyncDisposable {
   }
 }
 
-/** Whether the project's environment is there; without it no daemon can be started. */
-export const canServe: boolean = existsSync(PYTHON);
