@@ -1,0 +1,74 @@
+/** The page and the example run as they are, and compile with the oldest compiler and the newest. */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { Totonoe } from "./totonoe.ts";
+import { Daemon } from "./daemon.ts";
+
+const run = promisify(execFile);
+const HERE = join(import.meta.dirname, "..");
+const PAGE = readFileSync(join(HERE, "..", "..", "docs", "typescript.md"), "utf8");
+const EXAMPLE = join(HERE, "examples", "agent.ts");
+// Inside of the package, where its own name can be imported.
+const MODULE = join(HERE, "build", "page.ts");
+const COMPILE = [
+  ...["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--types", "node"],
+  ...["--lib", "es2023,esnext.disposable"],
+];
+
+describe("the page", () => {
+  const daemon = new Daemon();
+
+  before(async () => {
+    const blocks = [...PAGE.matchAll(/```ts\n(.*?)```/gs)].map((match) => match[1]);
+    assert.ok(blocks.length >= 3);
+    mkdirSync(join(HERE, "build"), { recursive: true });
+    writeFileSync(MODULE, blocks.join("\n"));
+    await daemon.start();
+  });
+
+  after(async () => {
+    rmSync(MODULE, { force: true });
+    await daemon[Symbol.asyncDispose]();
+  });
+
+  async function printed(file: string): Promise<string> {
+    const env = { ...process.env, TOTONOE_ADDRESS: daemon.address, NODE_NO_WARNINGS: "1" };
+    return (await run(process.execPath, [file], { timeout: 40_000, env })).stdout;
+  }
+
+  test("its code prints what it says", async () => {
+    const said = [...PAGE.matchAll(/^ {4}(.*)\n/gm)].map((match) => match[1]);
+    assert.equal(await printed(MODULE), `${said.join("\n")}\n`);
+  });
+
+  test("it names every call", () => {
+    const calls = Object.getOwnPropertyNames(Totonoe.prototype).filter((name) => name !== "constructor");
+    for (const name of calls.filter((one) => !["agentId", "address"].includes(one))) {
+      assert.match(PAGE, new RegExp(`\\b${name}\\b`), name);
+    }
+  });
+
+  test("the example keeps a fact, and knows it the next time", async () => {
+    assert.match(await printed(EXAMPLE), /reply: I looked it up: 5433\.|reply: As noted/);
+    const second = await printed(EXAMPLE);
+    assert.match(second, /notes: .*5433/);
+    assert.match(second, /reply: As noted, 5433\.\nknown already: The staging database listens on port 5433\./);
+  });
+
+  for (const compiler of ["typescript-5.6", "typescript"]) {
+    test(`page and example compile with ${compiler}`, async () => {
+      const tsc = join(HERE, "node_modules", compiler, "bin", "tsc");
+      const flags = compiler === "typescript" ? ["--ignoreConfig"] : [];
+      try {
+        await run(process.execPath, [tsc, ...COMPILE, ...flags, MODULE, EXAMPLE], { timeout: 40_000, cwd: HERE });
+      } catch (error) {
+        assert.fail((error as { stdout?: string }).stdout ?? String(error));
+      }
+    });
+  }
+});
