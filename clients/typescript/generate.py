@@ -1,4 +1,4 @@
-"""Makes the stubs in `clients/typescript/gen` from the contract in `proto`.
+"""Makes `clients/typescript/gen`: stubs from the contract in `proto`, and tools from those of MCP.
 
 Run it as `make proto`. `--check` makes them in a temporary folder and compares. The generator is
 the npm package `@bufbuild/protoc-gen-es`, pinned in package.json; where it is not installed, this
@@ -8,19 +8,29 @@ says so and does nothing.
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import shutil
 import sys
 import tempfile
 from importlib.resources import files
 from pathlib import Path
+from typing import Any, cast
 
 from grpc_tools import protoc
+
+from totonoe.mcp.schemas import MemoryTool
+from totonoe.mcp.server import ANNOTATIONS, DESCRIPTIONS, RETRY
+from totonoe.mcp.tools import CoreTools
 
 HERE = Path(__file__).resolve().parent
 PROTO = HERE.parent.parent / "proto"
 STUBS = HERE / "gen"
 COMMANDS = HERE / "node_modules" / ".bin"
+TOOLS = ("remember", "recall", "forget", "resolve", "undo")
+"""Tools that agents in TypeScript have."""
+_ABSENT = re.compile("|".join(rf"\b{name}\b" for name in DESCRIPTIONS if name not in TOOLS))
 
 
 def generate(out: Path) -> dict[str, bytes]:
@@ -39,7 +49,31 @@ def generate(out: Path) -> dict[str, bytes]:
     ]
     if protoc.main(arguments) != 0:
         raise SystemExit("protoc failed")
+    (out / "tools.js").write_text(_tools(), "utf-8")
+    (out / "tools.d.ts").write_text(_TYPES, "utf-8")
     return read(out)
+
+
+_TYPES = """// Made by generate.py from the tools of totonoe mcp.
+/** A tool as a model sees it: its description, and the JSON schema of its input. */
+export declare const TOOLS: Record<
+  string,
+  { description: string; inputSchema: Record<string, unknown> }
+>;
+"""
+
+
+def _tools() -> str:
+    """Descriptions and schemas of the tools, as a module."""
+    methods, found = CoreTools(cast(Any, None)), {}
+    for name in TOOLS:
+        sentences = DESCRIPTIONS[name].format(retry=RETRY[False]).split(". ")
+        # A sentence about a tool that is not there would have the model call it.
+        description = ". ".join(one for one in sentences if not _ABSENT.search(one)).rstrip(".")
+        tool = MemoryTool.made(getattr(methods, name), f"{description}.", ANNOTATIONS[name])
+        found[name] = {"description": tool.description, "inputSchema": tool.parameters}
+    head = "// Made by generate.py from the tools of totonoe mcp.\n"
+    return f"{head}export const TOOLS = {json.dumps(found, indent=2)};\n"
 
 
 def read(folder: Path) -> dict[str, bytes]:
