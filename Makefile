@@ -8,6 +8,7 @@
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
 #   make judge-base | judge-edits | judge-train | judge-eval | judge-nominate | judge-export
+#   make lint-typescript | test-typescript   the part that is about the TypeScript client
 #   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv

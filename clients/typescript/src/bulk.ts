@@ -29,6 +29,10 @@ const ITEMS_PER_MESSAGE_MAX = 64;
 // Well under the limit of 16 MiB, which a message of one item cannot reach.
 const MESSAGE_BYTES_GOAL = 1024 * 1024;
 
+// Connect keeps each answer of a stream until the stream ends (a race against one promise, in its
+// run-call.js), so that a stream must not live as long as its input.
+const MESSAGES_PER_STREAM_MAX = 8;
+
 interface Sent {
   index: number;
   item: models.Item;
@@ -132,6 +136,7 @@ class Exchanges {
       let failure: TotonoeError;
       try {
         const answer = await this.#stream.exchange(message, attempts.remainingMs());
+        if (this.#stream.exchangedCount >= MESSAGES_PER_STREAM_MAX) this.close();
         if (answer.results.length === sent.length) return answer.results;
         failure = new Internal(`the daemon answered ${answer.results.length} items of ${sent.length}`, {
           code: "INTERNAL",
@@ -156,6 +161,8 @@ class Exchanges {
 class Stream {
   readonly #abort = new AbortController();
   readonly #answers: Promise<AsyncIterator<Message>>;
+  /** Messages that were answered. */
+  exchangedCount = 0;
   #send!: (message: RememberManyRequest | undefined) => void;
   #next!: Promise<RememberManyRequest | undefined>;
 
@@ -185,6 +192,7 @@ class Stream {
     });
     try {
       const next = await Promise.race([answer, deadline]);
+      this.exchangedCount += 1;
       if (next.done !== true) return next.value as RememberManyResponse;
       throw build("the daemon ended the stream before all items were answered", { code: "INTERNAL" });
     } finally {

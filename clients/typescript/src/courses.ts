@@ -12,6 +12,9 @@ import type * as models from "./models.js";
 import { Attempts, Patience, type CheckedPolicy } from "./retry.js";
 import { eventOf, type Course } from "./streams.js";
 
+// Connect keeps each message of a stream until the stream ends, as `./bulk.js` says.
+const MESSAGES_PER_STREAM_MAX = 128;
+
 /**
  * A watch: its `afterRevision` follows what was given. Until the first message it is tried for
  * `timeoutMs`; after it for as long as it is wanted, unless the policy allows one try only.
@@ -21,6 +24,8 @@ export class Watching implements Course<models.WatchEvent> {
   readonly request: WatchRequest;
   readonly #policy: CheckedPolicy;
   #patience: Patience;
+  #messageCount = 0;
+  #whole = false;
 
   constructor(request: Message, policy: CheckedPolicy, timeoutMs: number) {
     this.request = request as WatchRequest;
@@ -29,7 +34,11 @@ export class Watching implements Course<models.WatchEvent> {
   }
 
   took(message: Message): models.WatchEvent {
-    this.request.afterRevision = (message as WatchResponse).revision;
+    const { revision, event } = message as WatchResponse;
+    // A large change comes in several messages, of which only the last counts it.
+    this.#whole = event.case === "heartbeat" || revision !== this.request.afterRevision;
+    this.#messageCount += 1;
+    this.request.afterRevision = revision;
     const attemptsMax = this.#policy.attemptsMax === 1 ? 1 : Number.POSITIVE_INFINITY;
     this.#patience = new Patience({ ...this.#policy, attemptsMax }, Number.POSITIVE_INFINITY);
     return eventOf(WatchResponseSchema, "event", message) as models.WatchEvent;
@@ -39,6 +48,12 @@ export class Watching implements Course<models.WatchEvent> {
     // What it did not take in time is told again.
     const slow = failure.reason === "WATCH_TOO_SLOW";
     return this.#patience.waitMs(slow ? new Unavailable(failure.message, { code: failure.code }) : failure);
+  }
+
+  renewed(): boolean {
+    const due = this.#whole && this.#messageCount >= MESSAGES_PER_STREAM_MAX;
+    if (due) this.#messageCount = 0;
+    return due;
   }
 
   complete(): boolean {
@@ -91,6 +106,10 @@ export class Consolidating implements Course<models.ConsolidateEvent> {
     return this.#patience.waitMs(failure);
   }
 
+  renewed(): boolean {
+    return false;
+  }
+
   complete(): boolean {
     return this.#done;
   }
@@ -119,6 +138,10 @@ export class Tidying implements Course<models.TidyEvent> {
 
   waitMs(failure: TotonoeError): number | undefined {
     return this.#begun ? undefined : this.#attempts.waitMs(failure);
+  }
+
+  renewed(): boolean {
+    return false;
   }
 
   complete(): boolean {

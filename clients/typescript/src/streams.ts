@@ -21,6 +21,8 @@ export interface Course<E> {
   took(message: Message): E | undefined;
   /** Milliseconds until it is opened again after a failure; `undefined`: it is not. */
   waitMs(failure: TotonoeError): number | undefined;
+  /** Whether the stream is to be opened anew now, without a failure. */
+  renewed(): boolean;
   /** Whether a stream that ends now without a failure is complete. */
   complete(): boolean;
   /** Milliseconds that the next opening may take to its end; `undefined`: as long as it takes. */
@@ -36,13 +38,14 @@ export async function* reopened<E>(
   for (;;) {
     signal?.throwIfAborted();
     const messages = opened(caller, course, signal);
-    let failure: TotonoeError;
-    try {
+    let failure: TotonoeError | undefined;
+    renewing: try {
       for (;;) {
         const next = await failing(caller, messages.next(), signal);
         if (next.done === true) break;
         const event = course.took(next.value);
         if (event !== undefined) yield event;
+        if (course.renewed()) break renewing;
       }
       if (course.complete()) return;
       failure = new Unavailable("the stream ended before it was through", { code: "UNAVAILABLE" });
@@ -52,6 +55,7 @@ export async function* reopened<E>(
     } finally {
       messages.close();
     }
+    if (failure === undefined) continue;
     const waitMs = course.waitMs(failure);
     if (waitMs === undefined) throw failure;
     await pause(waitMs, signal);

@@ -1,6 +1,9 @@
 /** Streams against a real daemon: in order, bounded, and going on after it was killed. */
 
 import assert from "node:assert/strict";
+import type { Transport } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { ConsolidateEvent, Item, TidyEvent, WatchEvent } from "totonoe";
 import { errors, Totonoe } from "./totonoe.ts";
@@ -60,6 +63,36 @@ describe("streams", () => {
     }
     assert.equal(count, 1_000);
     assert.ok(ahead <= 64, `${ahead} items were read ahead`);
+  });
+
+  test("a long stream is opened anew now and then, and nothing is lost or comes twice", async () => {
+    await fresh("renewed");
+    const session = createGrpcTransport({
+      baseUrl: "http://localhost",
+      nodeOptions: { createConnection: () => connect(daemon.address.slice("unix:".length)) },
+    });
+    const opened: string[] = [];
+    const transport: Transport = {
+      unary: (...call) => session.unary(...call),
+      stream: (...call) => {
+        opened.push(call[0].name);
+        return session.stream(...call);
+      },
+    };
+    const own = new Totonoe({ transport, agentId: "ann", collection: "renewed" });
+    // Each tenth is new: so many, that the watch below is longer than one stream.
+    const texts = Array.from({ length: 1_400 }, (_, index) => `Locker ${Math.floor(index / 10)} is empty.`);
+    let savedCount = 0;
+    for await (const result of own.rememberMany(texts)) savedCount += result.remembered?.saved === true ? 1 : 0;
+    assert.equal(savedCount, 140);
+    assert.deepEqual(opened, ["RememberMany", "RememberMany", "RememberMany"]);
+    const revisions: number[] = [];
+    for await (const event of own.watch({ afterRevision: 0 })) {
+      if (event.type === "change") revisions.push(event.revision);
+      if (event.type === "heartbeat") break;
+    }
+    assert.deepEqual(revisions, Array.from({ length: 140 }, (_, index) => index + 1));
+    assert.deepEqual(opened.slice(3), ["Watch", "Watch"]);
   });
 
   test("an item that cannot be sent rejects and names its field", async () => {
