@@ -4,7 +4,7 @@ import { jsonSchema, type Tool } from "ai";
 import { TOOLS } from "../gen/tools.js";
 import type { Totonoe } from "./client.js";
 import { TotonoeError } from "./errors.js";
-import type { Answer, Hit } from "./models.js";
+import type { Answer, Hit, SimilarMemory } from "./models.js";
 
 const RECALLED = 8;
 const RELEVANCE_MIN = 0.1;
@@ -54,6 +54,7 @@ export function totonoeTools(client: Totonoe, options: ToolOptions = {}): Memory
         ...(done.question === undefined
           ? {}
           : { question_about: done.question.memoryId, question_snippet: done.question.snippet }),
+        ...(done.nearest === undefined ? {} : { nearest: nearestOf(done.nearest) }),
         operation_id: done.operationId,
         advice: done.advice,
       };
@@ -178,6 +179,11 @@ function faultOf(schema: Schema, value: unknown, name = "input"): string | undef
       if (typeof value !== schema.type) return wrong(`a ${schema.type}`);
       return schema.enum && !schema.enum.includes(value as string) ? wrong(schema.enum.join(", ")) : undefined;
   }
+}
+
+/** The memory that may say the same, where nothing is asked: the model may answer it by `resolve`. */
+function nearestOf({ memoryId, snippet, age, judgement }: SimilarMemory): Output {
+  return { memory_id: memoryId, snippet, age, same_probability: judgement?.sameProbability };
 }
 
 /** A hit as a note for the model. */

@@ -283,6 +283,15 @@ export declare type RememberResponse = Message<"totonoe.v1.RememberResponse"> & 
   maybeReplacedIds: string[];
 
   /**
+   * Where there is no `question`: the live memory that most probably says the same as what was saved,
+   * from `guard.shown_from` on. It is no question: it is not linked, not listed and not asked about
+   * again. Whoever sees that it says the same answers with Resolve.
+   *
+   * @generated from field: totonoe.v1.SimilarMemory nearest = 19;
+   */
+  nearest?: SimilarMemory | undefined;
+
+  /**
    * What an agent does next, in words for its model; empty: nothing.
    *
    * @generated from field: string advice = 30;
@@ -489,6 +498,13 @@ export declare type CheckResponse = Message<"totonoe.v1.CheckResponse"> & {
    * @generated from field: repeated string maybe_replaced_ids = 14;
    */
   maybeReplacedIds: string[];
+
+  /**
+   * The live memory that the answer of Remember would show, where it would ask nothing.
+   *
+   * @generated from field: totonoe.v1.SimilarMemory nearest = 15;
+   */
+  nearest?: SimilarMemory | undefined;
 
   /**
    * What an agent does next, in words for its model; empty: nothing.
@@ -1963,6 +1979,13 @@ export declare type UpdateResponse = Message<"totonoe.v1.UpdateResponse"> & {
    * @generated from field: totonoe.v1.SimilarMemory question = 8;
    */
   question?: SimilarMemory | undefined;
+
+  /**
+   * Where there is no `question`: as in RememberResponse.
+   *
+   * @generated from field: totonoe.v1.SimilarMemory nearest = 9;
+   */
+  nearest?: SimilarMemory | undefined;
 
   /**
    * What an agent does next, in words for its model; empty: nothing.

@@ -1354,6 +1354,16 @@ export declare type GuardPolicy = Message<"totonoe.v1.GuardPolicy"> & {
    * @generated from field: totonoe.v1.Action on_contained = 17;
    */
   onContained: Action;
+
+  /**
+   * From this same_probability on (greater or equal) and without a hard difference, an answer that
+   * asks nothing shows the memory that most probably says the same (`nearest`). 0 to 1, at most
+   * `likely_from`; where a request does not set it, it goes down with that. It counts only where
+   * `judged_from` is set.
+   *
+   * @generated from field: optional double shown_from = 18;
+   */
+  shownFrom?: number | undefined;
 };
 
 /**
