@@ -65,6 +65,17 @@ describe("tools of the AI SDK", () => {
     assert.equal(done["closed_id"], old["memory_id"]);
   });
 
+  test("a save names the nearest memory, or the one that it asks about", async () => {
+    const tea = (await call("remember", { content: "Ann likes green tea in the morning." })) as Json;
+    const near = (await call("remember", { content: "In the morning Ann enjoys green tea." })) as Json;
+    assert.equal((near["nearest"] as Json)["memory_id"], tea["memory_id"]);
+    assert.equal(near["question_about"], undefined);
+    const deploys = (await call("remember", { content: "Deploys happen on Fridays after lunch." })) as Json;
+    const asked = (await call("remember", { content: "After lunch on Fridays we deploy." })) as Json;
+    assert.equal(asked["question_about"], deploys["memory_id"]);
+    assert.equal(asked["nearest"], undefined);
+  });
+
   test("what a model gets wrong is answered in words it can act on", async () => {
     const wrong: [string, Json, RegExp][] = [
       ["remember", {}, /content: is missing/],

@@ -11,7 +11,7 @@ import { Totonoe, type TotonoeOptions } from "totonoe";
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 /** The interpreter of the project's environment; `TOTONOE_PYTHON` names another. */
 export const PYTHON: string = process.env["TOTONOE_PYTHON"] ?? join(ROOT, ".venv", "bin", "python");
-const START_MS = 60_000;
+const START_MS = 100_000;
 const END_MS = 10_000;
 
 // What the tests start must not find a daemon or an identity of whoever runs them.
