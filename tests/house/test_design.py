@@ -40,7 +40,7 @@ def listed(package: Path) -> dict[str, bool]:
     return {
         str(path.relative_to(package)): path.name == "__init__.py" and is_empty(path)
         for path in package.rglob("*.py")
-        if "_pb2" not in path.name
+        if "_pb2" not in path.name and "node_modules" not in path.parts
     }
 
 

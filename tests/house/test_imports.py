@@ -53,7 +53,9 @@ SERVER_LAYERS = (
 
 
 def modules(folder: str) -> list[Path]:
-    found = sorted((ROOT / folder).rglob("*.py"))
+    every = sorted((ROOT / folder).rglob("*.py"))
+    # A Node from npm brings a script of its own in Python.
+    found = [path for path in every if "node_modules" not in path.parts]
     assert found, f"no module in {folder}"
     return found
 
