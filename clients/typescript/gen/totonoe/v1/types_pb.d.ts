@@ -1364,6 +1364,15 @@ export declare type GuardPolicy = Message<"totonoe.v1.GuardPolicy"> & {
    * @generated from field: optional double shown_from = 18;
    */
   shownFrom?: number | undefined;
+
+  /**
+   * From this same_probability on (greater or equal) and without a hard difference, the daemon's
+   * own judge makes a VERDICT_DUPLICATE. 0 to 1. Absent (the presets): it refuses nothing by
+   * itself. It counts only where `judged_from` is set and the daemon has that judge.
+   *
+   * @generated from field: optional double certain_from = 19;
+   */
+  certainFrom?: number | undefined;
 };
 
 /**
@@ -2186,6 +2195,13 @@ export enum Method {
    * @generated from enum value: METHOD_SESSION_COSINE = 5;
    */
   SESSION_COSINE = 5,
+
+  /**
+   * The daemon's own judge, which read both texts.
+   *
+   * @generated from enum value: METHOD_JUDGE = 6;
+   */
+  JUDGE = 6,
 }
 
 /**
