@@ -24,6 +24,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "import.md"
 # read, saved, refused as equal, updates, contradictions, links, episodes
 FIGURES = {
     "claude-code": (4, 2, 0, 0, 0, 1, 0),
+    "claude-agents": (6, 5, 0, 0, 0, 0, 0),
+    "codex": (11, 8, 1, 0, 0, 0, 0),
+    "anthropic-memory": (6, 4, 0, 0, 0, 0, 0),
+    "basic-memory": (6, 5, 1, 0, 0, 3, 0),
+    "mempalace": (5, 3, 1, 0, 0, 0, 0),
     "mcp-memory": (9, 8, 1, 1, 0, 4, 0),
     "mcp-memory-service": (9, 7, 1, 1, 1, 2, 0),
     "mem0": (8, 7, 1, 1, 1, 0, 0),
@@ -108,6 +113,18 @@ def test_store_is_saved_through_the_guard_and_a_second_run_saves_nothing(
     assert (second["link_count"], second["episode_count"]) == (0, 0)
     assert second["link_existing_count"] == first["link_count"]
     assert revision_of(client) == before
+
+
+def test_earlier_versions_are_kept_as_superseded(
+    report: Callable[..., dict[str, Any]], client: Client, tmp_path: Path
+) -> None:
+    report(str(store_of("anthropic-memory", tmp_path)))
+    ids = [f"ext:anthropic-memory:{name}" for name in ("memver_11", "memver_15", "mem_1")]
+    first, second, now = client.get_many(ids).memories
+    assert (first.superseded_by, second.superseded_by) == (second.id, now.id)
+    hits = [hit.memory.content for hit in client.recall("staging database port").hits]
+    assert hits[0] == "The staging database listens on port 5433."
+    assert not any("5432" in text or "6000" in text for text in hits)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -462,7 +462,7 @@ def test_path_that_is_not_there_or_empty_is_refused(tmp_path: Path) -> None:
             source_of(name, tmp_path / "nothing")
     with pytest.raises(ValueError, match="the file is empty"):
         source_of("auto", written(tmp_path / "a.json", ""))
-    with pytest.raises(ValueError, match="allowed: auto, claude-code, mcp-memory"):
+    with pytest.raises(ValueError, match="allowed: auto, claude-code, claude-agents, codex"):
         source_of("zep", tmp_path)
 
 

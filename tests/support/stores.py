@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support import agent_stores
+
 FIXTURES = Path(__file__).parents[1] / "data" / "importers"
 
 MEMORY = """---
@@ -69,6 +71,11 @@ def store_of(name: str, folder: Path) -> Path:
     """Return a store of a source as its program leaves it: a file, or a folder."""
     if name == "claude-code":
         return claude_code(folder)
+    if name in agent_stores.WRITERS:
+        return agent_stores.WRITERS[name](folder)
+    if name == "mempalace":
+        file = unpacked("ego_mcp.sqlite3.gz", folder / "palace" / "chroma.sqlite3")
+        return agent_stores.mempalace(file)
     if name == "ego-mcp":
         return unpacked("ego_mcp.sqlite3.gz", folder / "chroma" / "chroma.sqlite3").parents[1]
     if name == "robotmem":

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from totonoe.importers import claude_code, ego_mcp, mcp_memory, mcp_memory_service, mem0, robotmem
+from totonoe.importers import (
+    anthropic_memory,
+    basic_memory,
+    claude_agents,
+    claude_code,
+    codex,
+    ego_mcp,
+    mcp_memory,
+    mcp_memory_service,
+    mem0,
+    mempalace,
+    robotmem,
+)
 from totonoe.importers.records import Source
 
 AUTO = "auto"
 _ALL = (
     claude_code.SOURCE,
+    claude_agents.SOURCE,
+    codex.SOURCE,
+    anthropic_memory.SOURCE,
+    basic_memory.SOURCE,
+    mempalace.SOURCE,
     mcp_memory.SOURCE,
     mcp_memory_service.SOURCE,
     mem0.SOURCE,
@@ -43,3 +60,18 @@ def source_of(name: str, path: Path) -> Source:
         raise ValueError(f"{path}: it fits several, say --from with one of them: {names}")
     looked = "; ".join(f"{source.name}: {source.looks_for}" for source in SOURCES.values())
     raise ValueError(f"{path}: no known store is there. Looked for: {looked}")
+
+
+def place_of(name: str) -> Path:
+    """Return where the program of a source keeps its store, for a command that names no path.
+
+    Raises
+    ------
+    ValueError
+        The source is unknown, or has no such place.
+    """
+    source = SOURCES.get(name)
+    if source is not None and source.home is not None:
+        return source.home()
+    homes = ", ".join(source.name for source in SOURCES.values() if source.home)
+    raise ValueError(f"PATH: got none, allowed: without a path: --from {homes}")

@@ -100,6 +100,7 @@ class Import:
                 self._foresee()
             else:
                 self._save()
+                self._save_successors()
                 self._link()
                 self._make_episodes()
             self._complete_contradictions()
@@ -173,11 +174,22 @@ class Import:
             found = self._by_external_id(records)
             for record in records:
                 memory = found.get(record.draft.external_id or "")
-                if memory is None:
-                    yield record
-                else:
+                if memory is not None:
                     self._exists(record, memory)
                     self._progress()
+                elif not record.replaces or self._settings.dry_run:
+                    yield record
+
+    def _save_successors(self) -> None:
+        """Save the records that took the place of another one: that one must be there before."""
+        for record in self._staging.records():
+            if not record.replaces or self._staging.memory_of(record.id) is not None:
+                continue
+            before = self._staging.memory_of(record.replaces)
+            draft = replace(record.draft, supersede_ids=[before] if before else None)
+            for result in self._client.remember_many([draft]):
+                self._settle(record, result)
+                self._progress()
 
     def _by_external_id(self, records: list[Record]) -> dict[str, Memory]:
         ids = list(dict.fromkeys(f"ext:{record.draft.external_id}" for record in records))

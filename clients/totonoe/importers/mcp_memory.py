@@ -8,7 +8,6 @@ ends.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from totonoe.importers.records import (
     Reason,
     Skipped,
     Source,
+    digest_of,
     record,
 )
 
@@ -68,7 +68,7 @@ def _entity(where: str, value: Mapping[str, Any]) -> Iterator[Item]:
             continue
         text = f"{name}: {observation}" if observation.strip() else f"{name} ({kind})"
         yield record(
-            f"{_cut(name)}#{_digest(text)}",
+            f"{_cut(name)}#{digest_of(text)}",
             where,
             text,
             fields,
@@ -82,7 +82,7 @@ def _relation(where: str, value: Mapping[str, Any]) -> Iterator[Item]:
     fields = Fields()
     source, target, verb = value["from"], value["to"], value["relationType"]
     text = f"{source} {verb} {target}"
-    record_id = f"{_cut(source)}>{_digest(text)}"
+    record_id = f"{_cut(source)}>{digest_of(text)}"
     yield record(
         record_id,
         where,
@@ -103,10 +103,6 @@ def _entity_id(name: str) -> str:
 def _cut(name: str) -> str:
     """Return the beginning of a name, so that an external id says whose it is."""
     return name[:40]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 SOURCE = Source(

@@ -6,10 +6,12 @@ of the store. Whatever a memory has no room for is left out by name, never cut s
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -38,6 +40,9 @@ class Reason(StrEnum):
     EXPIRED = "expired in the source"
     INDEX = "an index of other files"
     NO_FRONT_MATTER = "no front matter (--bullets imports the list items)"
+    LINK = "a symbolic link, which is not followed"
+    NO_AGENT = "outside of an agent's folder"
+    DERIVED = "made from other files of the store"
 
     DAMAGED = "damaged"
     NO_TEXT = "no text"
@@ -56,7 +61,25 @@ class Reason(StrEnum):
 
 _DELIBERATE = frozenset(
     {Reason.DELETED, Reason.SUPERSEDED, Reason.EXPIRED, Reason.INDEX, Reason.NO_FRONT_MATTER}
+    | {Reason.LINK, Reason.DERIVED, Reason.NO_AGENT}
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a Markdown file that hold a memory, and nothing else.
+
+    Attributes
+    ----------
+    file : str
+        Its path below the folder that is read, with `/`.
+    first, last : int
+        Lines from 1, both included; 0: the whole file.
+    """
+
+    file: str
+    first: int = 0
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +96,11 @@ class Record:
         Other ids by which links name it.
     left_out : tuple of str
         Fields that a memory has no room for.
+    replaces : str
+        Id of the record whose place it took in the source; empty: none. That one is kept as
+        superseded.
+    span : Span or None
+        The lines that hold it, `None` if the store is no Markdown.
     """
 
     id: str
@@ -80,6 +108,8 @@ class Record:
     draft: Draft
     aliases: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    replaces: str = ""
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +161,15 @@ class Source:
         Return true if a path is a store of it. Raises nothing for files of other programs.
     read : callable
         Yield the items of a store. Raises `ValueError` if the store cannot be read at all.
+    home : callable or None
+        Return where its program keeps the store of this user; `None`: it has no such place.
     """
 
     name: str
     looks_for: str
     fits: Callable[[Path], bool]
     read: Callable[[Path, ReadOptions], Iterator[Item]]
+    home: Callable[[], Path] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +274,8 @@ def record(
     text: Any,
     fields: Fields,
     aliases: Iterable[str] = (),
+    replaces: str = "",
+    span: Span | None = None,
     **values: Any,
 ) -> Record | Skipped:
     """Make a record of a text and fields of a draft, or say why it cannot be one."""
@@ -250,7 +285,27 @@ def record(
         return Skipped(where, Reason.TOO_LONG)
     given = {name: value for name, value in values.items() if value not in (None, [], {}, "")}
     draft = Draft(text, **given)
-    return Record(record_id, where, draft, tuple(aliases), tuple(dict.fromkeys(fields.left_out)))
+    left_out = tuple(dict.fromkeys(fields.left_out))
+    return Record(record_id, where, draft, tuple(aliases), left_out, replaces, span)
+
+
+def numbered(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items; of records that share an id, the later ones get a number behind it.
+
+    A page that says one thing twice holds two records, and the guard reports the second.
+    """
+    counts: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, Record):
+            counts[item.id] += 1
+            if counts[item.id] > 1:
+                item = replace(item, id=f"{item.id}.{counts[item.id]}")
+        yield item
+
+
+def digest_of(text: str) -> str:
+    """Return 16 hexadecimal digits that stand for a text in an id."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _json(value: Any) -> str:

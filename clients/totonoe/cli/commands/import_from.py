@@ -11,7 +11,7 @@ from totonoe.cli import printing
 from totonoe.cli.session import ExitCode, Session, error_json, exit_code_of, print_json, tell_error
 from totonoe.cli.show import import_from as show
 from totonoe.errors import TotonoeError
-from totonoe.importers.detection import source_of
+from totonoe.importers.detection import place_of, source_of
 from totonoe.importers.importing import Import, Settings
 from totonoe.importers.records import ReadOptions
 
@@ -20,7 +20,7 @@ def import_store(
     session: Session, name: str, path: str, force: bool, dry_run: bool, bullets: bool
 ) -> None:
     """Import a store and show the report. Raises `ValueError` if it cannot be read."""
-    place = Path(path).expanduser()
+    place = Path(path).expanduser() if path else place_of(name)
     source = source_of(name, place)
     settings = Settings(session.agent_id, session.collection_name, force, dry_run)
     failure: TotonoeError | None = None

@@ -223,15 +223,18 @@ def import_(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="PATH", help="JSON lines, plain or gzip; `-` is standard input. Or a store."
+            metavar="PATH",
+            help="JSON lines, plain or gzip; `-` is standard input. Or a store; "
+            "without it, that of this user's claude-code, claude-agents or codex.",
         ),
-    ],
+    ] = "",
     from_: Annotated[
         str | None,
         typer.Option(
             "--from",
-            help="The store of another program: auto, claude-code, mcp-memory, "
-            "mcp-memory-service, mem0, robotmem or ego-mcp.",
+            help="The store of another program: auto, claude-code, claude-agents, codex, "
+            "anthropic-memory, basic-memory, mempalace, mcp-memory, mcp-memory-service, mem0, "
+            "robotmem or ego-mcp.",
         ),
     ] = None,
     level: Annotated[
@@ -276,6 +279,8 @@ def import_(
         return
     if bullets:
         raise ValueError("--bullets: allowed: with --from claude-code")
+    if not file:
+        raise ValueError("PATH: got none, allowed: a file, `-`, or a store with --from")
     from totonoe.cli.commands import import_rows as rows
 
     how = rows.Options(level, session.agent_id, session.collection_name, force)
