@@ -33,6 +33,7 @@ SERVER_COMMANDS = {
     "catalogue": "Make a lost catalogue of collections anew.",
     "demo": "Run several agents that save one conversation.",
     "config": "Show and check the settings of the daemon.",
+    "tidy-up": "Show what an agent's memory files say twice, no more, or in two ways.",
     "top": "Show rates, latencies and queues of a daemon.",
     "quality": "Measure the guard and the recall on labelled files.",
     "judge": "Measure a judge on labelled pairs.",

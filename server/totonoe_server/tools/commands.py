@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from totonoe_server import extra
-from totonoe_server.tools import catalogue, certs, options, settings, snapshots, tokens
+from totonoe_server.tools import catalogue, certs, options, settings, snapshots, tidy_up, tokens
 from totonoe_server.tools.demo import command as demo_command
 from totonoe_server.tools.judge import command as judge_command
 from totonoe_server.tools.quality import command as quality_command
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     quality_command.register(app)
     snapshots.register(app)
     settings.register(app)
+    tidy_up.register(app)
     top_command.register(app)
     tokens.register(app)
     certs.register(app)
