@@ -1,4 +1,4 @@
-"""What a store says twice, no more, or in two ways; and a copy of it without the first two.
+"""Find what a store says twice, no more, or in two ways; copy it without the first two.
 
 The records go through the guard of a collection that holds nothing else, oldest first. The store is
 only read.
@@ -31,11 +31,11 @@ RECORDS_MAX = 50_000
 TEXTS_BYTES_MAX = 256 * 1024 * 1024
 """Bytes of their texts, which are held in memory."""
 TIDIED = ".tidied"
-"""What stands behind the name of a copy."""
+"""The end of the name of a copy."""
 
 
 class Kind(StrEnum):
-    """What two records are to each other."""
+    """The relation of two records."""
 
     RESTATEMENT = "restatement"
     OUTDATED = "outdated"
@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Tidied:
-    """What was found.
+    """The findings of one store.
 
     Attributes
     ----------

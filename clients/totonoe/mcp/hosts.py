@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,35 +68,15 @@ class Entry:
             The file cannot be read as what it is, or has another entry of this name; nothing is
             changed.
         """
-        # A link of a directory of dotfiles stays one.
-        path = self.path.resolve()
-        try:
-            if path.exists() and path.stat().st_size > FILE_BYTES_MAX:
-                raise ValueError(f"{self.path}: got more than {FILE_BYTES_MAX} bytes")
-            before = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise ValueError(f"{self.path}: {error.strerror}") from error
-        after = self._with_entry(before)
-        if after == before:
-            return False
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, after)
-        except OSError as error:
-            raise ValueError(f"{self.path}: {error.strerror}") from error
-        return True
+        return rewrite(self.path, self._with_entry)
 
-    def _with_entry(self, before: bytes) -> bytes:
-        try:
-            text = before.decode("utf-8")
-            with_entry = toml_entry.with_entry if self.is_toml else jsonc.with_entry
-            found, after = with_entry(text, self.key, NAME, self.fields)
-        except ValueError as error:
-            raise ValueError(f"{self.path}: {error}") from None
+    def _with_entry(self, text: str) -> str:
+        with_entry = toml_entry.with_entry if self.is_toml else jsonc.with_entry
+        found, after = with_entry(text, self.key, NAME, self.fields)
         if found is not None and found != self.fields:
             hint = f"take it out, or change it to:\n{self.text}"
-            raise ValueError(f"{self.path}: got another entry {NAME!r}; {hint}")
-        return after.encode("utf-8")
+            raise ValueError(f"got another entry {NAME!r}; {hint}")
+        return after
 
 
 def entry_of(
@@ -161,6 +141,36 @@ def _path_of(host: str) -> Path:
         "vscode": programs / "Code" / "User" / "mcp.json",
         "gemini": home / ".gemini" / "settings.json",
     }[host]
+
+
+def rewrite(path: Path, change: Callable[[str], str]) -> bool:
+    """Change the text of a host's file, and return whether that changed it.
+
+    Raises
+    ------
+    ValueError
+        The file cannot be read or written, or `change` raised it; nothing is changed.
+    """
+    # A link of a directory of dotfiles stays one.
+    file = path.resolve()
+    try:
+        if file.exists() and file.stat().st_size > FILE_BYTES_MAX:
+            raise ValueError(f"{path}: got more than {FILE_BYTES_MAX} bytes")
+        before = file.read_bytes() if file.exists() else b""
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    try:
+        after = change(before.decode("utf-8")).encode("utf-8")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if after == before:
+        return False
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _replace(file, after)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    return True
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ class _Object:
     close: int
 
 
-def with_entry(text: str, key: str, name: str, fields: Mapping[str, Any]) -> tuple[Any | None, str]:
+def with_entry(text: str, key: str, name: str, fields: Any) -> tuple[Any | None, str]:
     """Return the entry that is there, and the text with the entry as last member of `key`.
 
     Raises
@@ -66,6 +66,116 @@ def with_entry(text: str, key: str, name: str, fields: Mapping[str, Any]) -> tup
         begin, end = servers.members[name]
         return parsed(body[begin:end]), text
     return None, mark + _added(body, servers, name, fields, indent, newline, depth=2)
+
+
+def items_of(text: str, key: str, name: str) -> list[Any]:
+    """Return the items of the list `name` in the object `key`, none if there is no list.
+
+    Raises
+    ------
+    ValueError
+        It is no JSON, or something else stands there; the message says where.
+    """
+    found = _list_of(text, key, name)
+    return [parsed(text[begin:end]) for begin, end in found.items] if found else []
+
+
+def with_item(text: str, key: str, name: str, item: Any) -> str:
+    """Return the text with one item more at the end of the list `name` in the object `key`.
+
+    Raises
+    ------
+    ValueError
+        As of `items_of`.
+    """
+    found = _list_of(text, key, name)
+    if found is None:
+        return with_entry(text, key, name, [item])[1]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    indent = match[1] if (match := _INDENT.search(text)) else "  "
+    lead = newline + indent * 3
+    value = json.dumps(item, indent=indent).replace("\n", lead)
+    if not found.items:
+        end = newline + indent * 2
+        return text[: found.begin + 1] + lead + value + end + text[found.close :]
+    last = found.items[-1][1]
+    return text[:last] + "," + lead + value + text[found.behind :]
+
+
+def without_items(text: str, key: str, name: str, is_gone: Callable[[Any], bool]) -> str:
+    """Return the text without some items of a list; an empty list stays.
+
+    Raises
+    ------
+    ValueError
+        As of `items_of`.
+    """
+    while found := _list_of(text, key, name):
+        places = found.items
+        values = (parsed(text[begin:end]) for begin, end in places)
+        at = next((at for at, value in enumerate(values) if is_gone(value)), None)
+        if at is None:
+            break
+        if len(places) == 1:
+            begin, end = found.begin + 1, found.close
+        elif at + 1 < len(places):
+            begin, end = places[at][0], places[at + 1][0]
+        else:
+            begin, end = places[at - 1][1], found.behind
+        text = text[:begin] + text[end:]
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """Where a list stands.
+
+    Attributes
+    ----------
+    begin, close : int
+        Places of its brackets.
+    items : list of tuple of int
+        Start and end of each item.
+    behind : int
+        Behind the last item and the comma that may follow it.
+    """
+
+    begin: int
+    close: int
+    items: list[tuple[int, int]]
+    behind: int
+
+
+def _list_of(text: str, key: str, name: str) -> _List | None:
+    mark = 1 if text.startswith("\ufeff") else 0
+    start = _skip(text, mark)
+    if start == len(text):
+        return None
+    root = _object(text, start)
+    if key not in root.members:
+        return None
+    begin = root.members[key][0]
+    if text[begin] != "{":
+        raise ValueError(f"{key}: got something else, allowed: an object, {_where(text, begin)}")
+    inner = _object(text, begin).members
+    if name not in inner:
+        return None
+    begin = inner[name][0]
+    if text[begin] != "[":
+        got = f"got something else, allowed: a list, {_where(text, begin)}"
+        raise ValueError(f"{key}.{name}: {got}")
+    items: list[tuple[int, int]] = []
+    behind = begin + 1
+    at = _skip(text, begin + 1)
+    while text[at : at + 1] != "]":
+        end = behind = _value(text, at, 3)
+        items.append((at, end))
+        at = _skip(text, end)
+        _expect(text, at, ",]")
+        if text[at] == ",":
+            behind = at + 1
+            at = _skip(text, at + 1)
+    return _List(begin, at, items, behind)
 
 
 def parsed(text: str) -> Any:

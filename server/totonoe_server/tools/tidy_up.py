@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def tidy_up(
     path: Annotated[
         str,
-        typer.Argument(metavar="PATH", help="A store that `totonoe import --from` reads."),
+        typer.Argument(metavar="PATH", help="A store that `import --from` reads."),
     ],
     from_: Annotated[
         str, typer.Option("--from", help="Whose store it is, as of `import`.")
