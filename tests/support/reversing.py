@@ -609,8 +609,8 @@ def _said(seen: Seen) -> tuple[object, ...]:
 
 
 def _shown(memory: Memory) -> tuple[object, ...]:
-    """What of a memory others rely on that it took the place of."""
-    return memory.content, memory.fields.payload, memory.fields.private
+    """What of a memory others rely on that it took the place of; the mark of a Tidy says nothing."""
+    return memory.content, said_beside(memory.fields)["payload"], memory.fields.private
 
 
 def _vector_of_merged(together: Sequence[Seen], text: str, vector: Any) -> bytes:
