@@ -88,10 +88,15 @@ class PastMachine(CallingMachine):
         }
 
     def told(self, memory: Memory, then: State, agent: str) -> Memory:
-        """A memory of then as an agent is told of it: no name of what is hidden now, or was."""
+        """A memory of then as an agent is told of it: no name of what is hidden now, or was.
+
+        Nor of what is purged: its row keeps that id for an Undo, but no answer names it.
+        """
         by = memory.superseded_by
-        ones = [self.now.get(by) or self.purged.get(by), then.get(by) if by in self.now else None]
-        if any(one is not None and not one.may_be_seen_by(agent) for one in ones):
+        ones = [self.now.get(by), then.get(by)]
+        if by not in self.now or any(
+            one is not None and not one.may_be_seen_by(agent) for one in ones
+        ):
             memory = replace(memory, superseded_by="")
         return bare(memory)
 
