@@ -609,7 +609,7 @@ def _said(seen: Seen) -> tuple[object, ...]:
 
 
 def _shown(memory: Memory) -> tuple[object, ...]:
-    """What of a memory others rely on that it took the place of; the mark of a Tidy says nothing."""
+    """What of a memory others rely on that it replaced; the mark of a Tidy says nothing."""
     return memory.content, said_beside(memory.fields)["payload"], memory.fields.private
 
 
