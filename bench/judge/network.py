@@ -87,16 +87,19 @@ class Network(nn.Module):
     Parameters
     ----------
     base : Base
+    rows : int64[piece]
+        Numbers of the base's pieces to keep; their places are the numbers of the network.
     layers : sequence of int
         Numbers of the layers to keep, in order.
     """
 
-    def __init__(self, base: Base, layers: tuple[int, ...] | None = None) -> None:
+    def __init__(self, base: Base, rows: np.ndarray, layers: tuple[int, ...] | None = None) -> None:
         super().__init__()
         shape: Shape = base.shape
         self.shape = shape
         hidden = shape.hidden
-        words = torch.from_numpy(base.matrix("emb.word", shape.vocabulary, hidden))
+        words = torch.from_numpy(base.matrix("emb.word", shape.vocabulary, hidden)[rows])
+        self.register_buffer("rows", torch.from_numpy(rows))
         self.words = nn.Embedding.from_pretrained(words, freeze=True)
         positions = torch.from_numpy(base.vector("emb.pos").reshape(-1, hidden))
         kinds = torch.from_numpy(base.vector("emb.type").reshape(-1, hidden))

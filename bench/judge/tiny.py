@@ -110,10 +110,7 @@ def _head() -> dict[str, NDArray[np.float32]]:
 def main() -> None:
     """Write the three files into the directory that is named."""
     sizes = graph.Sizes(_HEADS, 1e-12, PLACES)
-    rows = np.arange(len(_PIECES))
-    writing.write(
-        Path(sys.argv[1]), state(), rows, tokenizer(), "tiny-1", sizes, writing.CALIBRATION
-    )
+    writing.write(Path(sys.argv[1]), state(), tokenizer(), "tiny-1", sizes, writing.CALIBRATION)
 
 
 if __name__ == "__main__":

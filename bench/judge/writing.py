@@ -26,7 +26,6 @@ CALIBRATION: dict[str, Any] = {
 def write(
     out: Path,
     state: Mapping[str, NDArray[np.float32]],
-    rows: NDArray[np.int64],
     tokenizer: str,
     version: str,
     sizes: graph.Sizes,
@@ -38,7 +37,7 @@ def write(
     ----------
     out : Path
         Directory; made if it is missing.
-    state, rows, sizes
+    state, sizes
         See `graph.model_of`.
     tokenizer : str
         Text of `tokenizer.json`.
@@ -47,7 +46,7 @@ def write(
         As `CALIBRATION`: temperature and offset for each language, "" for any other.
     """
     out.mkdir(parents=True, exist_ok=True)
-    onnx.save(graph.model_of(state, rows, sizes), str(out / "judge.onnx"))
+    onnx.save(graph.model_of(state, sizes), str(out / "judge.onnx"))
     (out / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
     digests = {
         name: hashlib.sha256((out / name).read_bytes()).hexdigest()
