@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember, update, vector_at, vector_of
+from support.engines import Store, forget, opened, remember, update, vector_at, vector_of
 from support.transfers import exported, file_of, imported, objects
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import Action
@@ -68,6 +68,21 @@ def test_memory_found_by_words_among_many_nearer_ones_is_refused(store: Store) -
     known = store.save("Timeout: 30s", vector=vector_of("elsewhere"))
     answer = store.do(remember("The timeout is 30 seconds.", vector=BASE))
     assert (answer.saved, answer.memory_id) == (False, known)
+
+
+def test_forgotten_memories_with_the_same_words_hide_no_live_one(store: Store) -> None:
+    count = limits.SAME_VALUE_MAX
+    gone = [store.save("Ann manages Bob.", vector=BASE, force=True) for _ in range(count)]
+    store.do(forget(*gone))
+    # As many words in common, in another order: they say something else, and are read first.
+    for each in range(count):
+        store.save("Bob manages Ann", vector=vector_at(BASE, 0.2, each), force=True)
+    known = store.save("Ann manages Bob!", vector=vector_at(BASE, 0.2), force=True)
+    command = remember("Ann manages Bob", vector=BASE)
+    assert not store.check(command).would_save
+    answer = store.do(command)
+    assert (answer.saved, answer.memory_id) == (False, known)
+    assert answer.guard.duplicate.method is Method.JACCARD
 
 
 def test_memory_with_few_common_words_behind_nearer_ones_without_any_is_refused(

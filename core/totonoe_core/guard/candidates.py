@@ -302,8 +302,9 @@ class _Layers:
 
         Some models move by half for a full stop or capitals.
         """
-        nominees = np.array(self._probe.words_nominees[: self._read_max], np.int64)
-        slots = nominees[self._comparable.at(nominees)].tolist()
+        nominees = np.array(self._probe.words_nominees, np.int64)
+        # Cut after: earlier versions and superseded memories would take the places of live ones.
+        slots = nominees[self._comparable.at(nominees)][: self._read_max].tolist()
         slot, _, unread_count = self._first_refused([(slot, 1.0, 1.0) for slot in slots])
         best = 1.0 if slot >= 0 else None
         report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
