@@ -522,15 +522,22 @@ class ReversingMachine(PastMachine):
         keys=several(2),
         wise=WISE,
         agent=AGENTS,
-        now=[False, False, True],
+        now=BOTH,
         status=list(Status),
+        ends=BOTH,
     )
-    def purge(self, keys: list[int], wise: bool, agent: str, now: bool, status: Status) -> None:
+    def purge(
+        self, keys: list[int], wise: bool, agent: str, now: bool, status: Status, ends: bool
+    ) -> None:
         if not now or len(self.now) < 4:
             return
-        chosen = [
-            self.choose(key, agent, wise, lambda one: one.memory.status is status) for key in keys
-        ]
+        # Every other time what took a place, if anything did: others lead to it.
+        took = {one.memory.superseded_by for one in self.now.values()}
+
+        def fits(one: Seen) -> bool:
+            return one.memory.id in took if ends else one.memory.status is status
+
+        chosen = [self.choose(key, agent, wise, fits) for key in keys]
         ids = tuple(dict.fromkeys(one.memory.id for one in chosen))
         going = tuple(one for one in ids if self.now[one].may_be_seen_by(agent))
         command = Purge(agent, ids)
