@@ -38,8 +38,8 @@ from totonoe_core.domain.records import (
     StateKind,
     Status,
     TypedKey,
-    Verdict,
 )
+from totonoe_core.judging import Relation
 from totonoe_core.store.collection_file import Touched
 
 RELATED, UPDATES, UPDATED_BY = LinkType.RELATED, LinkType.UPDATES, LinkType.UPDATED_BY
@@ -383,7 +383,7 @@ class TestGuard:
         assert answer.superseded_ids == (keep,)
 
     def test_judge_is_asked_about_a_third(self, tmp_path: Path) -> None:
-        judge = ScriptedJudge(Verdict.DUPLICATE)
+        judge = ScriptedJudge(Relation.SAME)
         with opened(tmp_path / "judged", judging=service(judge)) as store:
             base = vector_of("base")
             third = store.save("The neighbour has a loud dog", vector=base)

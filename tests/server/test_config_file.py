@@ -155,7 +155,9 @@ def test_config_show_prints_a_file_that_gives_the_same_settings(
     shown = run("show", "--config", str(path))
     assert shown.exit_code == 0
     again = write(shown.output, "again.toml")
-    assert set(tomllib.loads(shown.output)) == set(Settings.model_fields)
+    unset = {name for name, value in load(path, {}).settings.model_dump().items() if value is None}
+    assert set(tomllib.loads(shown.output)) == set(Settings.model_fields) - unset
+    assert "# judge_deadline_s is not set" in shown.output
     monkeypatch.delenv("TOTONOE_GRACE_S")
     assert load(again, {}).settings == load(path, {"grace_s": 2.5}).settings
 

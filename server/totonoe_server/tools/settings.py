@@ -36,7 +36,7 @@ def show(
     Exit code 1: they are wrong; one line on standard error says where.
     """
     found = _loaded(config_file)
-    lines = [f"{name} = {_toml(value)}" for name, value in found.settings.model_dump().items()]
+    lines = [_line(name, value) for name, value in found.settings.model_dump().items()]
     widest = max(map(len, lines))
     for line, name in zip(lines, found.settings.model_dump(), strict=True):
         typer.echo(f"{line.ljust(widest)}  # {found.origins[name]}" if origin else line)
@@ -53,6 +53,11 @@ def check(config_file: options.ConfigFile = None) -> None:
         typer.echo("There is no configuration file; all settings are sound.")
     else:
         typer.echo(f"{found.file}: {set_count} settings are from it; all settings are sound.")
+
+
+def _line(name: str, value: object) -> str:
+    """Return the line of a setting; a comment if it is not set, and another one decides."""
+    return f"# {name} is not set" if value is None else f"{name} = {_toml(value)}"
 
 
 def _loaded(config_file: Path | None) -> Loaded:
