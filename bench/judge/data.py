@@ -38,6 +38,7 @@ _LEARNED_WHOLLY = "seventh: "
 _EDITS_PER_GROUP = 3
 _POSITIVES, _NEGATIVES = 7, 9
 _GENERAL_MAX = 2_000
+"""Of a set that is not named below."""
 _GENERAL_OF_MORE_USE = {
     "pawsx": 12_000,
     "pawsx_cross": 6_000,
@@ -50,13 +51,16 @@ _GENERAL_OF_MORE_USE = {
     "jsts": 3_000,
     "cannot_parts": 4_000,
     "jnli": 3_000,
-    "klue_nli": 3_000,
-    "inferbr": 3_000,
-    "snli": 3_000,
+    "klue_nli": 4_000,
+    "snli": 6_000,
+    "tatoeba": 8_000,
+    "inferbr": 0,
+    "negation_nli": 0,
     "fever_symmetric": 0,
     "rte3": 0,
     "turku": 0,
 }
+"""0: the licence of a part was not read at its source, or the language is not supported."""
 _GENERAL_ASIDE = 20
 
 

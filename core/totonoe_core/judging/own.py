@@ -338,4 +338,5 @@ def _inputs(pairs: Sequence[tuple[Ids, Ids]]) -> dict[str, NDArray[np.int64]]:
 
 
 def _no_model(got: str) -> Any:
-    return misconfigured(field="path", got=got, allowed="the directory of a model of the judge")
+    allowed = "a directory with a model of the judge; `make judge-train judge-export` makes one"
+    return misconfigured(field="path", got=got, allowed=allowed)
