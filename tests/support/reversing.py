@@ -371,6 +371,9 @@ class ReversingMachine(PastMachine):
         if memory.status is Status.ACTIVE and _shown(memory) == _shown(self.now[one].memory):
             return ""
         for other, seen in self.now.items():
+            # What this Undo alone puts behind it was there before the operation, with its text.
+            if (seen.memory.status, seen.memory.superseded_by) != (Status.SUPERSEDED, one):
+                continue
             stays = after(other)
             if (
                 (stays.status, stays.superseded_by) == (Status.SUPERSEDED, one)
