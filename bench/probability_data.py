@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.judge.data import is_kept_aside
 from bench.mutations import KINDS
 from totonoe_core.domain.calibration import weights_for
 from totonoe_core.domain.records import Finding, ModelIdentity, Verdict
@@ -77,12 +78,6 @@ class Measured:
     refused: bool
     hard: bool
     placed: tuple[tuple[Finding, Slot], ...]
-
-
-def is_kept_aside(topic: str) -> bool:
-    """Return whether the agent pairs of a topic are kept aside."""
-    digest = hashlib.blake2b(topic.encode(), digest_size=8).hexdigest()
-    return int(digest, 16) % 5 == 0
 
 
 def agent_pairs(directory: Path, kept_aside: bool) -> list[Example]:

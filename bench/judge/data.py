@@ -208,16 +208,16 @@ def labelled_pairs(probe: Path, agent_pairs: Path) -> list[Pair]:
             found.append(Pair(row["a"], row["b"], float(relation == 0), relation))
     for path in sorted(agent_pairs.glob("agent_pairs_*.jsonl")):
         for row in rows(path):
-            if row["label"] is None or agent_pair_aside(row):
+            if row["label"] is None or is_kept_aside(row["meta"]["topic"]):
                 continue
             same = int(row["label"])
             found.append(Pair(row["a"], row["b"], same, 0 if same else UNKNOWN))
     return found
 
 
-def agent_pair_aside(row: dict[str, Any]) -> bool:
-    """Return whether a pair of `agent_pairs_*` is kept aside, by its topic."""
-    digest = hashlib.blake2b(row["meta"]["topic"].encode(), digest_size=8).hexdigest()
+def is_kept_aside(topic: str) -> bool:
+    """Return whether the agents' pairs of a topic are kept aside."""
+    digest = hashlib.blake2b(topic.encode(), digest_size=8).hexdigest()
     return int(digest, 16) % 5 == 0
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bench.judge.data import HERE, Group, agent_pair_aside, groups, rows
+from bench.judge.data import HERE, Group, groups, is_kept_aside, rows
 
 _POSITIVES = 4
 _SHARES = 0.005, 0.01, 0.02, 0.05, 0.08, 0.15, 0.20
@@ -145,7 +145,7 @@ def agent_pairs(directory: Path) -> list[tuple[str, str, bool]]:
         (row["a"], row["b"], bool(row["label"]))
         for path in sorted(directory.glob("agent_pairs_*.jsonl"))
         for row in rows(path)
-        if row["label"] is not None and agent_pair_aside(row)
+        if row["label"] is not None and is_kept_aside(row["meta"]["topic"])
     ]
 
 

@@ -136,7 +136,6 @@ def main() -> None:
     base, text = read_base(options.wheels)
     every = data.groups()
     learned = [one for one in every if not one.aside]
-    learned += [one for path in options.more for one in data.groups(path)]
     aside = kept_aside([one for one in every if one.aside])
     labelled = data.labelled_pairs(options.probe, options.agent_pairs)
     general = [one for path in options.general for one in data.general_pairs(path)]
@@ -237,7 +236,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--probe", type=Path, default=Path("core/totonoe_core/guard/probe"))
     parser.add_argument("--agent-pairs", type=Path, default=data.HERE / "pairs")
     parser.add_argument("--general", type=Path, nargs="*", default=[])
-    parser.add_argument("--more", type=Path, nargs="*", default=[])
     parser.add_argument("--edits", type=Path)
     parser.add_argument("--init", type=Path)
     parser.add_argument("--seed", type=int, default=0)

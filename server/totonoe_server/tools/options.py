@@ -18,6 +18,13 @@ ConfigFile = Annotated[
         "~/.config/totonoe or, on macOS, ~/Library/Application Support/totonoe if it is there]",
     ),
 ]
+EmbedderOfTool = Annotated[
+    str | None,
+    typer.Option(
+        help="use, hashing, openai, sentence-transformers or model2vec. [TOTONOE_EMBEDDER, use]"
+    ),
+]
+"""Of a tool that measures: unlike a daemon it needs one."""
 EmbedderModel = Annotated[
     str | None, typer.Option(help="openai: name of the model. [TOTONOE_EMBEDDER_MODEL]")
 ]

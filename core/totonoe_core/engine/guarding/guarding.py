@@ -325,9 +325,10 @@ class Guarding:
         certain = [
             one
             for one in judged.values()
-            if one.judgement.by_judge and text.policy.action(one.judgement) is Action.REFUSE
+            if one.judgement.by_judge
+            and one.judgement.verdict is Verdict.DUPLICATE
+            and text.policy.action(one.judgement) is Action.REFUSE
         ]
-        certain = [one for one in certain if one.judgement.verdict is Verdict.DUPLICATE]
         report = LayerReport(
             Method.JUDGE, opinions > 0, "" if opinions else "no pair has its opinion"
         )

@@ -47,12 +47,7 @@ def try_(
     judge_from: options.JudgeFrom = None,
     judge_refinements: options.JudgeRefinements = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first pairs.")] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            help="use, hashing, openai, sentence-transformers or model2vec. [TOTONOE_EMBEDDER, use]"
-        ),
-    ] = None,
+    embedder: options.EmbedderOfTool = None,
     embedder_model: options.EmbedderModel = None,
     embedder_path: options.EmbedderPath = None,
     embedder_base_url: options.EmbedderBaseUrl = None,

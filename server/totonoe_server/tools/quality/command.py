@@ -55,12 +55,7 @@ def quality(
         int | None,
         typer.Option(min=1, help="Only the first rows; of a recall file, the first questions."),
     ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            help="use, hashing, openai, sentence-transformers or model2vec. [TOTONOE_EMBEDDER, use]"
-        ),
-    ] = None,
+    embedder: options.EmbedderOfTool = None,
     embedder_model: options.EmbedderModel = None,
     embedder_path: options.EmbedderPath = None,
     embedder_base_url: options.EmbedderBaseUrl = None,
