@@ -79,3 +79,22 @@ def test_restatement_is_refused_from_the_probability_that_a_collection_sets(monk
         assert refused.duplicate.method == totonoe.Method.JUDGE
         ground = refused.duplicate.judgement.evidence[0]
         assert (ground.finding, ground.own_text) == (Finding.JUDGE, "own:tiny-1")
+
+
+def test_compare_asks_the_own_judge(monkeypatch):
+    texts = "They argued in the dormitory at noon", "At noon they argued in the dirty room"
+    monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
+    said = {}
+    for kind in ("none", "own"):
+        with (
+            running_server(judge=kind, judge_deadline_s=10.0) as server,
+            server.client("anna") as client,
+        ):
+            said[kind] = client.compare(*texts).judgement
+            hard = client.compare("The port is 80", "The port is 81").judgement
+            assert hard.hard
+            assert Finding.JUDGE not in {one.finding for one in hard.evidence}
+    by_own = said["own"].evidence[0]
+    assert (by_own.finding, by_own.own_text) == (Finding.JUDGE, "own:tiny-1")
+    assert Finding.JUDGE not in {one.finding for one in said["none"].evidence}
+    assert said["own"].same_probability > said["none"].same_probability

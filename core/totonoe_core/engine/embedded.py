@@ -36,7 +36,7 @@ from totonoe_core.engine.catalog.snapshots import Snapshots
 from totonoe_core.engine.guarding import compare as comparing
 from totonoe_core.engine.jobs.verify import NO_VERIFYING, Pace, Verifying
 from totonoe_core.engine.state import paging, reading
-from totonoe_core.engine.state.futures import ready, submit, then
+from totonoe_core.engine.state.futures import submit, then
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 
@@ -209,11 +209,13 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         validate.text(text_a, "text_a")
         validate.text(text_b, "text_b")
         if self._embedding is None:
-            return ready(comparing.compare(text_a, text_b, None, None))
+            return comparing.compare(text_a, text_b, None, None, self._judging)
         service = self._embedding
         return then(
             service.submit([text_a, text_b]),
-            lambda vectors: ready(comparing.compare(text_a, text_b, vectors, service.identity)),
+            lambda vectors: comparing.compare(
+                text_a, text_b, vectors, service.identity, self._judging
+            ),
         )
 
     def stats(
