@@ -7,7 +7,8 @@
 #     bench-transfer | bench-hard | bench-held | bench-mutations | bench-idle | bench-memory |
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
-#   make judge-base | judge-edits | judge-train | judge-eval | judge-nominate | judge-export
+#   make judge-base | judge-edits | judge-train | judge-eval | judge-export | judge-fit |
+#     judge-figures | judge-nominate
 #   make lint-typescript | test-typescript   the part that is about the TypeScript client
 #   make lock | audit | dist            for a release; docs/release.md
 
@@ -101,7 +102,7 @@ $(BENCHES): bench-%: $(VENV)/.server
 
 JUDGE := build/judge
 JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
-.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export
+.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export judge-fit judge-figures
 
 $(JUDGE)/venv/.done:
 	$(PYTHON) -m venv $(JUDGE)/venv
@@ -128,6 +129,13 @@ judge-export: judge-base
 	$(JUDGE)/venv/bin/pip install --quiet "onnx==1.23.2" "onnxruntime==1.32.0"
 	$(JUDGE_PYTHON) -m bench.judge.export $(JUDGE)/judge.pt core/totonoe_core/judging/model \
 		--wheels $(JUDGE)/wheels $(ARGS)
+
+# PAIRS and STREAMS: directories of labelled files, as `totonoe quality` reads them.
+judge-fit: $(VENV)/.server
+	$(BIN)/python -m bench.judge.fit $(PAIRS) $(STREAMS) $(ARGS)
+
+judge-figures: $(VENV)/.server
+	$(BIN)/python -m bench.judge.figures $(ARGS)
 
 judge-nominate: $(VENV)/.server
 	$(BIN)/python -m bench.judge.nominate $(ARGS)

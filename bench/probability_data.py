@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -25,10 +25,11 @@ from bench.mutations import KINDS
 from totonoe_core.domain.calibration import weights_for
 from totonoe_core.domain.records import Finding, ModelIdentity, Verdict
 from totonoe_core.domain.weights import Weights
-from totonoe_core.guard.features import NAMES
+from totonoe_core.guard.features import JUDGE_NAMES, NAMES
 from totonoe_core.guard.probability import Slot
 from totonoe_core.guard.probe import LANGUAGES, probe_files
 from totonoe_core.guard.verdict import compare
+from totonoe_core.judging.cascade import is_open
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_server.tools.quality.files import read_pairs, read_stream, rows
 from totonoe_server.tools.quality.rig import Rig
@@ -70,14 +71,28 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An example with everything that the guard says of it; `seen` is NaN for equal words."""
+    """An example with everything that the guard says of it.
+
+    Attributes
+    ----------
+    seen : float64[n]
+        By `features.NAMES`; NaN for equal words.
+    open : bool
+        The daemon's own judge may change what becomes of it.
+    judged : float64[m]
+        By `features.JUDGE_NAMES`; NaN if no judge was asked, or none had an opinion.
+    """
 
     example: Example
     seen: NDArray[np.float64]
     equal: bool
     refused: bool
     hard: bool
+    open: bool
     placed: tuple[tuple[Finding, Slot], ...]
+    judged: NDArray[np.float64] = field(
+        default_factory=lambda: np.full(len(JUDGE_NAMES), np.nan), compare=False
+    )
 
 
 def agent_pairs(directory: Path, kept_aside: bool) -> list[Example]:
@@ -234,6 +249,7 @@ def _measured(one: Example, vectors: Vectors, weights: Weights) -> Measured:
         equal=seen is None,
         refused=found.judgement.verdict is Verdict.DUPLICATE,
         hard=found.judgement.hard,
+        open=is_open(found, found.judgement, one.b, one.a),
         placed=found.placed,
     )
 

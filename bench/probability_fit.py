@@ -19,7 +19,7 @@ import hashlib
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -36,7 +36,7 @@ from bench.probability_data import Measured, Nominated, Vectors
 from bench.quality_fit import SOURCES
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard import features
-from totonoe_core.guard.features import NAMES
+from totonoe_core.guard.features import JUDGE_NAMES, NAMES
 from totonoe_core.guard.probability import FILE, same_probability
 from totonoe_server.tools.quality.figures import auc, share
 from totonoe_server.tools.quality.rig import Rig, opened
@@ -45,7 +45,8 @@ SHIPPED = common.ROOT / "core" / "totonoe_core" / "guard" / FILE
 SETTINGS = boosting.Settings()
 FOLDS = 5
 WEIGHTS = {
-    "agent_": 20.0, "probe_": 2.0, "made_edit": 0.2, "made_longer": 0.1, "made_near": 0.2, "": 0.5,
+    "agent_": 20.0, "probe_": 2.0, "group_": 3.0,
+    "made_edit": 0.2, "made_longer": 0.1, "made_near": 0.2, "": 0.5,
 }  # fmt: skip
 """Weight of an example, by the first name that its source begins with."""
 RISES = (
@@ -72,18 +73,41 @@ LIKELY_FROM = (0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6, 0.7)
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """Trees with their scale; `languages` maps a language to its offset, "" to that of others."""
+class View:
+    """What trees see of pairs: float64[pair, column], and how the sum may move with each column."""
 
+    columns: Callable[[Sequence[Measured]], Float64]
+    monotone: list[int]
+
+
+def with_cosine(pairs: Sequence[Measured]) -> Float64:
+    """Return the features of each pair."""
+    return np.array([pair.seen for pair in pairs]).reshape(len(pairs), len(NAMES))
+
+
+def without_cosine(pairs: Sequence[Measured]) -> Float64:
+    """Return the features of each pair, the cosine missing."""
+    seen = with_cosine(pairs)
+    seen[:, COSINE] = np.nan
+    return seen
+
+
+WITH_COSINE, WITHOUT_COSINE = View(with_cosine, MONOTONE), View(without_cosine, MONOTONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Trees with their scale; `offsets` maps a language to its offset, "" to that of others."""
+
+    view: View
     trees: Trees
     slope: float
     offsets: dict[str, float]
 
     def probabilities(self, pairs: Sequence[Measured]) -> Float64:
         """Return the probability of each pair; 1 for equal words."""
-        seen = np.array([pair.seen for pair in pairs])
         offsets = np.array([self.offsets[language_of(pair)] for pair in pairs])
-        odds = self.slope * self.trees.sums(seen) + offsets
+        odds = self.slope * self.trees.sums(self.view.columns(pairs)) + offsets
         return np.where([pair.equal for pair in pairs], 1.0, _logistic(odds))
 
 
@@ -104,18 +128,17 @@ def weight_of(pair: Measured) -> float:
 # -- Fitting
 
 
-def fitted_trees(pairs: Sequence[Measured], cosine: bool) -> Trees:
-    """Fit trees to pairs, with or without the cosine."""
-    seen, same, weights = _arrays(pairs, cosine)
-    return boosting.fit(seen, same, weights, MONOTONE, SETTINGS)
+def fitted_trees(pairs: Sequence[Measured], view: View) -> Trees:
+    """Fit trees to pairs."""
+    return boosting.fit(view.columns(pairs), *labels(pairs), view.monotone, SETTINGS)
 
 
-def _arrays(pairs: Sequence[Measured], cosine: bool) -> tuple[Float64, NDArray[np.bool_], Float64]:
-    seen = np.array([pair.seen for pair in pairs])
-    if not cosine:
-        seen[:, COSINE] = np.nan
-    same = np.array([pair.example.same for pair in pairs])
-    return seen, same, np.array([weight_of(pair) for pair in pairs])
+def labels(pairs: Sequence[Measured]) -> tuple[NDArray[np.bool_], Float64]:
+    """Return whether each pair says the same, and its weight."""
+    return (
+        np.array([pair.example.same for pair in pairs], np.bool_),
+        np.array([weight_of(pair) for pair in pairs]),
+    )
 
 
 def fold_of(pair: Measured) -> int:
@@ -124,14 +147,14 @@ def fold_of(pair: Measured) -> int:
     return int.from_bytes(digest, "big") % FOLDS
 
 
-def out_of_fold(pairs: Sequence[Measured], cosine: bool) -> Float64:
+def out_of_fold(pairs: Sequence[Measured], view: View) -> Float64:
     """Return for each pair the sum of trees that saw none of its group."""
     folds = np.array([fold_of(pair) for pair in pairs])
-    seen, same, weights = _arrays(pairs, cosine)
+    seen, (same, weights) = view.columns(pairs), labels(pairs)
     sums = np.zeros(len(pairs))
     for fold in range(FOLDS):
         rest = folds != fold
-        trees = boosting.fit(seen[rest], same[rest], weights[rest], MONOTONE, SETTINGS)
+        trees = boosting.fit(seen[rest], same[rest], weights[rest], view.monotone, SETTINGS)
         sums[~rest] = trees.sums(seen[~rest])
     return sums
 
@@ -160,18 +183,17 @@ def offset_of(odds: Float64, expected_share: float) -> float:
     return (low + high) / 2.0
 
 
-def fitted(pairs: Sequence[Measured], streams: dict[str, list[Nominated]], cosine: bool) -> Fitted:
+def fitted(pairs: Sequence[Measured], streams: dict[str, list[Nominated]], view: View) -> Fitted:
     """Fit trees, slope and offsets."""
-    trees = fitted_trees(pairs, cosine)
-    _, same, weights = _arrays(pairs, cosine)
-    slope = slope_of(out_of_fold(pairs, cosine), same, weights)
+    trees = fitted_trees(pairs, view)
+    slope = slope_of(out_of_fold(pairs, view), *labels(pairs))
     offsets = {}
     for language in ("en", "ja", "zh"):
-        stream = [one for one in streams[f"stream_{language}"] if one.counts]
-        seen, found, _ = _arrays([one.measured for one in stream], cosine)
-        offsets[language] = offset_of(slope * trees.sums(seen), float(found.mean()))
+        stream = [one.measured for one in streams[f"stream_{language}"] if one.counts]
+        odds, (same, _) = slope * trees.sums(view.columns(stream)), labels(stream)
+        offsets[language] = offset_of(odds, float(same.mean()))
     offsets[""] = float(np.mean(list(offsets.values())))
-    return Fitted(trees, slope, offsets)
+    return Fitted(view, trees, slope, offsets)
 
 
 # -- Figures
@@ -276,8 +298,8 @@ def left_out(report: common.Report, pairs: Sequence[Measured]) -> None:
             continue
         rest = [pair for pair in pairs if pair.example.source != source]
         held = [pair for pair in pairs if pair.example.source == source]
-        seen, same, _ = _arrays(held, True)
-        sums = fitted_trees(rest, True).sums(seen)
+        sums = fitted_trees(rest, WITH_COSINE).sums(with_cosine(held))
+        same, _ = labels(held)
         report.add(part="left_out", texts=source, n=len(held), auc=auc(sums, same))
 
 
@@ -344,27 +366,20 @@ def times(report: common.Report, pairs: Sequence[Measured], vectors: Vectors, ri
 # -- The shipped file
 
 
-def shipped(made: Fitted, without: Fitted, likely_from: float) -> str:
-    """Return the text of the shipped file."""
-    body: dict[str, Any] = {
-        "fitted_on": {
-            **dict.fromkeys(("probe", *data.AGENTS), "written for this project"),
-            **SOURCES,
-        },
-        "likely_from": likely_from,
-        "features": list(NAMES),
-        "with_cosine": _stored(made),
-        "without_cosine": _stored(without),
-    }
+def ship(**parts: Any) -> None:
+    """Put parts into the shipped file, which keeps the others, and gets another version."""
+    body = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    del body["version"]
+    body |= {"features": [*NAMES, *JUDGE_NAMES], **parts}
     digest = hashlib.blake2b(json.dumps(body, sort_keys=True).encode(), digest_size=4).hexdigest()
     lines = ",\n".join(
         f" {json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
         for key, value in {"version": f"same-{digest}", **body}.items()
     )
-    return "{\n" + lines + "\n}\n"
+    SHIPPED.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
 
 
-def _stored(fit: Fitted) -> dict[str, Any]:
+def stored(fit: Fitted) -> dict[str, Any]:
     """Return a fit as JSON, its numbers in six digits."""
     trees = fit.trees
     return {
@@ -411,7 +426,7 @@ def main() -> None:
             for name in data.STREAMS
         }
         found = {name: stream for name, (_, stream) in streams.items()}
-        made, without = (fitted(pairs, found, cosine) for cosine in (True, False))
+        made, without = (fitted(pairs, found, view) for view in (WITH_COSINE, WITHOUT_COSINE))
         kept = data.agent_pairs(options.pairs, kept_aside=True)
         sets = {"agent pairs kept aside": data.measured(kept, vectors, rig.model)}
         for name in data.NEVER:
@@ -421,7 +436,13 @@ def main() -> None:
         left_out(report, pairs)
         times(report, sets["agent pairs kept aside"], vectors, rig)
     if options.write:
-        SHIPPED.write_text(shipped(made, without, options.likely_from), encoding="utf-8")
+        written = "written for this project"
+        ship(
+            fitted_on={**dict.fromkeys(("probe", *data.AGENTS), written), **SOURCES},
+            likely_from=options.likely_from,
+            with_cosine=stored(made),
+            without_cosine=stored(without),
+        )
 
 
 if __name__ == "__main__":

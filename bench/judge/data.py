@@ -33,10 +33,12 @@ _OF_VERDICT = {
     "update": 3,
 }
 _ASIDE = 5, 1
+_TUNING = 10, 6
+"""Every second topic of those kept aside: scales, trees and bounds are fitted on it."""
 _LEARNED_WHOLLY = "seventh: "
 """Topics written after the fifth had been set aside."""
 _EDITS_PER_GROUP = 3
-_POSITIVES, _NEGATIVES = 7, 9
+_POSITIVES, _NEGATIVES = 5, 6
 _GENERAL_MAX = 2_000
 """Of a set that is not named below."""
 _GENERAL_OF_MORE_USE = {
@@ -98,6 +100,17 @@ class Group:
             return False
         modulus, rest = _ASIDE
         return zlib.crc32(self.topic.encode()) % modulus == rest
+
+    @property
+    def for_tuning(self) -> bool:
+        """Return whether the topic is kept aside from the network, but not from what uses it."""
+        modulus, rest = _TUNING
+        return self.aside and zlib.crc32(self.topic.encode()) % modulus == rest
+
+    @property
+    def published(self) -> bool:
+        """Return whether nothing at all is fitted on the topic."""
+        return self.aside and not self.for_tuning
 
 
 def rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -110,8 +110,8 @@ def figures(logits: np.ndarray, same: np.ndarray) -> dict[str, float]:
 
 
 def measured(score: Score, every: Sequence[Group]) -> dict[str, dict[str, float]]:
-    """Return all figures of a judge on the groups and agents' pairs that are kept aside."""
-    apart = [one for one in every if one.aside]
+    """Return all figures of a judge on the groups and agents' pairs that nothing is fitted on."""
+    apart = [one for one in every if one.published]
     pairs = kept_aside(apart)
     out = score([(one.a, one.b) for one in pairs])
     logits = out[:, 0]

@@ -1,6 +1,6 @@
 """Trains the judge: `python -m bench.judge.train OUT --steps 7000`.
 
-The rate of learning warms up, stays, and falls to zero in the last fifth, so that a run can be
+The rate of learning warms up, stays, and falls to zero in the last two fifths, so that a run can be
 gone on with from what it wrote before that (`OUT.before`). Figures of the groups kept aside are
 printed on the way. A step takes 0.5 to 0.8 s on two cores. The same seed and threads give the same
 weights on the same machine.
@@ -29,7 +29,7 @@ _CHUNK = 1024
 _PIECES_MAX = 64
 _GENERAL_PIECES_MAX = 80
 """Of both texts of a general pair: longer ones cost twice as much and teach no more."""
-_WARM_STEPS, _FALL = 100, 0.2
+_WARM_STEPS, _FALL = 100, 0.4
 _BODY_RATE, _NEW_RATE = 6e-5, 8e-4
 _SMOOTH = 0.01
 _RELATION_WEIGHT = 0.4

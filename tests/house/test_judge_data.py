@@ -32,6 +32,16 @@ def test_groups_are_well_formed() -> None:
             assert {one["relation"] for one in row["different"]} <= set("xcmlu"), where
 
 
+def test_half_of_what_is_kept_aside_is_for_bounds_and_half_is_published() -> None:
+    aside = [one for one in GROUPS if one.aside]
+    assert all(one.for_tuning is not one.published for one in aside)
+    assert not any(one.for_tuning or one.published for one in GROUPS if not one.aside)
+    assert not {one.topic for one in aside if one.for_tuning} & {
+        one.topic for one in aside if one.published
+    }
+    assert 0.4 < sum(one.published for one in aside) / len(aside) < 0.6
+
+
 def test_about_a_fifth_of_the_topics_is_kept_aside_in_every_language() -> None:
     for language in LANGUAGES:
         of_language = [one for one in GROUPS if one.language == language]

@@ -1,0 +1,201 @@
+"""Fits what the daemon makes of its judge's opinions.
+
+    python -m bench.judge.fit PAIRS STREAMS [--cache DIRECTORY] [--write]
+
+PAIRS and STREAMS are those of `bench.probability_fit`. Two things are fitted, `--write` puts both
+into the tree:
+
+- in `judging/model/judge.json`: the scale of the judge's logit for each language;
+- in `guard/same_probability.json`: trees over the features of a pair and what the judge says of it.
+
+The network has learned from most labelled pairs, and is surer of them than of new ones. So the
+scales are fitted on half of the groups' topics that it never saw (`Group.for_tuning`), and the
+trees see these groups beside the pairs of `bench.probability_fit`. The other half is published
+(`bench.judge.figures`). Rows of bench/results/judge_fit.jsonl: the AUC of trees that did not see a
+pair's topic, and the probabilities that given shares of the look-alikes reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import common
+from bench import probability_data as data
+from bench import probability_fit as fit
+from bench.judge.data import HERE, Group, groups
+from bench.judge.evaluate import auc, kept_aside
+from bench.judge.opinions import Opinions, language_of
+from bench.probability_data import Example, Measured, Nominated, Vectors
+from totonoe_core.embedding import EmbedderSettings
+from totonoe_core.guard.features import JUDGE_NAMES
+from totonoe_core.judging.own import SHIPPED, Manifest, Scale
+from totonoe_server.tools.quality.rig import opened
+
+Float64 = NDArray[np.float64]
+_SCALED_FROM = 200
+"""Pairs of a language from which on it gets a scale of its own."""
+_SENTENCE_FROM = 0.5
+SHARES = {"certain_from": 0.005, "likely_from": 0.08, "shown_from": 0.2}
+"""Share of the look-alikes that may reach each bound."""
+_RISES = ("judge_log_odds", "judge_same")
+
+
+def with_judge(pairs: Sequence[Measured]) -> Float64:
+    """Return the features of each pair, and what the judge says of it."""
+    return np.hstack([fit.with_cosine(pairs), [pair.judged for pair in pairs]])
+
+
+WITH_JUDGE = fit.View(
+    with_judge, [*fit.MONOTONE, *(1 if name in _RISES else -1 for name in JUDGE_NAMES)]
+)
+
+
+def grouped(chosen: Sequence[Group]) -> list[Example]:
+    """Return the pairs of groups, as `evaluate.kept_aside` draws them."""
+    return [
+        Example(
+            *(f"group {number}", f"group_{one.file}", one.language, f"group {one.group}"),
+            *(one.kind, one.same == 1, one.a, one.b),
+        )
+        for number, one in enumerate(kept_aside(chosen))
+    ]
+
+
+def texts_of(pairs: Sequence[Measured]) -> list[tuple[str, str]]:
+    """Return the two texts of each pair."""
+    return [(pair.example.a, pair.example.b) for pair in pairs]
+
+
+def scales(pairs: Sequence[tuple[str, str]], logits: Float64, same: NDArray[np.bool_]) -> Manifest:
+    """Return the scale of each language; "" is that of all pairs together."""
+    rows = defaultdict(list)
+    for row, pair in enumerate(pairs):
+        if not np.isnan(logits[row]):
+            rows[language_of(pair)].append(row)
+            rows[""].append(row)
+    found = {}
+    for language, chosen in rows.items():
+        if not language or len(chosen) >= _SCALED_FROM:
+            some, labels = logits[chosen], same[chosen]
+            slope = fit.slope_of(some, labels, np.ones(len(some)))
+            offset = fit.offset_of(slope * some, float(labels.mean()))
+            found[language] = Scale(round(1.0 / slope, 4), round(offset, 4))
+    return Manifest("", 0, found, _SENTENCE_FROM)
+
+
+def write_scales(directory: Path, manifest: Manifest) -> None:
+    """Put scales into `judge.json`."""
+    path = directory / "judge.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    said["languages"] = {
+        language: {"temperature": one.temperature, "offset": one.offset}
+        for language, one in sorted(manifest.scales.items())
+    }
+    said["bounds"] = {"sentence": manifest.sentence_from}
+    path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+
+
+def judged(pairs: Sequence[Measured], opinions: Opinions, manifest: Manifest) -> list[Measured]:
+    """Return the pairs that are open, with what the judge says of them."""
+    pairs = [pair for pair in pairs if pair.open]
+    said = opinions.features(texts_of(pairs), manifest)
+    return [replace(pair, judged=row) for pair, row in zip(pairs, said, strict=True)]
+
+
+def judged_stream(
+    stream: Sequence[Nominated], opinions: Opinions, manifest: Manifest
+) -> list[Nominated]:
+    """Return the pairs of a stream that are open, with what the judge says of them."""
+    stream = [one for one in stream if one.measured.open]
+    pairs = judged([one.measured for one in stream], opinions, manifest)
+    return [replace(one, measured=pair) for one, pair in zip(stream, pairs, strict=True)]
+
+
+def report_bounds(
+    report: common.Report, made: fit.Fitted, pairs: Sequence[Measured], unsettled: int
+) -> None:
+    """Add the rows of trees that did not see a pair's topic, by the source of the pairs.
+
+    `unsettled` is the number of look-alikes of the groups, open or not.
+    """
+    sums = fit.out_of_fold(pairs, WITH_JUDGE)
+    before = fit.out_of_fold(pairs, fit.WITH_COSINE)
+    offsets = np.array([made.offsets[fit.language_of(pair)] for pair in pairs])
+    p = 1.0 / (1.0 + np.exp(-(made.slope * sums + offsets)))
+    same = np.array([pair.example.same for pair in pairs])
+    sources = np.array([pair.example.source.split("_")[0] for pair in pairs])
+    logits = np.array([pair.judged[0] for pair in pairs])
+    for source in dict.fromkeys(sources.tolist()):
+        inside = sources == source
+        heard = inside & ~np.isnan(logits)
+        report.add(
+            part="auc",
+            texts=source,
+            n=int(inside.sum()),
+            both=auc(sums[inside], same[inside]),
+            features=auc(before[inside], same[inside]),
+            judge=auc(logits[heard], same[heard]),
+        )
+    of_groups = sources == "group"
+    others, twins = np.sort(p[of_groups & ~same])[::-1], p[of_groups & same]
+    for name, share in SHARES.items():
+        bound = float(others[min(int(share * unsettled), len(others) - 1)])
+        report.add(
+            part="bound", texts="groups", name=name, share=share, bound=bound,
+            same=float((twins > bound).mean()),
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Read the options."""
+    parser = common.parser(__doc__)
+    _add_arguments(parser)
+    options = parser.parse_args()
+    with (
+        common.Report("judge_fit", options.seed, options.out) as report,
+        opened(EmbedderSettings(kind="use")) as rig,
+    ):
+        vectors = Vectors(rig, options.cache / "vectors.npz")
+        opinions = Opinions(options.model, options.cache / "opinions.npz")
+        tuning = data.measured(
+            grouped([one for one in groups(HERE / "groups") if one.for_tuning]), vectors, rig.model
+        )
+        same = np.array([pair.example.same for pair in tuning])
+        manifest = scales(texts_of(tuning), opinions.rows(texts_of(tuning))[:, 0], same)
+        for language, scale in manifest.scales.items():
+            report.add(
+                part="scale", texts="groups", language=language,
+                temperature=scale.temperature, offset=scale.offset,
+            )  # fmt: skip
+        labelled = data.measured(fit.examples(options.pairs, vectors), vectors, rig.model)
+        pairs = judged([*labelled, *tuning], opinions, manifest)
+        streams = {}
+        for name in data.STREAMS:
+            _, stream = data.nominated(options.streams / f"{name}.jsonl.gz", vectors, rig.model)
+            streams[name] = judged_stream(stream, opinions, manifest)
+        made = fit.fitted(pairs, streams, WITH_JUDGE)
+        report_bounds(report, made, pairs, int((~same).sum()))
+    if options.write:
+        write_scales(options.model, manifest)
+        fit.ship(with_judge=fit.stored(made))
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pairs", type=Path, help="directory of labelled pairs")
+    parser.add_argument("streams", type=Path, help="directory of streams")
+    parser.add_argument("--model", type=Path, default=SHIPPED)
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "totonoe-fit")
+    parser.add_argument("--write", action="store_true", help="scales and trees into the tree")
+
+
+if __name__ == "__main__":
+    main()
