@@ -231,9 +231,7 @@ def _probability(pair: data.Measured) -> float:
     if pair.equal:
         return 1.0
     if not np.isnan(pair.judged[0]):
-        both = same_probability_judged(pair.seen, pair.judged)
-        if both is not None:
-            return both
+        return same_probability_judged(pair.seen, pair.judged)
     return fit.same_probability(pair.seen)
 
 

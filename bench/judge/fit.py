@@ -8,11 +8,12 @@ into the tree:
 - in `judging/model/judge.json`: the scale of the judge's logit for each language;
 - in `guard/same_probability.json`: trees over the features of a pair and what the judge says of it.
 
-The network has learned from most labelled pairs, and is surer of them than of new ones. So the
+The network knows the pairs that it has learned from, and is surer of them than of new ones. So
 scales are fitted on half of the groups' topics that it never saw (`Group.for_tuning`), and the
-trees see these groups beside the pairs of `bench.probability_fit`. The other half is published
-(`bench.judge.figures`). Rows of bench/results/judge_fit.jsonl: the AUC of trees that did not see a
-pair's topic, and the probabilities that given shares of the look-alikes reach.
+trees see these groups and, of the pairs of `bench.probability_fit`, those that it did not learn.
+The other half of the topics is published (`bench.judge.figures`). Rows of
+bench/results/judge_fit.jsonl: the AUC of trees that did not see a pair's topic, and the
+probabilities that given shares of the look-alikes reach.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ Float64 = NDArray[np.float64]
 _SCALED_FROM = 200
 """Pairs of a language from which on it gets a scale of its own."""
 _SENTENCE_FROM = 0.5
+_LEARNED = ("agent_", "probe_")
+"""Sources of pairs that the network knows by heart. What is made of their texts it has not seen."""
 SHARES = {"certain_from": 0.005, "likely_from": 0.08, "shown_from": 0.2}
 """Share of the look-alikes that may reach each bound."""
 _RISES = ("judge_log_odds", "judge_same")
@@ -176,7 +179,15 @@ def main() -> None:
                 part="scale", texts="groups", language=language,
                 temperature=scale.temperature, offset=scale.offset,
             )  # fmt: skip
-        labelled = data.measured(fit.examples(options.pairs, vectors), vectors, rig.model)
+        labelled = data.measured(
+            [
+                one
+                for one in fit.examples(options.pairs, vectors)
+                if not one.source.startswith(_LEARNED)
+            ],
+            vectors,
+            rig.model,
+        )
         pairs = judged([*labelled, *tuning], opinions, manifest)
         streams = {}
         for name in data.STREAMS:

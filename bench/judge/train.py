@@ -30,7 +30,7 @@ _PIECES_MAX = 64
 _GENERAL_PIECES_MAX = 80
 """Of both texts of a general pair: longer ones cost twice as much and teach no more."""
 _WARM_STEPS, _FALL = 100, 0.4
-_BODY_RATE, _NEW_RATE = 6e-5, 8e-4
+_BODY_RATE, _NEW_RATE = 8e-5, 5e-4
 _SMOOTH = 0.01
 _RELATION_WEIGHT = 0.4
 BEGIN, END, PAD = 0, 2, 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,14 @@ def near(content: str = AGAIN, cosine: float = 0.65, **more: Any) -> Remember:
     return remember(content, vector=vector_at(BASE, cosine), **more)
 
 
+@pytest.fixture(autouse=True)
+def by_the_judge_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows from a probability is tested here, not the shipped fit."""
+    monkeypatch.setattr(
+        cascade, "same_probability_judged", lambda _, row: 1.0 / (1.0 + math.exp(-row[0]))
+    )
+
+
 def test_certain_restatement_is_refused_by_the_judge(tmp_path: Path) -> None:
     judge = SureJudge()
     with judged(tmp_path, judge) as store:
@@ -62,20 +71,21 @@ def test_certain_restatement_is_refused_by_the_judge(tmp_path: Path) -> None:
         assert (answer.saved, answer.memory_id) == (False, known)
         duplicate = answer.guard.duplicate
         assert (duplicate.method, answer.guard.method) == (Method.JUDGE, Method.JUDGE)
-        assert duplicate.judgement.same_probability == 0.9
+        assert duplicate.judgement.same_probability == pytest.approx(0.9)
         ground = duplicate.judgement.evidence[0]
         assert (ground.finding, ground.own_text) == (Finding.JUDGE, "own:test")
         last = answer.guard.layers[-1]
         assert (last.layer, last.ran) == (Method.JUDGE, True)
 
 
-def test_judge_alone_refuses_nothing_until_the_policy_says_from_where(tmp_path: Path) -> None:
+def test_judge_refuses_nothing_where_the_policy_does_not_say_from_where(tmp_path: Path) -> None:
     with judged(tmp_path, SureJudge(), certain=False) as store:
+        store.set(("guard.certain_from", None))
         known = store.save(SAID, vector=BASE)
         answer = store.do(near())
         assert answer.saved
         assert answer.guard.question.memory_id == known
-        assert answer.guard.question.judgement.same_probability == 0.9
+        assert answer.guard.question.judgement.same_probability == pytest.approx(0.9)
         assert LinkType.LIKELY_SAME in {one.type for one in answer.links}
 
 
@@ -241,33 +251,15 @@ def test_what_was_saved_while_the_judge_read_is_judged_too(tmp_path: Path) -> No
 # -- The rules
 
 
-def test_probability_is_of_both_once_a_fit_takes_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    opinion = Opinion.on(Relation.SAME, 0.9, "a")
-    assert opinion is not None
-    row = features.judged(opinion.same, opinion.relations)
-    assert len(row) == len(features.JUDGE_NAMES)
+def test_probability_is_of_the_features_and_of_the_judge() -> None:
+    said = [Opinion.on(Relation.SAME, 0.9, "a"), Opinion.on(Relation.UNRELATED, 0.9, "a")]
+    rows = [features.judged(one.same, one.relations) for one in said if one is not None]
+    assert [len(row) for row in rows] == 2 * [len(features.JUDGE_NAMES)]
     seen = np.zeros(len(features.NAMES))
-    assert probability.same_probability_judged(seen, row) is None
-    stump = {
-        "roots": [0],
-        "feature": [0, -1, -1],
-        "threshold": [1.0, 0.0, 0.0],
-        "left": [1, -1, -1],
-        "right": [2, -1, -1],
-        "missing_left": [1, 1, 1],
-        "value": [0.0, -3.0, 3.0],
-        "slope": 1.0,
-        "offsets": {"": 0.0, "en": 0.0, "ja": 0.0, "zh": 0.0},
-    }
-    fit = probability._fit(stump, ["judge_log_odds"])
-    shipped = probability.shipped()
-    both = probability.Shipped(
-        shipped.version, shipped.likely_from, shipped.with_cosine, shipped.without_cosine, fit
-    )
-    monkeypatch.setattr(probability, "shipped", lambda: both)
-    assert probability.same_probability_judged(seen, row) == pytest.approx(0.9526, abs=1e-3)
-    unlike = features.judged(0.1, opinion.mirrored().relations)
-    assert probability.same_probability_judged(seen, unlike) == pytest.approx(0.0474, abs=1e-3)
+    likely, unlikely = (probability.same_probability_judged(seen, row) for row in rows)
+    assert 0.0 < unlikely < likely < 1.0
+    seen[features.NAMES.index("digits_differ")] = 2.0
+    assert probability.same_probability_judged(seen, rows[0]) <= likely
 
 
 def test_features_of_a_judge_do_not_depend_on_the_order_of_the_texts() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -147,3 +149,18 @@ def test_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(errors.Precondition, match="pip install"):
         OwnModel(TINY)
+
+
+def test_onnxruntime_reports_nothing_to_its_maker(tmp_path: Path) -> None:
+    """It would write `.ses` and `DeviceId` files, and send events to a collector."""
+    script = (
+        "import os, pathlib, sys; from totonoe_core.judging.own import OwnModel; "
+        "OwnModel(pathlib.Path(sys.argv[1])).opinions([('the port', 'port the')]); "
+        "assert os.environ['ORT_DISABLE_TELEMETRY'] == '1'"
+    )
+    # In tests of its own, and where CI is set, it reports nothing either.
+    kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
+    home = dict.fromkeys(("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"), str(tmp_path))
+    command = [sys.executable, "-B", "-c", script, str(TINY)]
+    subprocess.run(command, env=kept | home, check=True, timeout=60, cwd=tmp_path)
+    assert not list(tmp_path.rglob("*"))

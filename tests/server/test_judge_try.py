@@ -174,7 +174,7 @@ def test_without_a_judge_the_guard_alone_is_measured(
     assert report["guard"]["refused"] == {"same": 0.333333, "different": 0.0}
     assert report["guard"]["asked"]["same"] == 0.666667
     assert not {"judge", "with_judge", "relations"} & set(report)
-    shown = run(file).stdout
+    shown = run(file, "--judge", "none").stdout
     assert "no judge" in shown
     assert "the guard alone" in shown
     assert "with the judge" not in shown
@@ -373,6 +373,11 @@ def test_own_judge_is_tried_by_the_rules_of_the_daemon(
     run: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
+    # The small model is as sure as the shipped one hardly is.
+    monkeypatch.setattr(
+        "totonoe_core.judging.cascade.same_probability_judged",
+        lambda _, row: 1.0 / (1.0 + math.exp(-row[0])),
+    )
     same, apart = "They argued in the dormitory at noon", "The pump in the cellar is loud"
     rows = [
         {"a": same, "b": "At noon they argued in the dirty room", "label": 1},
@@ -383,7 +388,7 @@ def test_own_judge_is_tried_by_the_rules_of_the_daemon(
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
     assert report["judge"]["name"] == "own:tiny-1"
-    # No preset lets it refuse by itself, and nobody is asked about what is far apart.
+    # It does not read what is far apart, nor equal text.
     assert report["with_judge"]["put_to_judge_count"] == 1
-    assert report["with_judge"]["changes"]["newly asked"] == {"count": 1, "wrong_count": 0}
-    assert report["with_judge"]["changes"]["newly refused"] == {"count": 0, "wrong_count": 0}
+    assert report["with_judge"]["changes"]["newly asked"] == {"count": 0, "wrong_count": 0}
+    assert report["with_judge"]["changes"]["newly refused"] == {"count": 1, "wrong_count": 0}

@@ -69,10 +69,10 @@ def test_restatement_is_refused_from_the_probability_that_a_collection_sets(monk
             "content": "At noon they argued in the dirty room",
             "vector": vector_at(base, 0.8),
         }
-        assert client.get_collection().guard.certain_from is None
+        client.update_collection(guard=totonoe.GuardPolicy(certain_from=1.0))
         assert client.check(**again).would_save
-        client.update_collection(guard=totonoe.GuardPolicy(certain_from=0.9))
-        assert client.get_collection().guard.certain_from == 0.9
+        client.update_collection(guard=totonoe.GuardPolicy(certain_from=0.3, likely_from=0.3))
+        assert client.get_collection().guard.certain_from == 0.3
         refused = client.remember(**again)
         assert not refused.saved
         assert refused.duplicate.memory_id == known.memory_id

@@ -21,6 +21,11 @@ SHOWN_FROM = 0.25
 From it on about a fifth of the look-alikes kept aside are shown: `python -m bench.shown` measures
 the value anew (docs/quality.md).
 """
+CERTAIN_FROM = 0.85
+"""Default of `GuardPolicy.certain_from`. It belongs to the fit of `same_probability` with a judge.
+
+From it on no look-alike of five streams is lost (`make judge-figures`; docs/quality.md).
+"""
 
 
 class Preset(StrEnum):
@@ -106,7 +111,7 @@ class GuardPolicy:
     likely_from: float | None = LIKELY_FROM
     on_contained: Action = Action.LINK
     shown_from: float | None = SHOWN_FROM
-    certain_from: float | None = None
+    certain_from: float | None = CERTAIN_FROM
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""
@@ -286,6 +291,7 @@ _EGO = replace(
     cosine_distance_below=0.05,
     judged_from=None,
     shown_from=None,
+    certain_from=None,
     similar_above=0.7,
 )
 _ROBOTMEM = GuardPolicy(
@@ -300,5 +306,6 @@ _ROBOTMEM = GuardPolicy(
     link_distance_below=0.3,
     tokenizer=Tokenizer.WHITESPACE,
     shown_from=None,
+    certain_from=None,
 )
 PRESETS = {Preset.STANDARD: _STANDARD, Preset.EGO: _EGO, Preset.ROBOTMEM: _ROBOTMEM}

@@ -2,8 +2,8 @@
 
 The probability comes from boosted trees over `features`, which `python -m bench.probability_fit`
 fits and writes to `same_probability.json`: one fit with the cosine of the bundled model, one
-without any cosine, and perhaps one with what the daemon's own judge says. It is calibrated to the
-share of same pairs among those that the guard compares when memories are saved.
+without any cosine; and `make judge-fit` one with what the daemon's own judge says. It is calibrated
+to the share of same pairs among those that the guard compares when memories are saved.
 
 A *hard* difference is one in a value, a denial or the like that stands in the same slot of both
 texts: in the same part of the sentence, or between the same neighbours. Pure.
@@ -63,15 +63,15 @@ class Shipped:
     likely_from : float
         The default of the least probability that counts as likely the same.
     with_cosine, without_cosine : Fit
-    with_judge : Fit or None
-        Of the features and of what the judge says; `None` until there is one.
+    with_judge : Fit
+        Of the features and of what the daemon's own judge says.
     """
 
     version: str
     likely_from: float
     with_cosine: Fit
     without_cosine: Fit
-    with_judge: Fit | None = None
+    with_judge: Fit
 
 
 @cache
@@ -84,7 +84,7 @@ def shipped() -> Shipped:
         stored["likely_from"],
         _fit(stored["with_cosine"], stored["features"]),
         _fit(stored["without_cosine"], stored["features"]),
-        _fit(stored["with_judge"], stored["features"]) if "with_judge" in stored else None,
+        _fit(stored["with_judge"], stored["features"]),
     )
 
 
@@ -114,10 +114,8 @@ def same_probability(features: NDArray[np.float64]) -> float:
     return fit.probability(features)
 
 
-def same_probability_judged(
-    features: NDArray[np.float64], judged: NDArray[np.float64]
-) -> float | None:
-    """Return how probably two texts say the same by their features and by a judge.
+def same_probability_judged(features: NDArray[np.float64], judged: NDArray[np.float64]) -> float:
+    """Return how probably two texts say the same, 0..1, by their features and by a judge.
 
     Parameters
     ----------
@@ -125,14 +123,8 @@ def same_probability_judged(
         In the order of `features.NAMES`.
     judged : float64[m]
         In the order of `features.JUDGE_NAMES`.
-
-    Returns
-    -------
-    float or None
-        0..1; `None` if no fit is shipped.
     """
-    fit = shipped().with_judge
-    return None if fit is None else fit.probability(np.concatenate([features, judged]))
+    return shipped().with_judge.probability(np.concatenate([features, judged]))
 
 
 # -- Hard differences

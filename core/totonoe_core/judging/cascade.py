@@ -100,12 +100,11 @@ def _verdict(before: Judgement, relation: Relation) -> Verdict:
 
 
 def _probability(compared: Comparison, opinion: Opinion) -> float:
-    """Return the probability by the features and the judge; by the judge until there is a fit."""
+    """Return the probability by the features and the judge; by the judge if there are none."""
     seen = compared.pair_features
     if seen is None:
         return opinion.same
-    together = same_probability_judged(seen, judged(opinion.same, opinion.relations))
-    return opinion.same if together is None else together
+    return same_probability_judged(seen, judged(opinion.same, opinion.relations))
 
 
 def _may_hide_a_value(compared: Comparison, judgement: Judgement) -> bool:

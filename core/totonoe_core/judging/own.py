@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -145,6 +146,9 @@ class OwnModel:
 
     def __init__(self, directory: Path) -> None:
         self._manifest = read_manifest(directory)
+        # Before it is loaded: onnxruntime from 1.29 on reports to its maker, and writes a file that
+        # names the machine (its Privacy.md, "Disabling Telemetry").
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
             from tokenizers import Tokenizer
@@ -235,7 +239,8 @@ class OwnModel:
         if not np.isfinite(row).all():
             return None
         powers = np.exp(row[1:] - row[1:].max())
-        one, two, three, four, five, six = (powers / powers.sum()).tolist()
+        # `fsum`: to the last bit the same whichever text comes first.
+        one, two, three, four, five, six = (powers / math.fsum(powers)).tolist()
         relations: Relations = (one, two, three, four, five, six)
         return Opinion(scale.probability(float(row[0])), relations, self.name)
 
