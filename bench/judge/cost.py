@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ Inputs = dict[str, NDArray[np.int64]]
 
 def session(model: Path) -> Any:
     """Open a model with one thread."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # As in `totonoe_core.judging.own`.
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
