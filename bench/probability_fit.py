@@ -74,7 +74,10 @@ LIKELY_FROM = (0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6, 0.7)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What trees see of pairs: float64[pair, column], and how the sum may move with each column."""
+    """Columns that trees see of pairs, as float64[pair, column].
+
+    `monotone` is 1 for a column with which the sum may only rise, -1 to only fall, else 0.
+    """
 
     columns: Callable[[Sequence[Measured]], Float64]
     monotone: list[int]
@@ -108,10 +111,11 @@ class Fitted:
         """Return the probability of each pair; 1 for equal words."""
         offsets = np.array([self.offsets[language_of(pair)] for pair in pairs])
         odds = self.slope * self.trees.sums(self.view.columns(pairs)) + offsets
-        return np.where([pair.equal for pair in pairs], 1.0, _logistic(odds))
+        return np.where([pair.equal for pair in pairs], 1.0, logistic(odds))
 
 
-def _logistic(odds: Float64) -> Float64:
+def logistic(odds: Float64) -> Float64:
+    """Return the probabilities of log odds."""
     return 1.0 / (1.0 + np.exp(-np.clip(odds, -40.0, 40.0)))
 
 
@@ -164,7 +168,7 @@ def slope_of(sums: Float64, same: NDArray[np.bool_], weights: Float64) -> float:
     columns = np.column_stack([sums, np.ones(len(sums))])
     found = np.array([1.0, 0.0])
     for _ in range(30):
-        p = _logistic(columns @ found)
+        p = logistic(columns @ found)
         slope = columns.T @ (weights * (p - same))
         bend = (columns * (weights * p * (1.0 - p))[:, None]).T @ columns
         found = found - np.linalg.solve(bend, slope)
@@ -176,7 +180,7 @@ def offset_of(odds: Float64, expected_share: float) -> float:
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2.0
-        if _logistic(odds + middle).mean() < expected_share:
+        if logistic(odds + middle).mean() < expected_share:
             low = middle
         else:
             high = middle

@@ -51,7 +51,7 @@ _EDITED = 4
 
 
 class Read(NamedTuple):
-    """What the guard says of a pair by itself, what the judge says, and what both say together."""
+    """A pair as the guard judges it alone, the opinion of the judge, and the judgement of both."""
 
     before: Judgement
     opinion: Opinion | None

@@ -34,11 +34,11 @@ from bench import probability_data as data
 from bench import probability_fit as fit
 from bench.judge.data import HERE, Group, groups
 from bench.judge.evaluate import auc, kept_aside
-from bench.judge.opinions import Opinions, language_of
+from bench.judge.opinions import Opinions
 from bench.probability_data import Example, Measured, Nominated, Vectors
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.guard.features import JUDGE_NAMES
-from totonoe_core.judging.own import SHIPPED, Manifest, Scale
+from totonoe_core.judging.own import SHIPPED, Manifest, Scale, scale_language
 from totonoe_server.tools.quality.rig import opened
 
 Float64 = NDArray[np.float64]
@@ -83,7 +83,7 @@ def scales(pairs: Sequence[tuple[str, str]], logits: Float64, same: NDArray[np.b
     rows = defaultdict(list)
     for row, pair in enumerate(pairs):
         if not np.isnan(logits[row]):
-            rows[language_of(pair)].append(row)
+            rows[scale_language(*pair)].append(row)
             rows[""].append(row)
     found = {}
     for language, chosen in rows.items():
@@ -133,7 +133,7 @@ def report_bounds(
     sums = fit.out_of_fold(pairs, WITH_JUDGE)
     before = fit.out_of_fold(pairs, fit.WITH_COSINE)
     offsets = np.array([made.offsets[fit.language_of(pair)] for pair in pairs])
-    p = 1.0 / (1.0 + np.exp(-(made.slope * sums + offsets)))
+    p = fit.logistic(made.slope * sums + offsets)
     same = np.array([pair.example.same for pair in pairs])
     sources = np.array([pair.example.source.split("_")[0] for pair in pairs])
     logits = np.array([pair.judged[0] for pair in pairs])

@@ -1,4 +1,4 @@
-"""What an exported judge says of pairs, each asked for once and kept in a file from run to run."""
+"""Asks an exported judge about pairs, and keeps its opinions in a file."""
 
 from __future__ import annotations
 
@@ -15,16 +15,9 @@ from totonoe_core.base import limits
 from totonoe_core.guard.features import JUDGE_NAMES, judged
 from totonoe_core.judging.own import Manifest, OwnModel, read_manifest
 from totonoe_core.judging.protocol import Opinion, Relations
-from totonoe_core.text.reading.language import common_language
 
 Pair = tuple[str, str]
 Float64 = NDArray[np.float64]
-ACROSS = "across"
-
-
-def language_of(pair: Pair) -> str:
-    """Return the language by which a pair's scale is chosen."""
-    return common_language(*sorted(pair)) or ACROSS
 
 
 class Opinions:

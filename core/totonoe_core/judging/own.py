@@ -84,9 +84,13 @@ class Manifest:
 
     def scale(self, one: str, other: str) -> Scale:
         """Return the calibration for two texts."""
-        # Sorted, since Han characters alone are of the language of the first text.
-        language = common_language(*sorted((one, other))) or _ACROSS
-        return self.scales.get(language, self.scales[""])
+        return self.scales.get(scale_language(one, other), self.scales[""])
+
+
+def scale_language(one: str, other: str) -> str:
+    """Return the language by which the calibration of two texts is chosen, or "across"."""
+    # Sorted, since Han characters alone are of the language of the first text.
+    return common_language(*sorted((one, other))) or _ACROSS
 
 
 def read_manifest(directory: Path) -> Manifest:
