@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from support.engines import Store, opened, remember, vector_at, vector_of
-from support.judges import ScriptedJudge, service
+from support.judges import ScriptedJudge, SureJudge, by_the_judge_alone, service
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember
@@ -25,19 +24,6 @@ BASE = vector_of("base")
 SAID = "The neighbour has a loud dog"
 AGAIN = "Next door there is a noisy animal that barks"
 CERTAIN = ("guard.certain_from", 0.7)
-
-
-class SureJudge(ScriptedJudge):
-    """Is sure of the relation."""
-
-    confidence = 0.9
-
-    def _says(self, pair: Pair) -> Opinion | None:
-        if self.relation is None:
-            return None
-        opinion = Opinion.on(self.relation, self.confidence, "own:test")
-        assert opinion is not None
-        return opinion.mirrored() if pair.one == self.of else opinion
 
 
 @contextmanager
@@ -56,11 +42,8 @@ def near(content: str = AGAIN, cosine: float = 0.65, **more: Any) -> Remember:
 
 
 @pytest.fixture(autouse=True)
-def by_the_judge_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows from a probability is tested here, not the shipped fit."""
-    monkeypatch.setattr(
-        cascade, "same_probability_judged", lambda _, row: 1.0 / (1.0 + math.exp(-row[0]))
-    )
+def _by_the_judge_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_the_judge_alone(monkeypatch)
 
 
 def test_certain_restatement_is_refused_by_the_judge(tmp_path: Path) -> None:

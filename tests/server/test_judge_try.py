@@ -13,7 +13,7 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from support.judges import DecisionServer, ScriptedJudge
+from support.judges import DecisionServer, ScriptedJudge, by_the_judge_alone
 from support.own_judge import TINY
 from totonoe_core.base import limits
 from totonoe_core.judging import JudgeFailed, Relation
@@ -374,10 +374,7 @@ def test_own_judge_is_tried_by_the_rules_of_the_daemon(
 ) -> None:
     monkeypatch.setattr("totonoe_core.judging.own.SHIPPED", TINY)
     # The small model is as sure as the shipped one hardly is.
-    monkeypatch.setattr(
-        "totonoe_core.judging.cascade.same_probability_judged",
-        lambda _, row: 1.0 / (1.0 + math.exp(-row[0])),
-    )
+    by_the_judge_alone(monkeypatch)
     same, apart = "They argued in the dormitory at noon", "The pump in the cellar is loud"
     rows = [
         {"a": same, "b": "At noon they argued in the dirty room", "label": 1},

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from support.waits import wait_s
-from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair, Relation
+from totonoe_core.judging import JudgeSettings, JudgingService, Opinion, Pair, Relation, cascade
 
 DEADLINE_S = 10.0
 """Longer than any test that does not wait for it."""
@@ -61,6 +64,26 @@ class ScriptedJudge:
 
     def close(self) -> None:
         self.closed = True
+
+
+class SureJudge(ScriptedJudge):
+    """Is sure of the relation."""
+
+    confidence = 0.9
+
+    def _says(self, pair: Pair) -> Opinion | None:
+        if self.relation is None:
+            return None
+        opinion = Opinion.on(self.relation, self.confidence, "own:test")
+        assert opinion is not None
+        return opinion.mirrored() if pair.one == self.of else opinion
+
+
+def by_the_judge_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what the judge says be the probability: what follows is tested, not the shipped fit."""
+    monkeypatch.setattr(
+        cascade, "same_probability_judged", lambda _, row: 1.0 / (1.0 + math.exp(-row[0]))
+    )
 
 
 def service(judge: ScriptedJudge, *, pause_s: float = 30.0, **settings: Any) -> JudgingService:

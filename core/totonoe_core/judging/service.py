@@ -134,11 +134,16 @@ class JudgingService:
         with self._changed:
             if pair.key not in self._cache:
                 asked = self._asked.get(pair.key) if self._own else None
-                late = asked is not None and all(one.over for one in asked.requests)
-                return late, None
+                return asked is not None and _nobody_waits(asked), None
             self._cache.move_to_end(pair.key)
             self._count(cached_count=1)
             return True, self._cache[pair.key]
+
+    def is_late(self, pair: Pair) -> bool:
+        """Return whether an opinion is still to come for which nobody waits any more."""
+        with self._changed:
+            asked = self._asked.get(pair.key)
+            return asked is not None and _nobody_waits(asked)
 
     def submit(self, pairs: Sequence[Pair]) -> Future[None]:
         """Queue pairs for the judge. Returns at once.
@@ -225,7 +230,7 @@ class JudgingService:
             while not self._closed:
                 while self._queue and len(batch) < self._batch_max:
                     asked = self._queue.popleft()
-                    if not all(request.over for request in asked.requests):
+                    if not _nobody_waits(asked):
                         batch.append(asked)
                     else:
                         self._put_aside(asked)
@@ -336,6 +341,10 @@ def open_service(settings: JudgeSettings) -> JudgingService | None:
         JUDGE_MISCONFIGURED.
     """
     return None if settings.kind == "none" else JudgingService(make_judge(settings), settings)
+
+
+def _nobody_waits(asked: _Asked) -> bool:
+    return all(one.over for one in asked.requests)
 
 
 def _go_on(requests: Iterable[_Request]) -> None:

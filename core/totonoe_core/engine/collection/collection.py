@@ -128,7 +128,9 @@ class Collection:
         self._previewing = Previewing(
             self._state, clock, self._on_writer, self.vectors, self._check, self.reads
         )
-        self.consolidating = Consolidating(self._state, self._readers, searchers, clock, self.apply)
+        self.consolidating = Consolidating(
+            self._state, self._readers, searchers, clock, self.apply, judging
+        )
         self.transfers = Transfers(
             self._state,
             self._readers,

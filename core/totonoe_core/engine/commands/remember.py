@@ -25,6 +25,7 @@ from totonoe_core.engine.commands.dismiss import put_dismissal
 from totonoe_core.engine.guarding import growing, likely, tombstones
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.guarding.linking import link_updated, put_links
+from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, NeedsVector, Operation
 from totonoe_core.index.collection_index import Features, payload_hash, vector_of
 from totonoe_core.text.normalize import refusing_hash
@@ -124,6 +125,7 @@ class Remembering:
         slots, report = superseding.by_saved(self._guarding, text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         memory = self._added(operation, command, fields, text.content_hash, features)
+        self._score_later(memory, neighbours)
         links = put_links(
             self._state,
             memory,
@@ -153,6 +155,11 @@ class Remembering:
             links=links,
             superseded_ids=tuple(one.id for one in before),
         )
+
+    def _score_later(self, memory: Memory, neighbours: Neighbours | None) -> None:
+        """Leave a memory to the next Consolidate, if the own judge had no time for its pairs."""
+        if neighbours is not None and neighbours.unread:
+            unscored.add(self._ledger.file, memory.row, memory.row)
 
     def _added(
         self,
@@ -283,6 +290,7 @@ class Remembering:
         features: Features,
         neighbours: Neighbours | None,
     ) -> None:
+        self._score_later(memory, neighbours)
         likely.score_again(
             self._ledger,
             self._guarding,

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import Score, Scored
 from totonoe_core.domain.records import LinkType, Memory
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding
+from totonoe_core.engine.guarding.guarding import (
+    GuardedText,
+    Guarding,
+    Judged,
+    NeedsOpinion,
+)
 from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.index import masks
+from totonoe_core.judging import Pair
 
 
 def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Score) -> Scored:
     """Score the next SCORED_PER_OPERATION memories, each as its own agent would have saved it.
 
-    The answer counts what the caller may read.
+    Fewer if the daemon's own judge is needed: those up to the first whose pairs it did not read
+    yet. The answer counts what the caller may read.
+
+    Raises
+    ------
+    NeedsOpinion
+        The first memory has such a pair.
     """
     if not ledger.state.info.guard.asks:
         return Scored()
     view = ledger.index.arrays.writer_view()
     waiting = unscored.slots(ledger.index, view, unscored.ranges(ledger.rows))
-    now = waiting[: limits.SCORED_PER_OPERATION]
-    memories = [ledger.by_slot(slot) for slot in now.tolist()]
-    found = [pair for memory in memories for pair in _linked(ledger, guarding, operation, memory)]
+    first = waiting[: limits.SCORED_PER_OPERATION].tolist()
+    memories = [ledger.by_slot(slot) for slot in first]
+    compared = _compared(ledger, guarding, operation, memories)
+    memories = memories[: len(compared)]
+    now = waiting[: len(compared)]
+    found = [
+        pair
+        for memory, likely in zip(memories, compared, strict=True)
+        for pair in _linked(ledger, operation, memory, likely)
+    ]
     more = len(waiting) > len(now)
     unscored.drop_to(ledger.file, memories[-1].row if more else None)
     seen = masks.readable(view, ledger.index.arrays.agents.find(command.agent_id))[waiting]
@@ -37,10 +58,33 @@ def score(ledger: Ledger, guarding: Guarding, operation: Operation, command: Sco
     )
 
 
-def _linked(
-    ledger: Ledger, guarding: Guarding, operation: Operation, memory: Memory
-) -> list[tuple[Memory, Memory]]:
-    """Link a memory to those that probably say the same; return the new pairs."""
+def _compared(
+    ledger: Ledger, guarding: Guarding, operation: Operation, memories: Sequence[Memory]
+) -> list[tuple[Judged, ...]]:
+    """Return what probably says the same as each memory, up to the first that must wait."""
+    # A judge that is paid for each pair is asked about saves only.
+    may_ask = operation.may_ask and guarding.has_own_judge
+    found: list[tuple[Judged, ...]] = []
+    asked: list[Pair] = []
+    for memory in memories:
+        try:
+            likely = _likely(ledger, guarding, operation, memory, may_ask)
+        except NeedsOpinion as needed:
+            asked += needed.pairs
+            if len(asked) >= limits.JUDGE_PAIRS_PER_SCORE:
+                break
+        else:
+            if not asked:
+                found.append(likely)
+    if asked and not found:
+        raise NeedsOpinion(asked)
+    return found
+
+
+def _likely(
+    ledger: Ledger, guarding: Guarding, operation: Operation, memory: Memory, may_ask: bool
+) -> tuple[Judged, ...]:
+    """Return the memories that probably say the same as one, as its own agent would save it."""
     text = GuardedText(
         policy=ledger.state.info.guard,
         agent_id=memory.agent_id,
@@ -51,9 +95,18 @@ def _linked(
         replaced=(ledger.slot_of(memory),),
     )
     features = ledger.features_of(memory)
-    _, neighbours = guarding.by_all(text, features, operation.now_us, reading=operation.reading)
+    _, neighbours = guarding.by_all(
+        text, features, operation.now_us, may_ask, reading=operation.reading
+    )
+    return neighbours.likely
+
+
+def _linked(
+    ledger: Ledger, operation: Operation, memory: Memory, likely: Sequence[Judged]
+) -> list[tuple[Memory, Memory]]:
+    """Link a memory to those that probably say the same; return the new pairs."""
     made = []
-    for judged in neighbours.likely:
+    for judged in likely:
         other = ledger.by_slot(judged.slot)
         if ledger.file.link_between(memory.row, other.row, LinkType.LIKELY_SAME) is not None:
             continue

@@ -155,7 +155,7 @@ class Neighbours:
     """Memories that a save may link to or supersede, nearest first.
 
     `likely` are those that probably say the same, the most probable first. `reading` is the rest of
-    the decision's budget.
+    the decision's budget. `unread` is true if the daemon's own judge had no time for some of them.
     """
 
     near: tuple[Candidate, ...]
@@ -163,6 +163,7 @@ class Neighbours:
     likely: tuple[Judged, ...]
     texts: Texts
     reading: ReadingBudget
+    unread: bool = False
 
 
 class Guarding:
@@ -171,6 +172,11 @@ class Guarding:
     def __init__(self, state: CollectionState, judging: JudgingService | None = None) -> None:
         self._state = state
         self._judging = judging
+
+    @property
+    def has_own_judge(self) -> bool:
+        """Return whether the daemon's own judge reads what the layers leave open."""
+        return self._judging is not None and self._judging.is_own
 
     def by_text(self, text: GuardedText, now_us: int) -> GuardReport | None:
         """Return the report if equal text alone refuses; `None` if a vector is needed to decide."""
@@ -216,7 +222,7 @@ class Guarding:
         judged: dict[int, Judged] = {}
         texts = Texts(self._state, view)
         from_cosine = policy.judged_from
-        own_judge = from_cosine is not None and self._judging is not None and self._judging.is_own
+        own_judge = from_cosine is not None and self.has_own_judge
         hearing = (
             Hearing(None)
             if from_cosine is None or own_judge
@@ -252,11 +258,30 @@ class Guarding:
                 probe.judge(slot, similarity)
         if hearing.wanted and found.slot < 0:
             raise NeedsOpinion(hearing.wanted)
+        unread = False
         if own_judge and not why_not and found.slot < 0:
-            found = self._by_own_judge(texts, text, features, found, probe, judged, may_ask)
+            found, unread = self._by_own_judge(texts, text, features, found, probe, judged, may_ask)
             shown = [one for one in shown if one.slot != found.slot]
         if found.slot < 0:
             _keep_to_the_answer(policy, judged)
+        report = self._reported(texts, text, found, shown, judged, now_us, why_not)
+        nearest_first = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
+        likely = self.likely(text, nearest_first)
+        if report.duplicate is None:
+            report = self._with_one(report, texts, text, features, nearest_first, likely, now_us)
+        return report, Neighbours(found.near, tuple(nearest_first), likely, texts, budget, unread)
+
+    def _reported(
+        self,
+        texts: Texts,
+        text: GuardedText,
+        found: Found,
+        shown: Sequence[Candidate],
+        judged: dict[int, Judged],
+        now_us: int,
+        why_not: str,
+    ) -> GuardReport:
+        """Return the report of the layers; `why_not` is the reason why none ran."""
         duplicate = None
         if found.slot >= 0:
             read = judged.get(found.slot)
@@ -264,7 +289,7 @@ class Guarding:
             duplicate = self._duplicate(
                 texts, found.slot, found.similarity, found.method, judgement, now_us
             )
-        report = GuardReport(
+        return GuardReport(
             duplicate,
             found.method,
             found.similarity,
@@ -272,11 +297,6 @@ class Guarding:
             found.layers or candidates.skipped(why_not),
             None if why_not else _verdict(found.slot, judged, bool(shown)),
         )
-        nearest_first = sorted(judged.values(), key=lambda one: (-one.similarity, one.slot))
-        likely = self.likely(text, nearest_first)
-        if duplicate is None:
-            report = self._with_one(report, texts, text, features, nearest_first, likely, now_us)
-        return report, Neighbours(found.near, tuple(nearest_first), likely, texts, budget)
 
     def _by_own_judge(
         self,
@@ -287,10 +307,11 @@ class Guarding:
         probe: Probe,
         judged: dict[int, Judged],
         may_ask: bool,
-    ) -> Found:
+    ) -> tuple[Found, bool]:
         """Let the daemon's own judge read what nothing settled; return who refuses by it.
 
-        What was read only for the judge, and has no opinion, does not stay in `judged`.
+        The second value is true if it had no time for a pair. What was read only for the judge, and
+        has no opinion, does not stay in `judged`.
         """
         service, view = self._judging, texts.view
         assert service is not None
@@ -305,7 +326,7 @@ class Guarding:
             if cascade.is_open(one.compared, one.judgement, text.content, content[slot].content)
         ]
         wanted: list[Pair] = []
-        opinions = 0
+        opinions, unread = 0, False
         for pair in cascade.chosen(pairs):
             other = content[pair.slot]
             put = Pair.of(text.content, text.content_hash, other.content, other.content_hash)
@@ -318,6 +339,8 @@ class Guarding:
                 opinions += 1
             elif not known and may_ask and service.accepts:
                 wanted.append(put)
+            else:
+                unread |= not known or service.is_late(put)
         if wanted:
             raise NeedsOpinion(wanted)
         for slot in judged.keys() - before:
@@ -334,15 +357,16 @@ class Guarding:
         )
         layers = (*found.layers, report)
         if not certain:
-            return replace(found, layers=layers)
+            return replace(found, layers=layers), unread
         most = min(certain, key=lambda one: (-one.judgement.same_probability, one.slot))
-        return replace(
+        found = replace(
             found,
             slot=most.slot,
             method=Method.JUDGE,
             similarity=min(1.0, most.similarity),
             layers=layers,
         )
+        return found, False
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
         """Return the memories that probably say the same, the most probable first.

@@ -48,6 +48,7 @@ from totonoe_core.engine.seam.streams import Consolidation
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.futures import Why, ready, shutting_down, submit
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.rules.consolidate import Pair
 from totonoe_core.store.reader import ReaderPool
@@ -320,6 +321,10 @@ class Run:
             yield False
         self._check_replay()
         yield from self._score()
+        for asked in self._search.asked():
+            while not asked.done():
+                wait([asked], _REPLAY_WAIT_S)
+                yield False
         self._log += self._search.clusters()
         self._log.append(None)
 
@@ -390,12 +395,14 @@ class Consolidating:
         executor: Executor,
         clock: Clock,
         apply: Callable[[Sequence[tuple[str, Sequence[Command]]]], list[Future[Applied]]],
+        judging: JudgingService | None = None,
     ) -> None:
         self._state = state
         self._readers = readers
         self._executor = executor
         self._clock = clock
         self._apply = apply
+        self._judging = judging
         self._lock = threading.Lock()
         self._starting = threading.Lock()
         self._runs: dict[str, Run] = {}
@@ -445,7 +452,7 @@ class Consolidating:
                     self._state,
                     self._readers,
                     query,
-                    PairSearch(self._state, self._readers, query, scope, public),
+                    PairSearch(self._state, self._readers, query, scope, public, self._judging),
                     replay,
                     lambda: self._apply([("", (Score(query.agent_id),))])[0],
                 )

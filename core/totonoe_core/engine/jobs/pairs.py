@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,9 +13,12 @@ from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
 from totonoe_core.domain.records import Judgement, Memory, Status
 from totonoe_core.engine.jobs.join import Join, Question, Scope, no_candidates
-from totonoe_core.engine.state.comparing import judgement_at
+from totonoe_core.engine.state.comparing import comparison_at, judgement_at
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.collection_index import text_hash
+from totonoe_core.judging import JudgingService, cascade
+from totonoe_core.judging import Pair as TextPair
+from totonoe_core.judging.hearing import stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.rules import consolidate
@@ -32,6 +36,15 @@ class _Compared(NamedTuple):
     similarity: float
     jaccard: float
     judgement: Judgement
+    by_vectors: bool
+
+
+class _Opened(NamedTuple):
+    """A pair that the guard left open, and its texts for the judge."""
+
+    one: _Compared
+    open: cascade.Open
+    texts: TextPair
 
 
 class PairSearch:
@@ -47,6 +60,8 @@ class PairSearch:
         What its agent saw when it began.
     public : Join
         The join that it shares. Whoever advances it is alone in that (`consolidate._AT_WORK`).
+    judging : JudgingService or None
+        Only the daemon's own judge is asked.
     """
 
     def __init__(
@@ -56,10 +71,12 @@ class PairSearch:
         query: ConsolidateQuery,
         scope: Scope,
         public: Join,
+        judging: JudgingService | None = None,
     ) -> None:
         self._state = state
         self._readers = readers
         self._query = query
+        self._judging = judging if judging is not None and judging.is_own else None
         self.scope, self.public = scope, public
         question = Question.of(query)
         own = scope.live.copy()
@@ -124,6 +141,57 @@ class PairSearch:
         rank = self._own.rank if self._has_own else self.public.rank
         return Nearest(self._own.question.limit, rank)
 
+    # -- The judge
+
+    def asked(self) -> Iterator[Future[None]]:
+        """Put what the guard left open to the daemon's own judge; yield what to wait for.
+
+        The pairs of the answer, the most probable first, a few at a time, so that saves are not
+        kept waiting. After all steps, and before `kept`.
+        """
+        if self._judging is None:
+            return
+        compared = sorted(
+            self._compared(self._nearest_pairs()), key=lambda one: -one.judgement.same_probability
+        )[: limits.MERGE_CANDIDATES_JUDGED_MAX]
+        for begin in range(0, len(compared), limits.JUDGE_PAIRS_PER_SCORE):
+            turns = self._turns()
+            part = self._compared(
+                [one.pair for one in compared[begin : begin + limits.JUDGE_PAIRS_PER_SCORE]]
+            )
+            opened = [found for one in part if (found := self._opened(one)) is not None]
+            if opened:
+                yield self._judging.submit([found.texts for found in opened])
+                self._heard(opened, turns)
+
+    def _opened(self, one: _Compared) -> _Opened | None:
+        """Return a pair for the judge; `None` if it would change nothing."""
+        if one.judgement.by_judge:
+            return None
+        own, other = one.b, one.a
+        compared = comparison_at(
+            self.scope.info, own.content, other.content, self._measure(one), one.by_vectors
+        )
+        if not cascade.is_open(compared, one.judgement, own.content, other.content):
+            return None
+        texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
+        return _Opened(one, cascade.Open(0, compared, one.judgement), texts)
+
+    def _heard(self, opened: Sequence[_Opened], turns: dict[Join, int]) -> None:
+        """Keep the judgements of pairs of which the judge has an opinion."""
+        assert self._judging is not None
+        for one, pair, texts in opened:
+            _, opinion = self._judging.look_up(texts)
+            if opinion is not None:
+                stated = stated_for(opinion, texts, one.b.content)
+                judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
+                join = self._join_of(one.pair)
+                join.judged.put(one.pair, judgement, turns[join])
+
+    @staticmethod
+    def _measure(one: _Compared) -> float:
+        return one.similarity if one.by_vectors else one.jaccard
+
     # -- Messages on pairs
 
     def kept(self) -> list[Pair]:
@@ -131,12 +199,15 @@ class PairSearch:
 
         They are among the nearest, and do not certainly differ. After all steps.
         """
-        assert self._nearest is not None
-        pairs = self._nearest.kept().pairs()
+        pairs = self._nearest_pairs()
         probability = {one.pair: one.judgement.same_probability for one in self._compared(pairs)}
         # The sort keeps the order of equals: nearest first.
         best = sorted(probability, key=lambda pair: -probability[pair])
         return best[: self._query.max_merge_candidates or limits.MERGE_CANDIDATES_MAX]
+
+    def _nearest_pairs(self) -> list[Pair]:
+        assert self._nearest is not None
+        return self._nearest.kept().pairs()
 
     def forget(self) -> None:
         """Drop every judgement, as it quotes texts."""
@@ -172,11 +243,11 @@ class PairSearch:
 
     def _compared(self, pairs: Sequence[Pair]) -> Iterator[_Compared]:
         """Compare pairs, without those that have changed, were dismissed or certainly differ."""
-        turns = {join: join.judged.turn for join in self._joins}
+        turns = self._turns()
         with self._readers.rows() as rows:
             memories = self._memories(rows, pairs)
             out = no_candidates(self.scope.view, rows, pairs) if pairs else set()
-        view, among = self.scope.view, self.public.among
+        view = self.scope.view
         # Without the connection: comparing texts takes long.
         for pair in pairs:
             if pair in out or not memories.keys() >= set(pair):
@@ -187,16 +258,24 @@ class PairSearch:
             slots = np.array(pair, np.int64)
             similarity = float(similarity64(*view.vectors(slots)))
             jaccard = jaccard_pair(*(view.tokens(slot) for slot in pair))
-            shared = all(slot < len(among) and among[slot] for slot in pair)
-            join = self.public if shared else self._own
+            by_vectors = bool(view.has_vector(slots).all())
+            join = self._join_of(pair)
             judgement = join.judged.get(pair)
             if judgement is None:
-                by_vectors = bool(view.has_vector(slots).all())
                 measure = similarity if by_vectors else jaccard
                 judgement = judgement_at(self.scope.info, b.content, a.content, measure, by_vectors)
                 join.judged.put(pair, judgement, turns[join])
             if not judgement.differs:
-                yield _Compared(pair, a, b, similarity, jaccard, judgement)
+                yield _Compared(pair, a, b, similarity, jaccard, judgement, by_vectors)
+
+    def _turns(self) -> dict[Join, int]:
+        return {join: join.judged.turn for join in self._joins}
+
+    def _join_of(self, pair: Pair) -> Join:
+        """Return the join that keeps the judgement of a pair."""
+        among = self.public.among
+        shared = all(slot < len(among) and among[slot] for slot in pair)
+        return self.public if shared else self._own
 
     def _memories(self, rows: Rows, pairs: Sequence[Pair]) -> dict[int, Memory]:
         """Return memories by slot, with their access count, if unchanged since the slot."""

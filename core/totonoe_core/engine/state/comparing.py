@@ -7,7 +7,7 @@ import numpy as np
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Judgement, Memory
-from totonoe_core.guard.verdict import judged
+from totonoe_core.guard.verdict import Comparison, compare
 from totonoe_core.index.collection_index import guard_tokens
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
@@ -32,6 +32,13 @@ def judgement_at(
     info: CollectionInfo, own: str, other: str, similarity: float, by_vectors: bool
 ) -> Judgement:
     """Return how a text relates to another at a similarity: of their vectors, or of their words."""
+    return info.guard.settled(comparison_at(info, own, other, similarity, by_vectors).judgement)
+
+
+def comparison_at(
+    info: CollectionInfo, own: str, other: str, similarity: float, by_vectors: bool
+) -> Comparison:
+    """Return what `judgement_at` judges by."""
     weights = weights_for(info.calibration, info.model) if by_vectors else CAREFUL
     known = by_vectors and bundled(info.model)
-    return info.guard.settled(judged(own, other, similarity, weights, bundled=known))
+    return compare(own, other, similarity, weights, bundled=known)
