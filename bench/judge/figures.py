@@ -5,7 +5,8 @@
 Each pair is judged by the code that a daemon runs. Rows of bench/results/judge.jsonl: "scores", the
 figures of `evaluate` for the guard without a judge, the judge alone, and both; "outcomes", the
 shares that the default policy refuses, asks about and shows; "edits", the shares of single edits
-that are refused, by their kind; "streams", what is asked when notes are saved one after the other.
+that are refused, by their kind; "exclusive", how many pairs are named as exclusive, and how many
+of them rightly; "streams", what is asked when notes are saved one after the other.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from bench import common
 from bench import probability_data as data
 from bench import probability_fit as fit
 from bench.judge import evaluate
-from bench.judge.data import HERE, Group, groups
+from bench.judge.data import HERE, RELATIONS, Group, groups
+from bench.judge.evaluate import Aside
 from bench.judge.fit import grouped, judged_stream
 from bench.judge.opinions import Opinions
 from bench.probability_data import Example, Vectors
 from totonoe_core.domain.calibration import weights_for
 from totonoe_core.domain.policy import PRESETS, Action, Preset
-from totonoe_core.domain.records import Judgement, ModelIdentity
+from totonoe_core.domain.records import Judgement, ModelIdentity, Verdict
 from totonoe_core.embedding import EmbedderSettings
+from totonoe_core.guard.exclusive import certainly_exclusive
 from totonoe_core.guard.features import JUDGE_NAMES
 from totonoe_core.guard.probability import same_probability_judged
 from totonoe_core.guard.verdict import compare
@@ -43,6 +46,8 @@ from totonoe_server.tools.quality.figures import share
 from totonoe_server.tools.quality.rig import opened
 
 POLICY = PRESETS[Preset.STANDARD]
+REPLACING = replace(POLICY, on_update=Action.SUPERSEDE, on_contradiction=Action.SUPERSEDE)
+_EXCLUSIVE = RELATIONS.index("exclusive")
 _SURE = 40.0
 """Log odds of what is refused without a judge; its negative is that of a hard difference."""
 _SAME = JUDGE_NAMES.index("judge_same")
@@ -56,6 +61,8 @@ class Read(NamedTuple):
     before: Judgement
     opinion: Opinion | None
     after: Judgement
+    replacing: Judgement
+    """Of both, by a policy whose verdicts supersede."""
 
 
 class Reader:
@@ -82,7 +89,10 @@ class Reader:
         before = after = POLICY.settled(compared.judgement)
         if opinion is not None and cascade.is_open(compared, before, other, one):
             after = cascade.judged_by(cascade.Open(0, compared, before), opinion, POLICY)
-        return Read(before, opinion, after)
+        replacing = after
+        if opinion is not None and cascade.may_replace(compared, before, REPLACING, other, one):
+            replacing = cascade.judged_by(cascade.Open(0, compared, before), opinion, REPLACING)
+        return Read(before, opinion, after, replacing)
 
     def by_guard(self, pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
         """Return the log odds of *same* by the guard without a judge."""
@@ -196,6 +206,39 @@ def edited(report: common.Report, every: Sequence[Group], reader: Reader) -> Non
         report.add(part="edits", texts="groups", language=language, kind=kind, **row)
 
 
+def excluded(report: common.Report, every: Sequence[Group], reader: Reader) -> None:
+    """Add what verdicts, the rule alone, and the rule with the judge call exclusive."""
+    pairs = [
+        one
+        for one in evaluate.kept_aside([each for each in every if each.published])
+        if one.relation >= 0
+    ]
+    read = reader.read([(one.a, one.b) for one in pairs])
+    exclusive = np.array([one.relation == _EXCLUSIVE for one in pairs])
+    verdicts = {Verdict.UPDATE, Verdict.CONTRADICTION}
+    for by, named in (
+        ("verdict", [one.before.verdict in verdicts for one in read]),
+        ("guard", [_replaces(pair, one.before) for pair, one in zip(pairs, read, strict=True)]),
+        ("both", [_replaces(pair, one.replacing) for pair, one in zip(pairs, read, strict=True)]),
+    ):
+        chosen = np.array(named)
+        right = int((chosen & exclusive).sum())
+        report.add(
+            part="exclusive",
+            texts="groups",
+            by=by,
+            n=len(pairs),
+            n_exclusive=int(exclusive.sum()),
+            n_named=int(chosen.sum()),
+            right=share(right, int(chosen.sum())),
+            found=share(right, int(exclusive.sum())),
+        )
+
+
+def _replaces(pair: Aside, judgement: Judgement) -> bool:
+    return bool(certainly_exclusive(pair.b, pair.a, judgement))
+
+
 def streams(
     report: common.Report,
     directory: Path,
@@ -253,6 +296,7 @@ def main() -> None:
         scored(report, every, reader)
         acted(report, every, reader)
         edited(report, every, reader)
+        excluded(report, every, reader)
         if options.streams:
             streams(report, options.streams, vectors, rig.model, opinions)
 

@@ -144,6 +144,7 @@ class Finding(StrEnum):
     OVER_BUDGET = "over_budget"
     SEPARATE = "separate"
     JUDGE = "judge"
+    EXCLUSIVE = "exclusive"
     UNKNOWN = "unknown"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from support.judges import ScriptedJudge, SureJudge, by_the_judge_alone, service
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember
+from totonoe_core.domain.policy import Action
 from totonoe_core.domain.records import Finding, LinkType, Method, Verdict
 from totonoe_core.guard import features, probability
 from totonoe_core.judging import Opinion, Pair, Relation, cascade
@@ -270,3 +272,66 @@ def test_memory_that_refuses_is_not_among_the_similar_ones_too(tmp_path: Path) -
         answer = store.do(near(cosine=0.9))
         assert answer.guard.duplicate.memory_id == known
         assert not answer.guard.similar
+
+
+# -- What a verdict replaces
+
+ON_MONDAY, ON_TUESDAY = "The build runs on Mondays", "The build runs on Tuesdays"
+
+
+def replacing(content: str) -> Remember:
+    """A text near the first that supersedes what it updates."""
+    return replace(near(content, 0.8), actions=((Verdict.UPDATE, Action.SUPERSEDE),))
+
+
+@pytest.mark.parametrize(("confidence", "replaced"), [(0.95, True), (0.9, False)])
+def test_judge_that_is_certain_says_what_a_hard_difference_replaces(
+    tmp_path: Path, confidence: float, replaced: bool
+) -> None:
+    judge = SureJudge(Relation.EXCLUSIVE)
+    judge.confidence = confidence
+    with judged(tmp_path, judge) as store:
+        old = store.save(ON_MONDAY, vector=BASE)
+        answer = store.do(replacing(ON_TUESDAY))
+        assert answer.saved
+        assert answer.superseded_ids == ((old,) if replaced else ())
+        assert answer.guard.maybe_replaced_ids == (() if replaced else (old,))
+        (similar,) = [one for one in answer.guard.similar if one.memory_id == old]
+        found = [one.finding for one in similar.judgement.evidence]
+        assert found[0] is Finding.JUDGE
+        assert (found[1] is Finding.EXCLUSIVE) is replaced
+        assert similar.judgement.hard
+
+
+def test_judge_reads_a_hard_difference_only_where_a_verdict_may_supersede(tmp_path: Path) -> None:
+    judge = SureJudge(Relation.EXCLUSIVE)
+    with judged(tmp_path, judge) as store:
+        store.save(ON_MONDAY, vector=BASE)
+        store.do(near(ON_TUESDAY, 0.8))
+        assert not judge.pairs
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # What happened stays true.
+        ("We deployed version 1.2", "We deployed version 1.3"),
+        # The rule is certain.
+        ("The timeout is 30 s", "The timeout is 60 s"),
+    ],
+)
+def test_judge_is_not_asked_about_what_is_known(tmp_path: Path, old: str, new: str) -> None:
+    judge = SureJudge(Relation.EXCLUSIVE)
+    with judged(tmp_path, judge) as store:
+        store.save(old, vector=BASE)
+        store.do(replacing(new))
+        assert not judge.pairs
+
+
+def test_judge_that_calls_a_hard_difference_the_same_changes_nothing(tmp_path: Path) -> None:
+    with judged(tmp_path, SureJudge(Relation.SAME)) as store:
+        old = store.save(ON_MONDAY, vector=BASE)
+        answer = store.do(replacing(ON_TUESDAY))
+        assert (answer.saved, answer.superseded_ids) == (True, ())
+        assert answer.guard.question is None
+        assert answer.guard.maybe_replaced_ids == (old,)

@@ -39,7 +39,10 @@ ANSWERS = "answer=same|different|replaces|replaced_by"
 NEAREST_BYTES = 48
 """Bytes of the text in the line of the nearest memory."""
 _ALIKE = frozenset(
-    {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}
+    {
+        *(Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT),
+        *(Finding.SYNONYM, Finding.JUDGE, Finding.EXCLUSIVE),
+    }
 )
 
 _WHOLE = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})

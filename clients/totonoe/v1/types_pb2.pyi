@@ -115,6 +115,7 @@ class Finding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     FINDING_CONJUNCTION: _ClassVar[Finding]
     FINDING_FUNCTION_WORD: _ClassVar[Finding]
     FINDING_SEPARATE: _ClassVar[Finding]
+    FINDING_EXCLUSIVE: _ClassVar[Finding]
 
 class Action(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -216,6 +217,7 @@ FINDING_OVER_BUDGET: Finding
 FINDING_CONJUNCTION: Finding
 FINDING_FUNCTION_WORD: Finding
 FINDING_SEPARATE: Finding
+FINDING_EXCLUSIVE: Finding
 ACTION_UNSPECIFIED: Action
 ACTION_REFUSE: Action
 ACTION_LINK: Action

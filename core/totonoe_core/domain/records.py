@@ -153,6 +153,9 @@ class Finding(StrEnum):
     only if the policy refuses a text that says less."""
     JUDGE = "judge"
     """A judge decided; `own_text` is its name."""
+    EXCLUSIVE = "exclusive"
+    """The daemon's own judge is certain that both texts cannot be true at once. Found only if the
+    policy lets a verdict supersede, and only beside a hard difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +213,11 @@ class Judgement:
     def by_judge(self) -> bool:
         """Return whether a judge read the texts."""
         return any(one.finding is Finding.JUDGE for one in self.evidence)
+
+    @property
+    def excludes(self) -> bool:
+        """Return whether the daemon's own judge is certain that both cannot be true at once."""
+        return any(one.finding is Finding.EXCLUSIVE for one in self.evidence)
 
     @property
     def differs(self) -> bool:

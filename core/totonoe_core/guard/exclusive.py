@@ -8,7 +8,8 @@
 
 Only a figure or a moment that something has now, and a main predicate that is affirmed or denied,
 are slots with room for one value. Names and words are not: most of them are members of sets. In
-doubt the answer is no. Pure.
+doubt the answer is no, unless the daemon's own judge has read both texts and is certain
+(`Finding.EXCLUSIVE`). Pure.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
     tuple of (Span, Span)
         Half-open offsets into both texts; empty if both may be true, or if that is not certain.
     """
+    if judgement.excludes:
+        return _differing(own, other, judgement)
     findings = {one.finding for one in judgement.evidence}
     if len(judgement.evidence) >= limits.EVIDENCE_MAX:
         return ()  # it may be cut
@@ -74,6 +77,34 @@ def certainly_exclusive(own: str, other: str, judgement: Judgement) -> Places:
     else:
         certain = all(_values(here, there, judgement.evidence))
     return places if certain else ()
+
+
+def _differing(own: str, other: str, judgement: Judgement) -> Places:
+    """Return the places of what differs; both texts if no difference has one in both."""
+    places = tuple(
+        (one.own, one.other) for one in judgement.evidence if one.own[1] and one.other[1]
+    )
+    return places or (((0, len(own)), (0, len(other))),)
+
+
+def tells_what_happened(own: str, other: str, judgement: Judgement) -> bool:
+    """Return whether a difference stands in a sentence about the past, in either text."""
+    language = common_language(own, other)
+    sides = (
+        (own, [one.own for one in judgement.evidence]),
+        (other, [one.other for one in judgement.evidence]),
+    )
+    return any(_is_past(text, spans, language) for text, spans in sides)
+
+
+def _is_past(text: str, spans: Sequence[Span], language: str) -> bool:
+    for start, stop in sentences(text):
+        held = any(start < end and begin < stop for begin, end in spans)
+        if held and stop - start <= READ_CHARS_MAX:
+            reading = traits_of(text[start:stop], language).reading
+            if any(piece.tense == "past" for piece in reading.pieces):
+                return True
+    return False
 
 
 def _sentence(text: str, spans: Sequence[Span], language: str) -> _Sentence | None:

@@ -1,7 +1,7 @@
 """Rules of the daemon's own judge: which pairs it reads, and what its opinion does. Pure.
 
 equal text, equal words          refused before
-a hard difference                never put to the judge, never overruled
+a hard difference                never overruled; put to the judge only for whether it replaces
 the judge                        certain: refused; else its relation is the verdict
 the caller                       asked about what is likely
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from totonoe_core.base import limits
-from totonoe_core.domain.policy import GuardPolicy
+from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
+from totonoe_core.guard.exclusive import certainly_exclusive, tells_what_happened
 from totonoe_core.guard.features import NAMES, judged
 from totonoe_core.guard.probability import same_probability_judged
 from totonoe_core.guard.verdict import Comparison
-from totonoe_core.judging.protocol import Opinion, Relation
+from totonoe_core.judging.protocol import RELATIONS, Opinion, Relation
 
 _SURELY_DIFFERENT, _SURELY_SAME = 0.01, 0.995
 """Probabilities of the features alone, beyond which a pair is not put to the judge.
@@ -29,6 +30,13 @@ _VERDICTS = {
     Relation.LESS: Verdict.CONTAINED,
     Relation.EXCLUSIVE: Verdict.UPDATE,
 }
+_EXCLUSIVE = RELATIONS.index(Relation.EXCLUSIVE)
+_EXCLUSIVE_FROM = 0.92
+"""Probability from which both texts certainly cannot be true at once, beside a hard difference.
+
+Of such pairs of topics kept aside 97 of a hundred are labelled so (`make judge-figures`, part
+"exclusive"); without a hard difference the judge is right in nine of ten only.
+"""
 _DENIALS = frozenset({Finding.POLARITY, Finding.OPPOSITE})
 _CERTAIN = NAMES.index("certain")
 _DIGITS = [NAMES.index("digits_differ"), NAMES.index("digits_one_sided")]
@@ -51,6 +59,22 @@ class Open:
     judgement: Judgement
 
 
+def may_replace(
+    compared: Comparison, judgement: Judgement, policy: GuardPolicy, own: str, other: str
+) -> bool:
+    """Return whether the judge may say that a text replaces a memory from which it differs hard.
+
+    What happened stays true: "We deployed 1.2", "We deployed 1.3".
+    """
+    return (
+        compared.judgement.hard
+        and policy.action(judgement) is Action.SUPERSEDE
+        and max(len(own), len(other)) <= limits.JUDGE_TEXT_CHARS_MAX
+        and not certainly_exclusive(own, other, judgement)
+        and not tells_what_happened(own, other, judgement)
+    )
+
+
 def is_open(compared: Comparison, judgement: Judgement, own: str, other: str) -> bool:
     """Return whether the judge may change what becomes of a pair."""
     if judgement.hard or judgement.verdict is Verdict.DUPLICATE or compared.whole_sentences:
@@ -62,9 +86,14 @@ def is_open(compared: Comparison, judgement: Judgement, own: str, other: str) ->
 
 
 def chosen(pairs: list[Open]) -> list[Open]:
-    """Return the pairs to judge, the most probable first; at most OWN_JUDGE_PAIRS_PER_SAVE_MAX."""
+    """Return the pairs to judge, the most probable first.
+
+    At most OWN_JUDGE_PAIRS_PER_SAVE_MAX, and as many that differ hard.
+    """
     order = sorted(pairs, key=lambda one: (-one.judgement.same_probability, one.slot))
-    return order[: limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX]
+    most = limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
+    hard = [one for one in order if one.judgement.hard][:most]
+    return [one for one in order if not one.judgement.hard][:most] + hard
 
 
 def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
@@ -77,9 +106,20 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
         Of the new text (its second) to the memory (its first).
     policy : GuardPolicy
         Says from which probability on it is certain.
+
+    Returns
+    -------
+    Judgement
+        Of a hard difference with the same verdict, and EXCLUSIVE in its evidence if both certainly
+        cannot be true at once.
     """
     before = pair.judgement
     name = Evidence(Finding.JUDGE, own_text=opinion.by[: limits.EVIDENCE_CHARS])
+    if before.hard:
+        added = [name]
+        if opinion.relations[_EXCLUSIVE] >= _EXCLUSIVE_FROM:
+            added.append(Evidence(Finding.EXCLUSIVE))
+        return replace(before, evidence=(*added, *before.evidence)[: limits.EVIDENCE_MAX])
     found = replace(
         before,
         verdict=_verdict(before, opinion.relation),

@@ -28,6 +28,7 @@ _ALIKE = {
 _WITHOUT_WORDS = {
     Finding.UNREAD: "not understood",
     Finding.OVER_BUDGET: "not read to the end",
+    Finding.EXCLUSIVE: "both cannot be true at once",
 }
 
 

@@ -323,7 +323,7 @@ class Guarding:
         pairs = [
             cascade.Open(slot, one.compared, one.judgement)
             for slot, one in judged.items()
-            if cascade.is_open(one.compared, one.judgement, text.content, content[slot].content)
+            if self._is_for_own_judge(text, content[slot].content, one)
         ]
         wanted: list[Pair] = []
         opinions, unread = 0, False
@@ -367,6 +367,12 @@ class Guarding:
             layers=layers,
         )
         return found, False
+
+    @staticmethod
+    def _is_for_own_judge(text: GuardedText, other: str, one: Judged) -> bool:
+        return cascade.is_open(
+            one.compared, one.judgement, text.content, other
+        ) or cascade.may_replace(one.compared, one.judgement, text.policy, text.content, other)
 
     def likely(self, text: GuardedText, judged: Iterable[Judged]) -> tuple[Judged, ...]:
         """Return the memories that probably say the same, the most probable first.

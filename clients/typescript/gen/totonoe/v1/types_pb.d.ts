@@ -2515,6 +2515,14 @@ export enum Finding {
    * @generated from enum value: FINDING_SEPARATE = 32;
    */
   SEPARATE = 32,
+
+  /**
+   * The daemon's own judge is certain that both texts cannot be true at once; there is no place.
+   * Found only if the policy lets a verdict supersede, and only beside a hard difference.
+   *
+   * @generated from enum value: FINDING_EXCLUSIVE = 33;
+   */
+  EXCLUSIVE = 33,
 }
 
 /**
