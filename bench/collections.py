@@ -22,6 +22,7 @@ from bench.processes import BenchError, Daemon
 from totonoe_core.base import limits
 from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.engine.embedded import EmbeddedEngine
+from totonoe_core.store.sqlite.store import SqliteStore
 
 DIMENSION = 384
 PAGE_SIZE = 100
@@ -29,7 +30,7 @@ PAGE_SIZE = 100
 
 def create(data_dir: Path, count: int) -> dict[str, Any]:
     """Makes them; figures of one."""
-    engine = EmbeddedEngine(data_dir, embedding=None)
+    engine = EmbeddedEngine(SqliteStore(data_dir), embedding=None)
     begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
     for number in range(count):
         engine.create_collection(

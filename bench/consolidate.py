@@ -35,7 +35,9 @@ from totonoe_core.domain.records import Fields, Memory, Status
 from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.kernels.warmup import warm_up
-from totonoe_core.store.collection_file import CollectionFile, Touched
+from totonoe_core.store.records import Touched
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.store import SqliteStore
 from totonoe_core.text.normalize import refusing_hash
 
 DISTANCE = 0.10
@@ -57,7 +59,9 @@ def write(path: Path, texts: list[str], vectors: material.Vectors, now_us: int) 
 
     The last `CHANGED` of them belong to a second revision.
     """
-    engine = EmbeddedEngine(path, embedding=None, client_vector_dimension=vectors.shape[1])
+    engine = EmbeddedEngine(
+        SqliteStore(path), embedding=None, client_vector_dimension=vectors.shape[1]
+    )
     engine.get_collection("default").result(WAIT_S)
     engine.close(WAIT_S)
     file = CollectionFile(next(path.glob("collections/*/memory.db")))
@@ -256,7 +260,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory(prefix="totonoe-bench-") as folder:
                 path = Path(folder)
                 write(path, [one.text for one in items], vectors, time.time_ns() // 1000)
-                engine = EmbeddedEngine(path, embedding=None)
+                engine = EmbeddedEngine(SqliteStore(path), embedding=None)
                 try:
                     engine.get_collection("default").result(WAIT_S)
                     for row in find_rows(engine, vectors):

@@ -27,6 +27,7 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.records import Fields
 from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.engine.state.caches import forget_cached
+from totonoe_core.store.sqlite.store import SqliteStore
 
 DIMENSION = 8
 SIMILAR = 16
@@ -59,7 +60,9 @@ def read(family: str, size_bytes: int) -> dict[str, Any]:
         return future.result(WAIT_S).results[0]
 
     with tempfile.TemporaryDirectory(prefix="totonoe-bench-") as folder:
-        engine = EmbeddedEngine(Path(folder), embedding=None, client_vector_dimension=DIMENSION)
+        engine = EmbeddedEngine(
+            SqliteStore(Path(folder)), embedding=None, client_vector_dimension=DIMENSION
+        )
         try:
             for seed in range(SIMILAR):
                 remember(seed, _text(family, seed, size_bytes), True)

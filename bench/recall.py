@@ -39,7 +39,8 @@ from totonoe_core.engine.state.futures import submit
 from totonoe_core.index import hnsw, masks
 from totonoe_core.rules import validate
 from totonoe_core.search import arms, recall
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.store import SqliteStore
 from totonoe_server.wire import answers
 
 COLLECTION = "recalled"
@@ -147,7 +148,7 @@ def steps(data_dir: Path, seed: int, mode: str, n: int) -> dict[str, Any]:
     """CPU of each step of a Recall, microseconds, on a data directory that no daemon uses."""
     sent = [one.SerializeToString() for one in requests(seed, 0, COLLECTION, mode, DIMENSION)]
     sent = sent[:REPEATS]
-    engine = EmbeddedEngine(data_dir, embedding=None)
+    engine = EmbeddedEngine(SqliteStore(data_dir), embedding=None)
     try:
 
         def ask(data: bytes) -> bytes:

@@ -30,7 +30,8 @@ from bench.filling import GRAPH_SHARE, drawn, lines_of
 from bench.processes import BenchError, Daemon
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.hnsw import FROM_COUNT
-from totonoe_core.store.identity import Place
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite.store import SqliteStore
 
 COLLECTION, WARM = "scale", "warm"
 CALLERS = 16
@@ -215,7 +216,7 @@ def _write(
 
 def parts_of(path: Path) -> dict[str, float]:
     """Bytes for each memory of the parts of a collection's index, without room not used yet."""
-    state = CollectionState.load(Place(path, path.parent.name, ""))
+    state = CollectionState.load(SqliteStore(path.parents[2]), Place(path, path.parent.name, ""))
     try:
         index = state.index
         for part in (index.prefix, index.graph):

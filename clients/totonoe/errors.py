@@ -24,7 +24,7 @@
     ├── PermissionDenied      the caller may not do this
     ├── Unauthenticated       the caller is not known
     ├── OutOfRange            a revision that the collection has not reached, or a time to come
-    ├── Unimplemented         the daemon is older than this client
+    ├── Unimplemented         the daemon is older than this client, or its store cannot do this
     ├── Cancelled             the call was given up by the caller
     └── Internal              a bug in the daemon; `details["error_id"]` finds it in its log
 
@@ -228,7 +228,10 @@ class OutOfRange(TotonoeError):
 
 
 class Unimplemented(TotonoeError):
-    """The daemon does not know this call: it is older than this client."""
+    """The daemon does not know this call: it is older than this client.
+
+    Reason `NOT_ON_THIS_STORE`: the call needs something that only a store of files has.
+    """
 
 
 class Cancelled(TotonoeError):

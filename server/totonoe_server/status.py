@@ -52,6 +52,7 @@ _BY_CODE: dict[int, str] = {
     code_pb2.DATA_LOSS: "CORRUPT_ROW WRONG_FILE MISSING_FILE",
     code_pb2.INTERNAL: "INTERNAL",
     code_pb2.DEADLINE_EXCEEDED: "DEADLINE_PASSED",
+    code_pb2.UNIMPLEMENTED: "NOT_ON_THIS_STORE",
 }
 CODES: Final = {reason: code for code, names in _BY_CODE.items() for reason in names.split()}
 """Reason of the contract -> number of the status code."""

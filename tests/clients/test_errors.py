@@ -52,6 +52,7 @@ REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
     ("DATA_LOSS", errors.DataLoss): "CORRUPT_ROW WRONG_FILE MISSING_FILE",
     ("INTERNAL", errors.Internal): "INTERNAL",
     ("DEADLINE_EXCEEDED", errors.DeadlineExceeded): "DEADLINE_PASSED",
+    ("UNIMPLEMENTED", errors.Unimplemented): "NOT_ON_THIS_STORE",
 }
 CASES = [
     (code, kind, reason) for (code, kind), reasons in REASONS.items() for reason in reasons.split()

@@ -19,9 +19,11 @@ from totonoe_core.base import errors
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import AsOf, GetQuery
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store import directories, migrate, rows
-from totonoe_core.store.identity import Place
-from totonoe_core.store.schema import COLLECTION, COLLECTION_STEPS, FORMAT, open_writer
+from totonoe_core.store import directories, rows
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite import migrate
+from totonoe_core.store.sqlite.schema import COLLECTION, COLLECTION_STEPS, FORMAT, open_writer
+from totonoe_core.store.sqlite.store import SqliteStore
 
 DATA = Path(__file__).parent / "data"
 FORMATS = sorted(int(path.name.split("-")[1]) for path in DATA.glob("format-*"))
@@ -105,7 +107,7 @@ def test_collections_are_listed_before_any_is_brought_forward(old: Old) -> None:
         assert page.collections[0].description == "a flat"
         assert not old.copies()
         place = Place(old.file(), old.file().parent.name, "default")
-        assert CollectionState.read_info(place) == page.collections[0]
+        assert CollectionState.read_info(SqliteStore(old.path), place) == page.collections[0]
 
 
 def test_copy_is_the_file_as_it_was(old: Old) -> None:
@@ -272,7 +274,7 @@ def each_statement(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException],
                 made.append(Cut(connection, at, error))
                 real(made[0], *given)
 
-            monkeypatch.setattr("totonoe_core.store.schema.migrate", failing)
+            monkeypatch.setattr("totonoe_core.store.sqlite.schema.migrate", failing)
             yield number
             if made[0].left >= 0:
                 return

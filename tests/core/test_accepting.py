@@ -23,11 +23,11 @@ from totonoe_core.domain.queries import (
     RecallQuery,
 )
 from totonoe_core.engine.state import checkpointing
-from totonoe_core.store import accepting
-from totonoe_core.store.acknowledged import path_of
-from totonoe_core.store.catalog import Catalog
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.inspection import inspect
+from totonoe_core.store.sqlite import accepting
+from totonoe_core.store.sqlite.acknowledged import path_of
+from totonoe_core.store.sqlite.catalog import Catalog
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.inspection import inspect
 
 LATER = FakeClock(NOON + 1_000_000)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from totonoe_core.store import acknowledged
-from totonoe_core.store.acknowledged import Acknowledged, Note
+from totonoe_core.store.sqlite import acknowledged
+from totonoe_core.store.sqlite.acknowledged import Acknowledged, Note
 
 UID = "0123456789abcdef"
 

@@ -35,7 +35,7 @@ from totonoe_core.domain.records import TypedKey
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.engine.collection import calibrating
 from totonoe_core.engine.commands.judged_pairs import JudgedPair, judged_pairs
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.sqlite.reader import ReaderPool
 
 LOOSE, PLAIN = "Zora really likes rowing", "Zora likes rowing"
 

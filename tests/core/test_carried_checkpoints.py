@@ -17,10 +17,10 @@ from support.waits import wait_s
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ListQuery, RecallQuery
 from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotUse
-from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.snapshots import adopt
 from totonoe_core.engine.state import checkpointing
-from totonoe_core.store.snapshot_files import SnapshotFiles
+from totonoe_core.store.sqlite import snapshot as snapshot_file
+from totonoe_core.store.sqlite.store import SqliteStore
 
 SECRET = "Zanzibar is the password of pump seven"
 
@@ -172,7 +172,7 @@ def test_checkpoint_beside_an_imported_file_comes_along_as_a_copy(
     shutil.copy(store.engine.snapshots.files.path(snapshot), file)
     shutil.copytree(carried(store, snapshot), beside)
     with opened(tmp_path / "elsewhere") as other:
-        adopt(SnapshotFiles(tmp_path / "elsewhere"), file)
+        adopt(SqliteStore(tmp_path / "elsewhere").copies, file)
         there = carried(other, snapshot)
         assert not (there / "arrays").samefile(beside / "arrays")
         restore(other, snapshot, "other")
@@ -183,7 +183,7 @@ def test_progress_of_a_restore_is_in_stats_until_it_ends(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot = create(store)
-    original, reached, go = restoring.examine, threading.Event(), threading.Event()
+    original, reached, go = snapshot_file.examine, threading.Event(), threading.Event()
 
     def held(path: Path, examined: Any) -> Any:
         examined(0.5)
@@ -191,7 +191,7 @@ def test_progress_of_a_restore_is_in_stats_until_it_ends(
         assert go.wait(wait_s())
         return original(path, examined)
 
-    monkeypatch.setattr(restoring, "examine", held)
+    monkeypatch.setattr(snapshot_file, "examine", held)
     assert store.engine.snapshots.stats(None).running is None
     restored = store.engine.restore_snapshot(
         snapshot.id, "other", "op-restore", agent_id="anna", confirmation_token=""

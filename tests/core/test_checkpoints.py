@@ -40,7 +40,7 @@ from totonoe_core.engine.state import checkpointing, loading
 from totonoe_core.index import hnsw, prefix, recipe
 from totonoe_core.store import checkpoint as files
 from totonoe_core.store.checkpoint import MANIFEST, Checkpoints
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.sqlite.collection_file import CollectionFile
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
 CONSIDER = Indexing.consider
@@ -639,7 +639,7 @@ def test_bad_row_is_set_aside_with_a_checkpoint_as_without(tmp_path: Path, later
         store.reopen()
         if later:
             store.do(update(ids[2], content="another note"))
-        path = collection(store)._path
+        path = collection(store)._place.path
         other = tmp_path / "b"
         store.engine.close(30)
         if later:
@@ -835,7 +835,7 @@ def test_recall_by_every_mode_is_the_same_after_reopening(tmp_path: Path) -> Non
 def test_history_of_a_file_is_told_by_its_operations(tmp_path: Path) -> None:
     with opened(tmp_path / "a", clock=FakeClock()) as store:
         store.save("one thing")
-        path = collection(store)._path
+        path = collection(store)._place.path
     file = CollectionFile(path)
     assert file.rows.history.seal(1) is not None
     assert file.rows.history.seal(2) is None

@@ -27,7 +27,7 @@ from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ChangesQuery, OperationFilter, OperationsQuery
 from totonoe_core.domain.questions import Answer, Resolve
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.sqlite.reader import ReaderPool
 
 UNKNOWN = "mem_0123456789abcdef"
 

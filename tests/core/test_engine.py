@@ -193,7 +193,7 @@ class TestRevision:
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Found by reading: revision and settings were shown before their commit."""
-        from totonoe_core.store.collection_file import CollectionFile
+        from totonoe_core.store.sqlite.collection_file import CollectionFile
 
         store.save("one")
         deciding, go_on = threading.Event(), threading.Event()

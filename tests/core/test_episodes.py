@@ -24,8 +24,8 @@ from totonoe_core.domain.queries import (
     GetQuery,
 )
 from totonoe_core.domain.records import ANY_TIME, Episode, Status, TimeRange, TypedKey
-from totonoe_core.store.collection_file import Touched
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.records import Touched
+from totonoe_core.store.sqlite.reader import ReaderPool, Rows
 
 UNKNOWN = "mem_0123456789abcdef"
 KEY = TypedKey("server", "port")

@@ -40,7 +40,7 @@ from totonoe_core.domain.records import (
     TypedKey,
 )
 from totonoe_core.judging import Relation
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 
 RELATED, UPDATES, UPDATED_BY = LinkType.RELATED, LinkType.UPDATES, LinkType.UPDATED_BY
 

@@ -28,6 +28,8 @@ from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Pr
 from totonoe_core.domain.queries import ChangesQuery, GetQuery, RecallQuery
 from totonoe_core.domain.transfer import ExportQuery, ImportQuery
 from totonoe_core.engine.catalog.openings import CLOSE_WAIT_S, Openings
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite.store import SqliteStore
 
 IDLE_S = 300.0
 
@@ -363,9 +365,9 @@ def test_settings_of_closed_ones_are_read_once_and_stay_right(
     reads: list[Path] = []
     read_info = CollectionState.read_info
 
-    def counted(path: Path) -> Any:
-        reads.append(path)
-        return read_info(path)
+    def counted(kept: SqliteStore, place: Place) -> Any:
+        reads.append(place.path)
+        return read_info(kept, place)
 
     monkeypatch.setattr(CollectionState, "read_info", staticmethod(counted))
 
@@ -401,8 +403,8 @@ def test_settings_read_while_it_was_opened_are_not_kept(
     openings(store)._infos.clear()
     read_info = CollectionState.read_info
 
-    def slowly(path: Path) -> Any:
-        info = read_info(path)
+    def slowly(kept: SqliteStore, place: Place) -> Any:
+        info = read_info(kept, place)
         store.save("another text")
         sweep(store, ticks)
         return info

@@ -54,10 +54,10 @@ from totonoe_core.domain.records import (
 from totonoe_core.engine.commands.redact import Redaction
 from totonoe_core.engine.state import caches
 from totonoe_core.index import hnsw, prefix
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.reader import ReaderPool
-from totonoe_core.store.schema import COLLECTION, open_writer
-from totonoe_core.store.scrub import Scrub
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.reader import ReaderPool
+from totonoe_core.store.sqlite.schema import COLLECTION, open_writer
+from totonoe_core.store.sqlite.scrub import Scrub
 from totonoe_core.text import tokens
 
 SECRET = 'Zebulon\'s "vault" code: Ümläut-4711 in the quokkaroom'

@@ -23,7 +23,7 @@ from totonoe_core.domain.consolidate import (
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import OperationFilter, OperationsQuery, RecallQuery
 from totonoe_core.domain.records import Link, LinkType
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.schema import open_reader
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from totonoe_core.base import errors, limits
 from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import GetQuery
 from totonoe_core.engine.collection.collection import Collection
-from totonoe_core.store.catalog import Catalog
+from totonoe_core.store.sqlite.catalog import Catalog
 
 OPENING_S = 0.05
 """Long enough for most openings, if nothing held it up."""

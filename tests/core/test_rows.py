@@ -13,7 +13,8 @@ from support.engines import NOON
 from totonoe_core.base import errors
 from totonoe_core.domain.records import Fields, Link, LinkType, Memory, Status
 from totonoe_core.store import rows
-from totonoe_core.store.collection_file import CollectionFile, Touched
+from totonoe_core.store.records import Touched
+from totonoe_core.store.sqlite.collection_file import CollectionFile
 
 MEMORY = Memory(
     row=5,

@@ -31,7 +31,7 @@ from totonoe_core.domain.questions import Answer, QuestionsQuery, Resolve
 from totonoe_core.domain.records import Kind, LinkType, SimilarMemory, StateKind, Status, Verdict
 from totonoe_core.engine.commands.judged_pairs import judged_pairs
 from totonoe_core.engine.writer.written import decision_of
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.sqlite.reader import ReaderPool
 
 BACKUP = "The backup runs at night"
 NIGHTLY = "The backup runs nightly"

@@ -48,10 +48,10 @@ from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotSchedule, 
 from totonoe_core.domain.undo import Undo
 from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.snapshots import adopt
-from totonoe_core.store import snapshot as snapshot_module
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.snapshot import FileCopy, examine, seal
-from totonoe_core.store.snapshot_files import SnapshotFiles
+from totonoe_core.store.sqlite import snapshot as snapshot_module
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.snapshot import FileCopy, examine, seal
+from totonoe_core.store.sqlite.store import SqliteStore
 
 COMPAT = Path(__file__).parents[1] / "compat" / "data"
 NEW: dict[str, Any] = {
@@ -696,15 +696,15 @@ def test_snapshot_of_another_directory_is_imported_and_restored(tmp_path: Path) 
     with opened(tmp_path / "b") as other:
         carried = tmp_path / "carried.file"
         shutil.copy(source, carried)
-        found = adopt(SnapshotFiles(tmp_path / "b"), carried)
+        found = adopt(SqliteStore(tmp_path / "b").copies, carried)
         assert found == snapshot
-        assert adopt(SnapshotFiles(tmp_path / "b"), carried) == snapshot
+        assert adopt(SqliteStore(tmp_path / "b").copies, carried) == snapshot
         assert listed(other) == [snapshot]
         assert restore(other, snapshot, "from-a").restored
         assert len(texts_of(other, "from-a")) == 5
         carried.write_bytes(carried.read_bytes()[:-4096])
         with pytest.raises(Corruption):
-            adopt(SnapshotFiles(tmp_path / "b"), carried)
+            adopt(SqliteStore(tmp_path / "b").copies, carried)
 
 
 def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> None:
@@ -716,7 +716,7 @@ def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> Non
     )
     assert seal(path, draft).format == 3
     with opened(tmp_path / "data", client_vector_dimension=4) as store:
-        snapshot = adopt(store.engine.snapshots.files, path)
+        snapshot = adopt(SqliteStore(tmp_path / "data").copies, path)
         answer = restore(store, snapshot, "old")
         assert answer.restored
         assert len(texts_of(store, "old")) == snapshot.total_count

@@ -23,8 +23,8 @@ from totonoe_core.domain.records import TIDY_KEY, Kind, Memory, StateKind, Statu
 from totonoe_core.domain.tidy import Tidied, Tidy, TurnCounted
 from totonoe_core.domain.undo import Undo
 from totonoe_core.engine.commands.tidy import keep_state, state_of
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
 
 LIVE = Filter()
 

@@ -37,7 +37,8 @@ from totonoe_core.domain.records import Fields, LinkType, Memory, Status, TypedK
 from totonoe_core.domain.undo import ConflictKind, UndoConflict
 from totonoe_core.engine.commands.layers import Layers, Row
 from totonoe_core.store import rows
-from totonoe_core.store.history import History
+from totonoe_core.store.sqlite import sql
+from totonoe_core.store.sqlite.history import History
 
 
 @pytest.fixture
@@ -443,7 +444,7 @@ def test_row_that_its_history_does_not_lead_to_is_corruption(store: Store) -> No
     ).fetchone()
     memory: Memory = rows.memory(found)
     other = replace(memory, fields=replace(memory.fields, importance=1))
-    connection.execute(rows.INSERT_MEMORY, rows.memory_row(other))
+    connection.execute(sql.INSERT_MEMORY, rows.memory_row(other))
     connection.close()
     store.engine = store._opened()
     revision = store.revision

@@ -31,8 +31,8 @@ from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.engine.jobs import verify as verifying
 from totonoe_core.engine.jobs.verify import Pace, Verifier
-from totonoe_core.store import checks
-from totonoe_core.store.schema import CATALOG, COLLECTION, open_reader, open_writer
+from totonoe_core.store.sqlite import checks
+from totonoe_core.store.sqlite.schema import CATALOG, COLLECTION, open_reader, open_writer
 
 FAST = Pace(share=1.0)
 STEPS_MAX = 1000

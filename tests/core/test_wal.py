@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from totonoe_core.store import wal
+from totonoe_core.store.sqlite import wal
 
 PAGE = 1024
 FRAME = 24 + PAGE

@@ -34,7 +34,9 @@ from totonoe_core.domain.records import Method
 from totonoe_core.engine.commands import expire
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.writer import Writer
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.store import SqliteStore
 
 CALLERS = 64
 
@@ -207,9 +209,9 @@ def test_cancelled_before_the_collection_is_open_changes_nothing(
     go_on = threading.Event()
     load = CollectionState.load
 
-    def slow(path: Path, has_embedder: bool) -> CollectionState:
+    def slow(kept: SqliteStore, place: Place, has_embedder: bool) -> CollectionState:
         assert go_on.wait(wait_s())
-        return load(path, has_embedder)
+        return load(kept, place, has_embedder)
 
     monkeypatch.setattr(CollectionState, "load", slow)
     with opened(tmp_path) as store:

@@ -26,9 +26,10 @@ from totonoe_core.domain.queries import (
     RecallQuery,
 )
 from totonoe_core.engine.jobs.verify import Pace
-from totonoe_core.store import checks, rows
-from totonoe_core.store.inspection import inspect
-from totonoe_core.store.schema import CATALOG, COLLECTION
+from totonoe_core.store import rows
+from totonoe_core.store.sqlite import checks
+from totonoe_core.store.sqlite.inspection import inspect
+from totonoe_core.store.sqlite.schema import CATALOG, COLLECTION
 
 VALUES: dict[str, Any] = {
     "NULL": None,

@@ -45,7 +45,7 @@ from totonoe_core.domain.queries import (
 )
 from totonoe_core.domain.records import ANY_TIME
 from totonoe_core.store import rows
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.sqlite.collection_file import CollectionFile
 
 IDS = dict[str, str]
 

@@ -17,9 +17,9 @@ from support.engines import FakeClock, Store, opened
 from support.every_call import ways
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.store import length, wal
-from totonoe_core.store.inspection import inspect
-from totonoe_core.store.snapshot import examine
+from totonoe_core.store.sqlite import length, wal
+from totonoe_core.store.sqlite.inspection import inspect
+from totonoe_core.store.sqlite.snapshot import examine
 
 PAGE = 4096
 LOCK_BYTE = 0x4000_0000

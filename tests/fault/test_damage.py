@@ -26,7 +26,7 @@ from totonoe_core.domain.queries import (
 )
 from totonoe_core.domain.records import ANY_TIME, Memory
 from totonoe_core.engine.jobs.verify import Pace
-from totonoe_core.store.inspection import inspect
+from totonoe_core.store.sqlite.inspection import inspect
 
 PLACES = 48
 BLOCKS = 6

@@ -27,8 +27,9 @@ from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import ListQuery, RecallQuery
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.store.lockfile import DataDirBusy, DataDirLock
-from totonoe_core.store.schema import FORMAT
+from totonoe_core.store.sqlite.lockfile import DataDirBusy, DataDirLock
+from totonoe_core.store.sqlite.schema import FORMAT
+from totonoe_core.store.sqlite.store import SqliteStore
 
 
 def test_disk_full_is_read_only_until_there_is_room(tmp_path: Path) -> None:
@@ -144,7 +145,7 @@ def test_flipped_bit_in_the_catalogue_is_corruption(tmp_path: Path) -> None:
         create(store.engine)
     (tmp_path / "catalog.db").write_bytes(good.replace(b"shop", b"shoq"))
     with pytest.raises(errors.Corruption):
-        EmbeddedEngine(tmp_path, embedding=None, clock=FakeClock())
+        EmbeddedEngine(SqliteStore(tmp_path), embedding=None, clock=FakeClock())
 
 
 def test_flipped_bit_while_it_is_open_is_corruption_for_that_row_only(tmp_path: Path) -> None:
@@ -280,7 +281,7 @@ def test_directory_that_cannot_be_written_is_read_only(tmp_path: Path) -> None:
     blocked = tmp_path / "data"
     (blocked / "catalog.db").mkdir(parents=True)
     with pytest.raises(errors.ReadOnly):
-        EmbeddedEngine(blocked, embedding=None)
+        EmbeddedEngine(SqliteStore(blocked), embedding=None)
 
 
 def test_lock_that_is_held_names_pid_and_address(tmp_path: Path) -> None:

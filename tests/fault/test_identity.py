@@ -14,8 +14,8 @@ from support.cataloging import create
 from support.engines import Store, change, opened
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.store import identity
-from totonoe_core.store.inspection import inspect
+from totonoe_core.store.sqlite import identity
+from totonoe_core.store.sqlite.inspection import inspect
 
 COMPAT = Path(__file__).parents[1] / "compat" / "data"
 

@@ -37,9 +37,9 @@ from totonoe_core.domain.queries import (
 )
 from totonoe_core.domain.records import ANY_TIME
 from totonoe_core.engine.jobs.verify import Pace, Verifier
-from totonoe_core.store import index_checks
-from totonoe_core.store.inspection import inspect
-from totonoe_core.store.schema import COLLECTION_TABLES, open_reader
+from totonoe_core.store.sqlite import index_checks
+from totonoe_core.store.sqlite.inspection import inspect
+from totonoe_core.store.sqlite.schema import COLLECTION_TABLES, open_reader
 
 STEPS_MAX = 500
 LEAF = 10  # first byte of a leaf page of an index

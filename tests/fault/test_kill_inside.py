@@ -20,8 +20,8 @@ from support.engines import opened
 from support.operations import OPERATIONS, SECRET, carry_out, prepared, seen
 from support.processes import ROOT
 from support.waits import wait_s
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
 
 STATEMENTS_MAX = 500
 KILLED = -9

@@ -21,7 +21,7 @@ from support.waits import wait_s
 from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import ListQuery
 from totonoe_core.domain.snapshots import SnapshotUse
-from totonoe_core.store.snapshot import examine, sha256_of
+from totonoe_core.store.sqlite.snapshot import examine, sha256_of
 
 CHANGES_MAX = 60
 KILLED = -9

@@ -19,8 +19,8 @@ from support.cataloging import create
 from support.engines import Store, forget, opened, remember
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.store.acknowledged import Note, path_of
-from totonoe_core.store.inspection import inspect
+from totonoe_core.store.sqlite.acknowledged import Note, path_of
+from totonoe_core.store.sqlite.inspection import inspect
 
 DAMAGES = 20
 SOAK_DAMAGES = 1500

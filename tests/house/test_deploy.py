@@ -25,8 +25,8 @@ from totonoe_core.base.histogram import Histogram
 from totonoe_core.domain.figures import CollectionFigures, EngineFigures
 from totonoe_core.domain.queries import OpenFigures
 from totonoe_core.domain.records import Status
-from totonoe_core.store.migrate import COLLECTION_STEPS
-from totonoe_core.store.schema import CATALOG_FORMAT, FORMAT
+from totonoe_core.store.sqlite.migrate import COLLECTION_STEPS
+from totonoe_core.store.sqlite.schema import CATALOG_FORMAT, FORMAT
 from totonoe_server.life.config import ENVIRONMENT_PREFIX, Settings, load, parse_metrics_address
 from totonoe_server.life.daemon import ENGINE_CLOSE_S
 from totonoe_server.life.figures import CallFigures

@@ -37,6 +37,8 @@ LAYERS = (
     *("engine.catalog", "engine.embedded", "engine.factory", "engine.pairs"),
 )
 """Packages of core from the ground up: each imports those before it alone."""
+STORE_DOORS = ("seam", "records", "rows", "settings", "aside", "checkpoint")
+"""Modules of the store that the engine knows: Protocols and plain data, and derived files."""
 SERVER_LAYERS = (
     "extra",
     "logger",
@@ -138,7 +140,24 @@ def test_hnswlib_is_imported_by_one_module() -> None:
 def test_sqlite_is_imported_by_the_store_alone() -> None:
     found = importers("core", "apsw", "sqlite3") | importers("server", "apsw", "sqlite3")
     assert found
-    assert all(name.startswith("core/totonoe_core/store/") for name in found), found
+    assert all(name.startswith("core/totonoe_core/store/sqlite/") for name in found), found
+
+
+def test_engine_knows_the_seam_of_the_store_and_no_store() -> None:
+    """Else a store beside SQLite would need a second engine."""
+    doors = {f"totonoe_core.store.{name}" for name in STORE_DOORS}
+    beside = [
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in modules("core")
+        if "engine" in path.parts and path.name != "factory.py"
+        for name in imported(path)
+        if name.startswith("totonoe_core.store.")
+        if ".".join(name.split(".")[:3]) not in doors
+    ]
+    assert not beside
+    stores = importers("core", "totonoe_core.store.sqlite")
+    inside = {name for name in stores if name.startswith("core/totonoe_core/store/sqlite/")}
+    assert stores - inside == {"core/totonoe_core/engine/factory.py"}, "it alone chooses a store"
 
 
 def test_server_reaches_core_by_the_seam_and_the_factory() -> None:

@@ -31,7 +31,7 @@ from totonoe_core.domain.records import (
 from totonoe_core.engine.collection.collection import Collection
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.jsonl.values import TIME_MAX_US, TIME_MIN_US
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 from totonoe_core.text.normalize import refusing_hash, shows_nothing
 
 # Odd ones among them: line ends of other systems, marks without width, what needs two code units.

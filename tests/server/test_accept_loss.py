@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from support.engines import Store, opened
 from totonoe.v1 import admin_service_pb2 as admin_pb
 from totonoe.v1 import memory_service_pb2 as pb
-from totonoe_core.store.lockfile import DataDirLock
+from totonoe_core.store.sqlite.lockfile import DataDirLock
 from totonoe_server.tools import commands
 
 APP = typer.Typer()

@@ -77,6 +77,7 @@ def test_call_failing_with_a_reason_answers_its_code_and_reason(fake, fails, rea
         (errors.Corruption("CORRUPT_ROW", "crc"), "DATA_LOSS"),
         (errors.Corruption("WRONG_FILE", "another's"), "DATA_LOSS"),
         (errors.Corruption("MISSING_FILE", "gone"), "DATA_LOSS"),
+        (errors.NotOnThisStore("snapshots", "memory"), "UNIMPLEMENTED"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
 )

@@ -17,7 +17,7 @@ from support.waits import wait_s
 from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.engine.state import checkpointing
 from totonoe_core.store.checkpoint import MANIFEST
-from totonoe_core.store.lockfile import DataDirLock
+from totonoe_core.store.sqlite.lockfile import DataDirLock
 from totonoe_server.tools import commands
 
 APP = typer.Typer()

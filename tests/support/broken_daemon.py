@@ -17,7 +17,7 @@ import typer
 from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.engine.writer.writer import Writer
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.sqlite.reader import ReaderPool, Rows
 from totonoe_server.tools.commands import serve
 
 STALE_S = 0.05

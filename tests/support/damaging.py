@@ -21,8 +21,9 @@ from totonoe_core.index import hnsw, prefix
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.index.lexical import bm25
 from totonoe_core.store.checkpoint import MANIFEST
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.identity import Place
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.store import SqliteStore
 from totonoe_core.text.query_terms import query_terms
 
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor"]
@@ -141,7 +142,7 @@ def open_damaged(directory: Path, kind: str, count: int, seed: int) -> Iterator[
     path = next(directory.glob("collections/*/memory.db"))
     place = next(path.parent.glob("checkpoint/*"))
     sound = {one.name: one.read_bytes() for one in place.iterdir()}
-    info = CollectionState.read_info(Place(path, path.parent.name, ""))
+    info = CollectionState.read_info(SqliteStore(directory), Place(path, path.parent.name, ""))
     expected: CollectionIndex | None = None
     for number in range(-1, count):
         rng = np.random.default_rng([seed, number + 1])

@@ -32,8 +32,9 @@ from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.vectors import mean_of_chunks
 from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.store import rows
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
+from totonoe_core.store.sqlite.store import SqliteStore
 
 DIMENSION = 8
 NOON = 1_790_000_000_000_000
@@ -170,7 +171,7 @@ class Store:
 
     def _opened(self) -> EmbeddedEngine:
         more = {"embedding": None} | self.more
-        return EmbeddedEngine(self.path, clock=self.clock, **more)
+        return EmbeddedEngine(SqliteStore(self.path), clock=self.clock, **more)
 
     def reopen(self) -> None:
         """Closes the engine and opens its directory again."""

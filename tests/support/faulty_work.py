@@ -34,7 +34,7 @@ from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Pr
 from totonoe_core.domain.records import Memory
 from totonoe_core.domain.undo import Undo
 from totonoe_core.engine.state import checkpointing
-from totonoe_core.store import acknowledged
+from totonoe_core.store.sqlite import acknowledged
 
 OTHER = "other"
 BROUGHT_BACK = "brought-back"

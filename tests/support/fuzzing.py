@@ -24,6 +24,7 @@ from google.protobuf.message_factory import GetMessageClass
 from support.mutating import Requests, methods
 from totonoe_core.base.errors import TotonoeError
 from totonoe_core.engine.embedded import EmbeddedEngine
+from totonoe_core.store.sqlite.store import SqliteStore
 
 # Not the core: numba cannot compile kernels with marks of coverage in them.
 with atheris.instrument_imports(include=["totonoe_server"]):
@@ -80,7 +81,9 @@ def main() -> None:
     """Runs until the runs are done or something breaks."""
     runs, corpus = sys.argv[1:]
     write_corpus(Path(corpus))
-    engine = EmbeddedEngine(Path(tempfile.mkdtemp()), embedding=None, client_vector_dimension=4)
+    engine = EmbeddedEngine(
+        SqliteStore(Path(tempfile.mkdtemp())), embedding=None, client_vector_dimension=4
+    )
     services = {
         "MemoryService": MemoryService(engine),
         "AdminService": AdminService(engine, Process(0, "0")),

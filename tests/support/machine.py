@@ -47,8 +47,8 @@ from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.graph import LinkMemories
 from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.domain.records import Fields, Memory, StateKind, Status
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
 
 
 def vars_of(fields: Fields) -> dict[str, Any]:

@@ -43,8 +43,8 @@ from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.domain.records import Kind, LinkType, Memory, Verdict
 from totonoe_core.guard.verdict import judged
 from totonoe_core.store import rows as stored
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
 
 NAMED_HITS = 10
 Two = frozenset[str]

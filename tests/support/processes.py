@@ -216,7 +216,7 @@ def purge_until_killed(directory: Path, seed: int) -> None:
 
 def hold_lock(directory: Path) -> None:
     """Takes the data directory and keeps it until its input ends."""
-    from totonoe_core.store.lockfile import DataDirLock
+    from totonoe_core.store.sqlite.lockfile import DataDirLock
 
     lock = DataDirLock(directory)
     lock.acquire("127.0.0.1:7766")

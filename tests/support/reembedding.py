@@ -24,8 +24,8 @@ from totonoe_core.domain.records import Status
 from totonoe_core.domain.reembed import Reembed, Reembedded
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.schema import open_reader
 
 HALF = 32
 

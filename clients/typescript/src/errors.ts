@@ -24,7 +24,7 @@
  *     ├── PermissionDenied      the caller may not do this
  *     ├── Unauthenticated       the caller is not known
  *     ├── OutOfRange            a revision that the collection has not reached, or a time to come
- *     ├── Unimplemented         the daemon is older than this client
+ *     ├── Unimplemented         the daemon is older than this client, or its store cannot do this
  *     ├── Cancelled             the daemon gave the call up
  *     └── Internal              a bug in the daemon; `details.error_id` finds it in its log
  *
@@ -139,7 +139,10 @@ export class PermissionDenied extends TotonoeError {}
 export class Unauthenticated extends TotonoeError {}
 /** A revision that the collection has not reached or no longer keeps, or a time to come. */
 export class OutOfRange extends TotonoeError {}
-/** The daemon does not know this call: it is older than this client. */
+/**
+ * The daemon does not know this call: it is older than this client. Reason `NOT_ON_THIS_STORE`: the
+ * call needs something that only a store of files has.
+ */
 export class Unimplemented extends TotonoeError {}
 /** The daemon gave the call up before its answer came. */
 export class Cancelled extends TotonoeError {}

@@ -12,6 +12,7 @@
     ├── NotConfirmed         what would be replaced is not what the caller confirmed
     ├── OutOfRange           a revision that the collection has not reached, or a time to come
     ├── Precondition         the thing is not in a state that allows the call
+    ├── NotOnThisStore       the store of the daemon cannot do this at all
     ├── Quota                a stated limit of the store is reached
     ├── Unavailable          try again later, after `retry_delay_ms`
     ├── ModelMismatch        the collection was made with another embedding model
@@ -184,6 +185,21 @@ class OutOfRange(TotonoeError):
 class Precondition(TotonoeError):
     """The thing is not in a state that allows the call (a forgotten memory, the default
     collection, a misconfigured embedder). Nothing was changed; waiting does not help."""
+
+
+class NotOnThisStore(TotonoeError):
+    """The call needs something that only a store of files has. Nothing was changed.
+
+    Differs from `Precondition` in that nothing makes it possible but another store.
+    """
+
+    def __init__(self, capability: str, store: str) -> None:
+        super().__init__(
+            "NOT_ON_THIS_STORE",
+            f"this daemon keeps its collections in {store}, which has no {capability}",
+            capability=capability,
+            store=store,
+        )
 
 
 class Quota(TotonoeError):

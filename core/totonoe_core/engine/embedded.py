@@ -1,11 +1,10 @@
-"""The embedded engine: implements the seam on SQLite files and arrays in this process."""
+"""The embedded engine: implements the seam on a store and arrays in this process."""
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import Future
 from hashlib import blake2b
-from pathlib import Path
 from typing import TypeVar
 
 from totonoe_core.base import limits, plain
@@ -39,6 +38,7 @@ from totonoe_core.engine.state import paging, reading
 from totonoe_core.engine.state.futures import submit, then
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
+from totonoe_core.store.seam import Store, needed
 
 T = TypeVar("T")
 
@@ -46,12 +46,12 @@ SEARCH_THREADS = 2
 
 
 class EmbeddedEngine(CollectionCalls, SnapshotCalls):
-    """`Engine` on one data directory, which the caller has locked.
+    """`Engine` on one store, which this process may write.
 
     Parameters
     ----------
-    data_dir : Path
-        Made if it is missing, mode 0700.
+    store : Store
+        Keeps the collections.
     embedding : EmbeddingService or None
         Started by the caller, closed by `close`. `None`: the clients bring vectors.
     judging : JudgingService or None
@@ -78,7 +78,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
 
     def __init__(
         self,
-        data_dir: Path,
+        store: Store,
         *,
         embedding: EmbeddingService | None,
         judging: JudgingService | None = None,
@@ -92,11 +92,13 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
         verify: Pace = NO_VERIFYING,
         snapshot_schedule: SnapshotSchedule = NO_SCHEDULE,
     ) -> None:
+        if snapshot_schedule.every_h:
+            needed(store.copies, "snapshots", store.name)
         self._embedding = embedding
         self._judging = judging
         self._searchers = ReadPool(SEARCH_THREADS, "search")
         self._collections = Collections(
-            data_dir,
+            store,
             embedding=embedding,
             judging=judging,
             client_vector_dimension=client_vector_dimension,
@@ -109,7 +111,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
             monotonic=monotonic,
         )
         self._verifying = Verifying(self._collections.verifiers, verify)
-        self.snapshots = Snapshots(data_dir, self._collections, clock, snapshot_schedule)
+        self.snapshots = Snapshots(self._collections, clock, snapshot_schedule)
 
     # -- Collections
 

@@ -18,11 +18,13 @@ from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.kernels import cache
 from totonoe_core.store import directories
-from totonoe_core.store.accepting import accept_catalogue_loss, accept_loss
-from totonoe_core.store.copies_inspection import inspect_copies
-from totonoe_core.store.inspection import Inspected, inspect
-from totonoe_core.store.lockfile import DataDirLock
-from totonoe_core.store.snapshot import Examined, examine, sha256_of
+from totonoe_core.store.records import Examined
+from totonoe_core.store.sqlite.accepting import accept_catalogue_loss, accept_loss
+from totonoe_core.store.sqlite.copies_inspection import inspect_copies
+from totonoe_core.store.sqlite.inspection import Inspected, inspect
+from totonoe_core.store.sqlite.lockfile import DataDirLock
+from totonoe_core.store.sqlite.snapshot import examine, sha256_of
+from totonoe_core.store.sqlite.store import SqliteStore
 
 __all__ = [
     "DataDir",
@@ -151,7 +153,7 @@ class DataDir:
         from totonoe_core.engine.catalog.rebuilding import rebuild_catalogue
 
         with directories.private():
-            return rebuild_catalogue(self.path, system_clock)
+            return rebuild_catalogue(SqliteStore(self.path), system_clock)
 
     def adopt(self, file: Path) -> Snapshot:
         """List a snapshot's file among the snapshots here; the daemon may run.
@@ -159,10 +161,9 @@ class DataDir:
         Raises `OSError`, `UnsupportedFormat`, `Corruption`, `AlreadyExists`.
         """
         from totonoe_core.engine.catalog.snapshots import adopt
-        from totonoe_core.store.snapshot_files import SnapshotFiles
 
         with directories.private():
-            return adopt(SnapshotFiles(self.path), file)
+            return adopt(SqliteStore(self.path).copies, file)
 
     def open(
         self,
@@ -176,7 +177,7 @@ class DataDir:
         from totonoe_core.engine.jobs.verify import Pace
 
         return EmbeddedEngine(
-            self.path,
+            SqliteStore(self.path),
             embedding=embedding,
             judging=judging,
             collection_idle_s=settings.collection_idle_s,

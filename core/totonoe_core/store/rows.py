@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import apsw
-
 from totonoe_core.base import plain
 from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Dismissal, Episode, Fields, Link, LinkType, Memory, Status
@@ -28,13 +26,6 @@ _NUMBER = struct.Struct("<H")
 _FLOAT_BYTES = 4
 _FIELDS_KEPT, _FIELDS_KEPT_CHARS = 2048, 512
 
-_SAID_OF_DAMAGE = (
-    "malformed JSON",
-    "no such column",
-    "no such table",
-    "has no column named",
-    "ON CONFLICT clause does not match",
-)
 _ALLOWED: dict[str, tuple[type, ...]] = {
     "i": (int,),
     "I": (int, type(None)),
@@ -62,20 +53,6 @@ class Excerpt:
 MEMORY_COLUMNS = (
     "row, id, external_id, content, content_hash, vector, agent_id, fields, "
     "created_us, updated_us, status, superseded_by, revision, crc"
-)
-# Not OR REPLACE, which would delete the row with the same unique external id.
-INSERT_MEMORY = (
-    f"INSERT INTO memory ({MEMORY_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) "
-    "ON CONFLICT (row) DO UPDATE SET "
-    + ", ".join(
-        f"{name} = excluded.{name}"
-        for name in MEMORY_COLUMNS.split(", ")
-        if name not in ("row", "id")
-    )
-)
-INSERT_LINK = (
-    "INSERT OR REPLACE INTO link (source, target, type, confidence, note, revision, crc) "
-    "VALUES (?,?,?,?,?,?,?)"
 )
 
 
@@ -149,17 +126,6 @@ def check(row: Row, table: str) -> Row:
     return row[:-1]
 
 
-def readable(columns: str) -> str:
-    """Return SELECT columns that read whatever is stored: text comes as bytes.
-
-    A flipped bit may turn any column into invalid UTF-8, and one such row would end the whole read.
-    `as_text` makes text of it again.
-    """
-    return ", ".join(
-        f"iif(typeof({one}) = 'text', CAST({one} AS BLOB), {one})" for one in columns.split(", ")
-    )
-
-
 def as_text(row: Row, places: Sequence[int]) -> Row:
     """Decode the text columns of a row that was read as bytes; invalid text fails the crc."""
     values = list(row)
@@ -167,32 +133,6 @@ def as_text(row: Row, places: Sequence[int]) -> Row:
         if isinstance(values[place], bytes):  # else it is NULL, where it must not be
             values[place] = values[place].decode(errors="replace")
     return tuple(values)
-
-
-def is_damage(error: BaseException) -> bool:
-    """Return whether an error of SQLite means that the data on disk is damaged."""
-    if isinstance(error, apsw.SQLError):
-        # In a row whose crc was not checked yet, or in the schema.
-        return any(part in str(error) for part in _SAID_OF_DAMAGE)
-    # A constraint: the decision read other rows than SQLite finds now.
-    return isinstance(
-        error, apsw.CorruptError | apsw.NotADBError | apsw.ConstraintError | UnicodeDecodeError
-    )
-
-
-def damaged(name: str) -> Corruption:
-    """Return the error for a file in which SQLite itself finds damage."""
-    return Corruption(
-        "CORRUPT_ROW", f"{name} has a damaged page; the command `verify` says where", file=name
-    )
-
-
-def raise_damage(error: BaseException, name: str) -> None:
-    """Raise an error of reading a file as `Corruption`, if it means damage or a failing disk."""
-    if is_damage(error):
-        raise damaged(name) from error
-    if isinstance(error, apsw.IOError):
-        raise Corruption("CORRUPT_ROW", f"{name} cannot be read: {error}", file=name) from error
 
 
 def bad_key(key: Sequence[object]) -> str:
@@ -417,10 +357,6 @@ EPISODE_COLUMNS = (
     "id, summary, memory_ids, start_us, end_us, importance, agent_id, private, created_us, "
     "revision, crc"
 )
-
-
-EPISODE_READABLE = readable(EPISODE_COLUMNS)
-"""For `episode_as_text`, so that a row of invalid text does not stop the others."""
 
 
 def episode_as_text(row: Row) -> Row:

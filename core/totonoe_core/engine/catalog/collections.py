@@ -1,4 +1,4 @@
-"""The collections of one data directory: names, creation, deletion, restoration.
+"""The collections of one store: names, creation, deletion, restoration.
 
 `openings` knows which of them are open.
 """
@@ -57,7 +57,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
-from totonoe_core.store.catalog import Catalog
+from totonoe_core.store.seam import Store
 
 DEFAULT = "default"
 EMBEDDER_WAIT_S = 120.0
@@ -80,7 +80,7 @@ class Collections:
 
     def __init__(
         self,
-        data_dir: Path,
+        store: Store,
         *,
         embedding: EmbeddingService | None,
         judging: JudgingService | None,
@@ -101,8 +101,9 @@ class Collections:
         self._openers = ThreadPoolExecutor(OPEN_THREADS, "open")
         self._indexer = ThreadPoolExecutor(1, "index")
         self.written = Written()
-        self._catalog = Catalog(data_dir)
-        self.names = Names(self._catalog, clock)
+        self.store = store
+        self._catalog = store.catalogue()
+        self.names = Names(store, self._catalog, clock)
         self._openings = Openings(
             self._open_collection,
             self._openers,
@@ -149,6 +150,7 @@ class Collections:
         if uid is None:
             raise _not_found(name)
         return Collection(
+            self.store,
             self._catalog.place(uid, name),
             embedding=self._embedding,
             judging=self._judging,
@@ -225,7 +227,7 @@ class Collections:
                 uid = self.names.by_name.get(name)
             if uid is None:
                 raise _not_found(name)
-            return CollectionState.read_info(self._catalog.place(uid, name))
+            return CollectionState.read_info(self.store, self._catalog.place(uid, name))
 
         return self._openings.info(name, read)
 
@@ -335,7 +337,7 @@ class Collections:
             operation_id = operation_id or new_operation_id()
             try:
                 # The file first: a name without its file must never be listed.
-                CollectionState.create(self._catalog.place(uid, info.name), info)
+                CollectionState.create(self.store, self._catalog.place(uid, info.name), info)
                 self._catalog.put(
                     uid=uid,
                     name=info.name,
@@ -421,7 +423,7 @@ class Collections:
         with self.names.lock:
             uid = self._deleted(name, target_operation_id, agent_id)
             self.names.check_new(name)
-            info = CollectionState.read_info(self._catalog.place(uid, name))
+            info = CollectionState.read_info(self.store, self._catalog.place(uid, name))
             operation_id = operation_id or new_operation_id()
             self._catalog.put(
                 uid=uid,
@@ -487,7 +489,9 @@ class Collections:
             closed.result()
             info = None
             with suppress(Corruption):
-                info = CollectionState.read_info(self._catalog.place(self.names.uid(name), name))
+                info = CollectionState.read_info(
+                    self.store, self._catalog.place(self.names.uid(name), name)
+                )
             yield info
         finally:
             self._openings.release(name, held)
@@ -509,7 +513,7 @@ class Collections:
     def kept_aside(self, uid: str) -> Iterator[Path | None]:
         """The file of a collection that has no name, and gets none within; `None`: it has one."""
         with self.names.lock:
-            yield None if uid in self.names.by_name.values() else self._catalog.path(uid)
+            yield None if uid in self.names.by_name.values() else self._catalog.place(uid, "").path
 
     def undo_restored(
         self, name: str, operation_id: str, target_operation_id: str, agent_id: str, digest: bytes
@@ -538,7 +542,7 @@ class Collections:
         with self.closed(name if done.uid else "") as info:
             back = done.replaced_uid
             if back:
-                info = CollectionState.read_info(self._catalog.place(back, name))
+                info = CollectionState.read_info(self.store, self._catalog.place(back, name))
             assert info is not None
             answer = replace(
                 done,

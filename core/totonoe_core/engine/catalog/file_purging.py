@@ -18,8 +18,8 @@ from totonoe_core.engine.commands.purge import Purging
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store.aside import corrupt_memory
-from totonoe_core.store.collection_file import CollectionFile, Touched
-from totonoe_core.store.identity import Place
+from totonoe_core.store.records import Place, Touched
+from totonoe_core.store.seam import CollectionFile, FileCopies
 
 _CLEAN_STEPS_MAX = 1_000_000
 
@@ -69,6 +69,7 @@ class _FileState:
 
 
 def purge_file(
+    copies: FileCopies,
     path: Path,
     memory_ids: Sequence[str],
     reason: str,
@@ -81,7 +82,7 @@ def purge_file(
     `place` is the collection that the file must belong to; `None` accepts any. Raises `ReadOnly`,
     `Corruption`.
     """
-    file = CollectionFile(path, place)
+    file = copies.open(path, place)
     try:
         _, revision, last_us = file.last_numbers()
         state = cast(CollectionState, _FileState(file))

@@ -8,7 +8,7 @@ from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import AlreadyExists, NotConfirmed, NotFound, Quota
 from totonoe_core.domain.snapshots import Restored
-from totonoe_core.store.catalog import Catalog
+from totonoe_core.store.seam import Catalog, FileCatalog, Store, needed
 
 RESTORED, UNDONE = "RestoreSnapshot", "Undo of RestoreSnapshot"
 """Kinds of the operations that give a name to another file."""
@@ -28,7 +28,8 @@ class Names:
         uid by name of every collection.
     """
 
-    def __init__(self, catalog: Catalog, clock: Clock) -> None:
+    def __init__(self, store: Store, catalog: Catalog, clock: Clock) -> None:
+        self._store = store
         self.catalog = catalog
         self.lock = threading.Lock()
         self.by_name = catalog.names()
@@ -84,7 +85,7 @@ class Names:
     def copy_beside_snapshots(self) -> None:
         """Copies the catalogue to the snapshots. Raises `ReadOnly`, `Corruption`."""
         with self.lock:
-            self.catalog.copy_beside_snapshots()
+            self._files().copy_beside_snapshots()
 
     def take_name(
         self, answer: Restored, name: str, *, agent_id: str, digest: bytes, kind: str = RESTORED
@@ -111,7 +112,7 @@ class Names:
                 replaced_uid=answer.replaced_uid if answer.uid else "",
             )
             if answer.uid:
-                self.catalog.settle(answer.uid)
+                self._files().settle(answer.uid)
                 self.by_name[name] = answer.uid
             else:
                 del self.by_name[name]
@@ -119,7 +120,10 @@ class Names:
     def abandon(self, uid: str) -> None:
         """Takes away what was prepared for a collection that is not to be."""
         with self.lock:
-            self.catalog.abandon(uid)
+            self._files().abandon(uid)
+
+    def _files(self) -> FileCatalog:
+        return needed(self._store.copies, "snapshots", self._store.name).catalogue
 
     def restorations(self) -> list[tuple[str, str]]:
         """(uid that a snapshot was of, uid of what was restored of it) of all there were."""

@@ -11,10 +11,7 @@ its uid. So nothing is lost, but a collection that was deleted after the copy wa
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
@@ -22,14 +19,10 @@ from totonoe_core.base.errors import TotonoeError
 from totonoe_core.base.ids import new_operation_id
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store import directories
-from totonoe_core.store.catalog import COPY, Catalog, is_sound
-from totonoe_core.store.identity import Place
-from totonoe_core.store.reader import ReaderPool
-from totonoe_core.store.snapshot import SEAL
+from totonoe_core.store.records import Place
+from totonoe_core.store.seam import FileCatalog, Store, needed
 
 KIND = "RebuildCatalogue"
-_BAD = ".bad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +53,16 @@ class _Found:
     time_us: int
 
 
-def rebuild_catalogue(data_dir: Path, clock: Clock) -> Rebuilt:
-    """Make the catalogue of a data directory anew from its files; see the module.
+def rebuild_catalogue(store: Store, clock: Clock) -> Rebuilt:
+    """Make the catalogue of a store of files anew from its files; see the module.
 
-    Raises `ReadOnly`, `CommitsLost` if the catalogue lacks commits, `OSError`.
+    Raises `ReadOnly`, `CommitsLost` if the catalogue lacks commits, `OSError`, `NotOnThisStore`.
     """
-    path = data_dir / "catalog.db"
-    begun_from = "catalogue"
-    if not is_sound(path):
-        begun_from = _begin_anew(data_dir, path)
-    catalog = Catalog(data_dir)
+    copies = needed(store.copies, "rebuilding of the catalogue", store.name)
+    begun_from = copies.begin_catalogue()
+    catalog = store.catalogue()
     try:
-        found, unread = _unlisted(catalog)
+        found, unread = _unlisted(store, copies.catalogue)
         listed = []
         taken = set(catalog.names())
         for one in sorted(found, key=lambda each: (-each.time_us, each.uid)):
@@ -80,7 +71,7 @@ def rebuild_catalogue(data_dir: Path, clock: Clock) -> Rebuilt:
                 shortened = name[: limits.COLLECTION_NAME_CHARS_MAX - len(one.uid) - 1]
                 name = f"{shortened}-{one.uid}"
                 # The file names it too. After a crash here the next run takes this name.
-                CollectionState.rename(catalog.place(one.uid, name), SEAL)
+                copies.rename(catalog.place(one.uid, name))
             taken.add(name)
             listed.append((name, one.uid))
             catalog.put(
@@ -99,30 +90,12 @@ def rebuild_catalogue(data_dir: Path, clock: Clock) -> Rebuilt:
         catalog.close()
 
 
-def _begin_anew(data_dir: Path, path: Path) -> str:
-    """Set a bad catalogue aside, and put the copy of a snapshot in its place, if it is sound."""
-    for name in (path.name, path.name + "-wal", path.name + "-shm", "catalog.acknowledged"):
-        with contextlib.suppress(FileNotFoundError):
-            (data_dir / name).replace(data_dir / (name + _BAD))
-    copy = data_dir / COPY
-    if not is_sound(copy):
-        directories.sync(data_dir)
-        return "nothing"
-    temporary = data_dir / (path.name + ".tmp")
-    shutil.copyfile(copy, temporary)
-    temporary.chmod(0o600)
-    directories.sync(temporary)
-    temporary.replace(path)
-    directories.sync(data_dir)
-    return "copy"
-
-
-def _unlisted(catalog: Catalog) -> tuple[list[_Found], list[tuple[str, str]]]:
+def _unlisted(store: Store, catalog: FileCatalog) -> tuple[list[_Found], list[tuple[str, str]]]:
     """Return the files that a catalogue does not list, and those that cannot be read."""
     found, unread = [], []
     for uid in catalog.unlisted():
         try:
-            info, time_us = _read(catalog.place(uid, ""))
+            info, time_us = _read(store, catalog.place(uid, ""))
         except (TotonoeError, OSError, KeyError, ValueError) as error:
             unread.append((f"collections/{uid}", str(error)))
         else:
@@ -130,10 +103,10 @@ def _unlisted(catalog: Catalog) -> tuple[list[_Found], list[tuple[str, str]]]:
     return found, unread
 
 
-def _read(place: Place) -> tuple[CollectionInfo, int]:
+def _read(store: Store, place: Place) -> tuple[CollectionInfo, int]:
     """Read settings and newest time of a file. Raises what `CollectionState.read_info` raises."""
-    info = CollectionState.read_info(place)
-    pool = ReaderPool(place.path, 1, place=place)
+    info = CollectionState.read_info(store, place)
+    pool = store.readers(place, 1)
     try:
         with pool.rows() as rows:
             return info, rows.history.newest_time()

@@ -31,11 +31,8 @@ from totonoe_core.engine.catalog.collections import DEFAULT, Collections
 from totonoe_core.engine.catalog.file_purging import purge_file
 from totonoe_core.engine.collection.collection import Collection
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store import carried
-from totonoe_core.store.identity import Place
-from totonoe_core.store.schema import FORMAT
-from totonoe_core.store.snapshot import SEAL, Examined, copy_file, examine, purged_ids
-from totonoe_core.store.snapshot_files import SnapshotFiles
+from totonoe_core.store.records import Examined, Place
+from totonoe_core.store.seam import FileCopies
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -48,9 +45,9 @@ _LOOKS_MAX = 8
 class Restoring:
     """Restores snapshots. On the snapshots' thread."""
 
-    def __init__(self, collections: Collections, files: SnapshotFiles, clock: Clock) -> None:
+    def __init__(self, collections: Collections, copies: FileCopies, clock: Clock) -> None:
         self._collections = collections
-        self._files = files
+        self._copies = copies
         self._clock = clock
 
     def restore(
@@ -84,14 +81,14 @@ class Restoring:
         elif confirmation_token:
             # The state that the token was given for is gone.
             raise NotConfirmed(name=name)
-        uid, path = self._collections.names.catalog.prepare()
+        uid, path = self._copies.catalogue.prepare()
         try:
-            verified_copy(self._files, snapshot, path, tell)
+            verified_copy(self._copies, snapshot, path, tell)
             tell("naming", 0.0)
-            CollectionState.rename(Place(path, uid, name), SEAL)
-            if snapshot.format == FORMAT:
+            self._copies.rename(Place(path, uid, name))
+            if snapshot.format == self._copies.format:
                 # Rows of an earlier format were changed just now, and a purge drops it.
-                carried.place(self._files.checkpoint(snapshot), path, uid)
+                self._copies.place_checkpoint(snapshot, path, uid)
             asked = replace(
                 before, restored=True, uid=uid, operation_id=operation_id or new_operation_id()
             )
@@ -126,11 +123,13 @@ class Restoring:
             found_ids, unread_uids = self._gone(asked.snapshot)
             gone |= found_ids
             again_count += purge_file(
-                path, sorted(gone), "purged before it was restored", self._clock()
+                self._copies, path, sorted(gone), "purged before it was restored", self._clock()
             )
             answer = replace(
                 asked,
-                collection=CollectionState.read_info(Place(path, asked.uid, name)),
+                collection=CollectionState.read_info(
+                    self._collections.store, Place(path, asked.uid, name)
+                ),
                 purged_again_count=again_count,
                 unread_uids=unread_uids,
             )
@@ -176,7 +175,7 @@ class Restoring:
                 unread += [uid] * (uid in listed)
                 continue
             try:
-                gone.update(purged_ids(place))
+                gone.update(self._copies.purged_ids(place))
             except Corruption as error:
                 _log.warning("purges of collection %s are not known: %s", uid, error.message)
                 unread.append(uid)
@@ -208,26 +207,26 @@ def _token(asked: Restored) -> str:
     return blake2b(plain.dumps(bound).encode(), digest_size=16).hexdigest()
 
 
-def found(files: SnapshotFiles, snapshot_id: str) -> Snapshot:
+def found(copies: FileCopies, snapshot_id: str) -> Snapshot:
     """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
-    snapshot = files.find(snapshot_id)
+    snapshot = copies.snapshots.find(snapshot_id)
     if snapshot is None:
         raise NotFound("SNAPSHOT_NOT_FOUND", kind="snapshot", name=snapshot_id)
     return snapshot
 
 
 def verified_copy(
-    files: SnapshotFiles, snapshot: Snapshot, target: Path, tell: Tell = lambda *_: None
+    copies: FileCopies, snapshot: Snapshot, target: Path, tell: Tell = lambda *_: None
 ) -> None:
     """Copy a snapshot's file and examine the copy. Raises `Corruption`."""
-    path = files.path(snapshot)
-    if copy_file(path, target, lambda share: tell("copying", share)) != snapshot.sha256:
+    path = copies.snapshots.path(snapshot)
+    if copies.copy_file(path, target, lambda share: tell("copying", share)) != snapshot.sha256:
         raise Corruption(
             "CORRUPT_ROW",
             f"snapshot {snapshot.id} is not the file that was listed: its sha256 differs",
             file=path.name,
         )
-    sealed = sound(examine(target, lambda share: tell("checking", share)), path)
+    sealed = sound(copies.examine(target, lambda share: tell("checking", share)), path)
     if replace(sealed, file_bytes=snapshot.file_bytes, sha256=snapshot.sha256) != snapshot:
         raise Corruption(
             "CORRUPT_ROW",

@@ -44,11 +44,9 @@ from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.collections import Collections
 from totonoe_core.engine.catalog.file_purging import purge_file
 from totonoe_core.engine.catalog.restoring import Restoring, Tell
-from totonoe_core.engine.state.futures import shutting_down, submit
-from totonoe_core.store import carried
-from totonoe_core.store.identity import Place
-from totonoe_core.store.snapshot import copy_file, disk, examine, holds, seal, sha256_of
-from totonoe_core.store.snapshot_files import SnapshotFiles, is_sound
+from totonoe_core.engine.state.futures import ready, shutting_down, submit
+from totonoe_core.store.records import Place
+from totonoe_core.store.seam import FileCopies, SnapshotFiles, needed
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -58,15 +56,14 @@ _NO_MODEL = ModelIdentity("", "", "", 0)
 
 
 class Snapshots:
-    """Snapshots of the collections of one data directory. Safe from any thread.
+    """Snapshots of the collections of one store. Safe from any thread.
 
-    With a schedule, a thread checks every half minute what is due (`run_due`).
+    With a schedule, a thread checks every half minute what is due (`run_due`). On a store without
+    copies of files there are none: calls raise `NotOnThisStore`, and a purge finds none.
     """
 
-    def __init__(
-        self, data_dir: Path, collections: Collections, clock: Clock, schedule: SnapshotSchedule
-    ) -> None:
-        self.files = SnapshotFiles(data_dir)
+    def __init__(self, collections: Collections, clock: Clock, schedule: SnapshotSchedule) -> None:
+        self._store = collections.store
         self._collections = collections
         self._clock = clock
         self._schedule = schedule
@@ -75,14 +72,27 @@ class Snapshots:
         self._room = threading.BoundedSemaphore(limits.SNAPSHOT_JOBS_MAX)
         self._looked_us: dict[str, int] = {}
         self._scheduled_count = self._failed_count = 0
-        self._restoring = Restoring(collections, self.files, clock)
         self._job: SnapshotJob | None = None
         self._job_collection = ""
         self._timer: threading.Thread | None = None
-        submit(self._worker, self._sweep)
+        if self._store.copies is not None:
+            submit(self._worker, self._sweep)
         if schedule.every_h:
             self._timer = threading.Thread(target=self._watch, name="schedule", daemon=True)
             self._timer.start()
+
+    @property
+    def _copies(self) -> FileCopies:
+        return needed(self._store.copies, "snapshots", self._store.name)
+
+    @property
+    def files(self) -> SnapshotFiles:
+        """The snapshots' files. Raises `NotOnThisStore`."""
+        return self._copies.snapshots
+
+    @property
+    def _restoring(self) -> Restoring:
+        return Restoring(self._collections, self._copies, self._clock)
 
     def stop(self) -> None:
         """Refuse further calls; a running copy is given up. Idempotent."""
@@ -185,9 +195,9 @@ class Snapshots:
                     temporary, checkpoint, self._stop, lambda share: tell("copying", share)
                 )
             tell("sealing", 0.0)
-            snapshot = seal(temporary, draft)
+            snapshot = self._copies.seal(temporary, draft)
             tell("checking", 0.0)
-            faults = examine(temporary, lambda share: tell("checking", share)).faults
+            faults = self._copies.examine(temporary, lambda share: tell("checking", share)).faults
             if faults:
                 raise unsound(name, faults)
             tell("naming", 0.0)
@@ -254,7 +264,7 @@ class Snapshots:
 
     def found(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot of an id. Raises `NotFound` (SNAPSHOT_NOT_FOUND)."""
-        return restoring.found(self.files, snapshot_id)
+        return restoring.found(self._copies, snapshot_id)
 
     # -- Restore
 
@@ -305,6 +315,9 @@ class Snapshots:
     ) -> Future[tuple[SnapshotHolding, ...]]:
         """See `Engine.purge_snapshots`."""
 
+        if self._store.copies is None:
+            return ready(())
+
         def work() -> tuple[SnapshotHolding, ...]:
             out: list[SnapshotHolding] = []
             with self._collections.using(collection) as found:
@@ -315,7 +328,7 @@ class Snapshots:
             if not dry_run:
                 self._purge_replaced(uid, chosen)
             for snapshot in self._of_family(uid):
-                held = holds(self.files.path(snapshot), chosen)
+                held = self._copies.holds(self.files.path(snapshot), chosen)
                 if not held:
                     continue
                 seen, wanted = sees(snapshot.collection), SnapshotUse.LIST if dry_run else use
@@ -334,7 +347,7 @@ class Snapshots:
             with self._collections.kept_aside(one) as path:
                 if path is not None and path.exists():
                     why, place = "purged in what took its place", Place(path, one, "")
-                    purge_file(path, ids, why, self._clock(), place)
+                    purge_file(self._copies, path, ids, why, self._clock(), place)
 
     def _of_family(self, uid: str) -> Iterable[Snapshot]:
         for one in sorted(self._restoring.family(uid)):
@@ -348,14 +361,14 @@ class Snapshots:
             return SnapshotHolding(snapshot, len(held))
         temporary = self.files.temporary(snapshot.collection_uid, snapshot.id)
         try:
-            restoring.verified_copy(self.files, snapshot, temporary)
-            count = purge_file(temporary, held, "snapshot rewritten", self._clock())
+            restoring.verified_copy(self._copies, snapshot, temporary)
+            count = purge_file(self._copies, temporary, held, "snapshot rewritten", self._clock())
             after = replace(
                 snapshot,
                 rewrite_count=snapshot.rewrite_count + 1,
                 purged_count=snapshot.purged_count + count,
             )
-            after = seal(temporary, after)
+            after = self._copies.seal(temporary, after)
             self.files.commit(temporary, after)
         except BaseException:
             self.files.discard(temporary)
@@ -429,6 +442,8 @@ class Snapshots:
 
         Then the figures of the schedule, which is one for all, are 0.
         """
+        if self._store.copies is None:
+            return SnapshotStats(0, 0, 0, 0, 0, None)
         running = self._job if sees is None or sees(self._job_collection) else None
         if sees is not None:
             every = [one for one in self.files.all() if sees(one.collection)]
@@ -449,22 +464,23 @@ class Snapshots:
         """Remove what an earlier process left unfinished, and restore lost manifests."""
         for path in self.files.sweep():
             try:
-                adopt(self.files, path)
+                adopt(self._copies, path)
             except (TotonoeError, OSError) as error:
                 reason = error.reason if isinstance(error, TotonoeError) else "OSError"
                 _log.warning("%s has no manifest and is not listed: %s", path.name, reason)
 
 
-def adopt(files: SnapshotFiles, path: Path) -> Snapshot:
+def adopt(copies: FileCopies, path: Path) -> Snapshot:
     """List a snapshot's file that has no manifest, if it matches its seal.
 
     Raises `Corruption` if it does not, `UnsupportedFormat`, `OSError`, `AlreadyExists` if the id is
     listed already with other bytes.
     """
-    snapshot = restoring.sound(examine(path), path)
-    if not is_sound(snapshot):
+    files = copies.snapshots
+    snapshot = restoring.sound(copies.examine(path), path)
+    if not copies.is_sound(snapshot):
         raise Corruption("CORRUPT_ROW", f"{path.name} has no ids of ours", file=path.name)
-    sha256 = sha256_of(path)
+    sha256 = copies.sha256_of(path)
     listed = files.find(snapshot.id)
     if listed is not None:
         if listed.sha256 == sha256:
@@ -478,11 +494,10 @@ def adopt(files: SnapshotFiles, path: Path) -> Snapshot:
     snapshot = replace(snapshot, file_bytes=path.stat().st_size, sha256=sha256)
     temporary = files.temporary(snapshot.collection_uid, snapshot.id)
     try:
-        if copy_file(path, temporary) != sha256:
+        if copies.copy_file(path, temporary) != sha256:
             raise shutting_down()
         # It came along with the file, or stayed when the manifest was lost.
-        with disk("the checkpoint"):
-            carried.copy(carried.beside(path), files.unlisted_checkpoint(temporary))
+        copies.carry(path, temporary)
         files.commit(temporary, snapshot)
     except BaseException:
         files.discard(temporary)

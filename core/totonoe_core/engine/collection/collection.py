@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -55,8 +54,8 @@ from totonoe_core.index.arrays import STATUSES
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.search.why_not import WhyNotQuery
-from totonoe_core.store.identity import Place
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.records import Place
+from totonoe_core.store.seam import Store
 from totonoe_core.text.reading import loading
 
 T = TypeVar("T")
@@ -74,6 +73,7 @@ class Collection:
 
     def __init__(
         self,
+        store: Store,
         place: Place,
         *,
         embedding: EmbeddingService | None,
@@ -83,7 +83,8 @@ class Collection:
         indexer: ThreadPoolExecutor,
         written: Written,
     ) -> None:
-        self._path = path = place.path
+        self._store = store
+        self._place = place
         self._embedding = embedding
         self._judging = judging
         self._clock = clock
@@ -93,7 +94,7 @@ class Collection:
         self.recall_count = 0
         self._opened_us = clock()
         self._writer = Writer(
-            lambda: CollectionState.load(place, embedding is not None),
+            lambda: CollectionState.load(store, place, embedding is not None),
             clock,
             lambda group: self.vectors.embed(group),
             self._consider_indexing,
@@ -108,13 +109,13 @@ class Collection:
         self._checkpointing = Checkpointing(self._state, clock, self._on_writer)
         self._indexing = Indexing(self._state, self._checkpointing, indexer, self._stop)
         try:
-            self._readers = ReaderPool(path, READERS, self._state.aside, place=place)
+            self._readers = store.readers(place, READERS, self._state.aside)
         except BaseException:
             # Always one writer for each file, also if this collection is reopened.
             self._writer.close(_WRITER_CLOSE_S)
             raise
         self.waiters = Waiters(searchers, self._state.revision)
-        self.copying = Copying(self._writer, self._state.file)
+        self.copying = Copying(self._writer, self._state.file, store)
         self.turns = Turns(self._state, self._writer, clock)
         self.reads = Reads(
             self._state, self._readers, searchers, clock, self._stop, self._touch_read
@@ -139,7 +140,7 @@ class Collection:
             embedder=self.vectors.embedder,
         )
         self.verifier = Verifier(
-            path, self._state, self._readers, clock, self._on_writer, self._stop
+            store, place, self._state, self._readers, clock, self._on_writer, self._stop
         )
         self.reembedding = Reembedding(
             self._state, self._writer, self._readers, embedding, self._stop
@@ -352,7 +353,7 @@ class Collection:
                 refused_counts=dict(self._writer.refused_counts),
                 recall_count=self.recall_count,
                 counted_from_us=self._opened_us,
-                file_bytes=_size(self._path),
+                file_bytes=self._store.size_bytes(self._place),
                 state=self._writer.state,
                 queue_length=self._writer.queue_length,
                 tidy=tidying.state_of(self._state.file.rows),
@@ -375,7 +376,7 @@ class Collection:
             memory_counts={
                 status: codes[code] for status, code in STATUSES.items() if status in SHOWN
             },
-            file_bytes=_size(self._path),
+            file_bytes=self._store.size_bytes(self._place),
             queue_length=self._writer.queue_length,
             missed_share=1.0 - recall if rated_count else 0.0,
             rated_count=rated_count,
@@ -396,8 +397,3 @@ class Collection:
     def _consider_indexing(self, _: CollectionState) -> None:
         self.consolidating.drop_old()
         self._indexing.consider()
-
-
-def _size(path: Path) -> int:
-    files = (path, path.with_name(path.name + "-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())

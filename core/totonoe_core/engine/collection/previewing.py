@@ -35,7 +35,7 @@ from totonoe_core.engine.state.ledger import NeedsVector, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer.decide import Decider
 from totonoe_core.rules import validate
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 
 T = TypeVar("T")
 

@@ -17,7 +17,8 @@ from totonoe_core.domain.records import Dismissal, Episode, Memory
 from totonoe_core.engine.commands.layers import Row
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.store import rows
-from totonoe_core.store.history import History, Image, LinkVersion
+from totonoe_core.store.records import Image, LinkVersion
+from totonoe_core.store.seam import History
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import STATE_KINDS
 from totonoe_core.index.collection_index import key_hash, payload_hash
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import refusing_form, snippet
 
 _Key = tuple[object, ...]

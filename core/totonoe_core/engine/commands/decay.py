@@ -18,7 +18,7 @@ from totonoe_core.engine.commands import planning
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.arrays import View
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import snippet
 
 _READ_AT_ONCE = 1000

@@ -44,7 +44,7 @@ from totonoe_core.joins.jaccard import jaccard_pairs
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.rules import sessions
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import snippet
 from totonoe_core.text.reading.budget import ReadingBudget
 

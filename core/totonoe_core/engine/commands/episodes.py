@@ -21,7 +21,7 @@ from totonoe_core.engine.state import paging, sizes
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.sight import may_see, may_see_episode
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 _STEP = 64  # episodes that are read together
 _BEGINNING = (-(2**63), "")

@@ -18,7 +18,7 @@ from totonoe_core.engine.state.ledger import DEAD, Ledger, Operation, expected_o
 from totonoe_core.engine.state.sight import Sight
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 
 class Forgetting:

@@ -18,7 +18,7 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state.ledger import DEAD
 from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 
 @dataclass(frozen=True, slots=True)

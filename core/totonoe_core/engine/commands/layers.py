@@ -17,7 +17,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from totonoe_core.base import limits
-from totonoe_core.store.history import History
+from totonoe_core.store.seam import History
 
 
 class Row(NamedTuple):

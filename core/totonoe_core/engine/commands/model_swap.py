@@ -19,7 +19,7 @@ from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 _FILLED_AT_ONCE = 1024
 

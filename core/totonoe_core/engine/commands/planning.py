@@ -18,7 +18,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import NEVER, NO_TIME, STATE_KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex, text_hash
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 Mask = NDArray[np.bool_]
 

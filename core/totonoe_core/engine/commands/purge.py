@@ -22,7 +22,7 @@ from totonoe_core.domain.memories import Purge, Purged
 from totonoe_core.domain.records import Fields, Memory, Status
 from totonoe_core.engine.commands.redact import Redaction
 from totonoe_core.engine.state.ledger import Ledger, Operation
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 
 
 @dataclass(frozen=True, slots=True)

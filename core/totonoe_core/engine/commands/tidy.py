@@ -20,8 +20,7 @@ from totonoe_core.index.arrays import KINDS, NEVER, NO_TIME, STATE_KINDS
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.selection import Columns, Condition, Selection, equal, readable
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import CollectionFile, Rows
 
 _SETTING = "tidy"
 _KIND_OF = {code: kind for kind, code in STATE_KINDS.items()}

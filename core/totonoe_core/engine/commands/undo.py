@@ -15,7 +15,7 @@ from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.operations import operation_info
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.touched import LinkKey, Reach, reach
-from totonoe_core.store.history import OperationRow
+from totonoe_core.store.records import OperationRow
 
 _ANSWERED = frozenset({ConflictKind.DUPLICATE, ConflictKind.NOTHING_LEFT})
 """Conflicts that are answers, not errors: `force` passes them, or there is nothing to do."""

@@ -36,8 +36,7 @@ from totonoe_core.engine.state.touched import LinkKey, Reach, one_way
 from totonoe_core.index.collection_index import Features
 from totonoe_core.judging import Pair
 from totonoe_core.store import rows
-from totonoe_core.store.history import OperationRow
-from totonoe_core.store.identity import SETTINGS_KEY
+from totonoe_core.store.records import SETTINGS_KEY, OperationRow
 
 
 @dataclass(slots=True)

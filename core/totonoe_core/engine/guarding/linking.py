@@ -24,7 +24,7 @@ from totonoe_core.engine.guarding.guarding import Neighbours
 from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 
 _LINK_TYPES = {
     Verdict.UPDATE: LinkType.UPDATES,

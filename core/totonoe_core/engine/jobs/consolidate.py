@@ -51,7 +51,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.judging import JudgingService
 from totonoe_core.rules import validate
 from totonoe_core.rules.consolidate import Pair
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.seam import ReaderPool
 
 _PROGRESS_EVERY_S = 0.1
 _REPLAY_WAIT_S = 0.05

@@ -13,7 +13,7 @@ from totonoe_core.base import limits
 from totonoe_core.base.errors import TotonoeError, Unavailable
 from totonoe_core.engine.state.futures import shutting_down
 from totonoe_core.engine.writer.writer import Writer
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.seam import CollectionFile, Store, needed
 
 T = TypeVar("T")
 _TRIED_MAX = 500
@@ -23,9 +23,10 @@ _LATER_S = limits.RETRY_DELAY_MS / 10_000
 class Copying:
     """Access to a collection's file between the batches of its writer."""
 
-    def __init__(self, writer: Writer, file: CollectionFile) -> None:
+    def __init__(self, writer: Writer, file: CollectionFile, store: Store) -> None:
         self._writer = writer
         self._file = file
+        self._store = store
 
     def pause(self, work: Callable[[], T]) -> Future[T]:
         """Run work while nothing is written. Raises `Unavailable`, `ReadOnly`."""
@@ -50,6 +51,8 @@ class Copying:
 
         Raises
         ------
+        NotOnThisStore
+            The store has no files.
         Unavailable
             The collection is being closed, another copy is under way, or the queue stays full.
         ReadOnly
@@ -57,8 +60,9 @@ class Copying:
         Corruption
             The collection's file lacks pages, or has damaged ones.
         """
+        copies = needed(self._store.copies, "copies of files", self._store.name)
         writer, file = self._writer, self._file
-        copy = _in_queue(writer, lambda: file.begin_copy(target), stop).result()
+        copy = _in_queue(writer, lambda: copies.begin(file, target), stop).result()
 
         def step() -> bool:
             done = copy.step()
@@ -72,7 +76,7 @@ class Copying:
         finally:
             # If the queue refuses it, the file is closed, and the copy with it.
             with contextlib.suppress(TotonoeError):
-                _in_queue(writer, file.copies.end, threading.Event()).result()
+                _in_queue(writer, lambda: copies.end(file), threading.Event()).result()
 
 
 def _in_queue(writer: Writer, work: Callable[[], T], stop: threading.Event) -> Future[T]:

@@ -23,10 +23,11 @@ from totonoe_core.engine.jobs.transfer_turns import Turn
 from totonoe_core.engine.queries.past import Past
 from totonoe_core.engine.state.futures import submit
 from totonoe_core.engine.state.sight import Sight, may_see_episode, sees_episode
-from totonoe_core.engine.state.state import CollectionState, read_settings
+from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index import masks
 from totonoe_core.jsonl import KINDS, writing
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.seam import ReaderPool, Rows
+from totonoe_core.store.settings import read_settings
 
 T = TypeVar("T")
 EXPORTED = (Status.ACTIVE, Status.SUPERSEDED, Status.CLOSED, Status.FORGOTTEN)

@@ -30,7 +30,7 @@ from totonoe_core.joins.cosine import cosine_steps, pair_count
 from totonoe_core.joins.jaccard import jaccard_steps
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.rules.consolidate import Near, Nearest, Pair
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.seam import ReaderPool, Rows
 
 _HOUR_US = 3_600_000_000
 _SCORED_AT_ONCE = 4096

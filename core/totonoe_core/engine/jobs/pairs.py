@@ -23,7 +23,7 @@ from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.rules import consolidate
 from totonoe_core.rules.consolidate import Nearest, Pair, keeper
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.seam import ReaderPool, Rows
 from totonoe_core.text.normalize import snippet
 
 

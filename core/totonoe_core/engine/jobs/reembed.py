@@ -3,8 +3,8 @@
     begin     the model gets a number, and the file records the work: a second call joins it, and it
               goes on by itself after a crash or a restart
     embed     texts in the order of their rows, a small batch at the embedder at a time; the vectors
-              lie beside the rows (`store/beside.py`). Texts written meanwhile are embedded on their
-              way to the writer, and rows that change otherwise are done again
+              lie beside the rows (`BesideRows`). Texts written meanwhile are embedded on their way
+              to the writer, and rows that change otherwise are done again
     index     a second set of vectors, prefix and graph are made beside (`model_swap.py`)
     swap      one operation of one commit, decided alone: settings, models, the index. The vectors
               stay where they lie, and each carries its model's number
@@ -47,8 +47,8 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.engine.writer import replies
 from totonoe_core.engine.writer.writer import Job, Writer
 from totonoe_core.rules import validate
-from totonoe_core.store.reader import ReaderPool
 from totonoe_core.store.rows import Embedding
+from totonoe_core.store.seam import ReaderPool
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from totonoe_core.engine.jobs.transfer_turns import TransferTurns
 from totonoe_core.engine.state.futures import Why, shutting_down
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.seam import ReaderPool
 
 IMPORT_ID_BYTES_MAX = limits.OPERATION_ID_BYTES_MAX - 20
 """Leaves room for `/` and a number after it."""

@@ -8,7 +8,7 @@
 
 One pass every `interval_h`, while the collection is open, at a share of one core. It opens nothing
 and keeps nothing open. A bad row of `memory` is set aside, others are counted (`store/aside.py`).
-It does not clean after a purge: `store/scrub.py` does.
+It does not clean after a purge: `store/sqlite/scrub.py` does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -32,9 +31,8 @@ from totonoe_core.domain.verified import NOT_VERIFIED, Verified
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.arrays import STATUSES
 from totonoe_core.index.collection_index import CollectionIndex, Features, text_hash, vector_of
-from totonoe_core.store import checks
-from totonoe_core.store.index_checks import Comparison
-from totonoe_core.store.reader import ReaderPool
+from totonoe_core.store.records import Place
+from totonoe_core.store.seam import Comparison, FileChecks, Key, ReaderPool, Store, needed
 
 _log = logging.getLogger(__name__)
 
@@ -69,14 +67,16 @@ class Verifier:
 
     def __init__(
         self,
-        path: Path,
+        store: Store,
+        place: Place,
         state: CollectionState,
         readers: ReaderPool,
         clock: Clock,
         on_writer: Callable[[Callable[[], object]], Future[object]],
         stop: threading.Event,
     ) -> None:
-        self._path = path
+        self._store = store
+        self._path = place.path
         self._state = state
         self._readers = readers
         self._clock = clock
@@ -86,17 +86,23 @@ class Verifier:
         self._figures = NOT_VERIFIED
         self._ended_us = _last_ended(readers)
         self._tried_us = self._ended_us
-        self._comparison = Comparison()
+        self._comparison = None if store.checks is None else store.checks.comparison()
         self._begin()
 
     def _begin(self) -> None:
-        self._tables = list(checks.COLLECTION_KEYS.items())
-        self._after: checks.Key | None = None
+        checks = self._store.checks
+        self._tables = [] if checks is None else list(checks.tables.items())
+        self._after: Key | None = None
         self._bad: set[tuple[str, str]] = set()
         self._row_count = 0
         self._damage_count = 0
         self._tries = 0
         self._under_way = False
+
+    @property
+    def _checks(self) -> FileChecks:
+        """The checks of the store. `due` is never true without them."""
+        return needed(self._store.checks, "verification", self._store.name)
 
     def figures(self) -> Verified:
         """Return the present findings."""
@@ -113,8 +119,11 @@ class Verifier:
         )
 
     def due(self, pace: Pace) -> bool:
-        """Return whether there is work: a pass, or the check after an opening."""
-        if self._stop.is_set() or not pace.interval_h:
+        """Return whether there is work: a pass, or the check after an opening.
+
+        There is never any on a store without files, whose own checks are its operator's.
+        """
+        if self._stop.is_set() or not pace.interval_h or self._comparison is None:
             return False
         if not self._comparison.ended:
             return True
@@ -129,8 +138,8 @@ class Verifier:
         with self._stepping:
             if self._stop.is_set():
                 return False
-            if not self._comparison.ended:
-                self._compare_indexes()
+            if self._comparison is not None and not self._comparison.ended:
+                self._compare_indexes(self._comparison)
                 return True
             if not self._under_way:
                 self._begin()
@@ -165,8 +174,9 @@ class Verifier:
 
     def _look_at_rows(self) -> None:
         name, key = self._tables[0]
+        checks = self._checks
         with self._readers.rows() as rows:
-            looked = rows.look(name, key, self._after, limits.VERIFY_STEP_ROWS)
+            looked = checks.look(rows, name, key, self._after, limits.VERIFY_STEP_ROWS)
             memories: dict[int, Memory] = {}
             if name == "memory":
                 found = rows.memories([one[0] for one in looked.keys if one not in looked.bad])
@@ -217,18 +227,18 @@ class Verifier:
 
     # -- The indexes
 
-    def _compare_indexes(self) -> None:
+    def _compare_indexes(self, comparison: Comparison) -> None:
         """Check some entries of SQLite's indexes; rebuild differing indexes."""
         table = ""
         try:
             with self._readers.rows() as rows:
-                table = rows.compare_indexes(self._comparison, limits.VERIFY_STEP_ROWS)
+                table = self._checks.compare(rows, comparison, limits.VERIFY_STEP_ROWS)
             if table:
                 self._on_writer(lambda: self._reindex(table)).result()
         except Exception as error:
             # Closing, a full disk, a damaged table: the next pass checks again.
             if not table:
-                self._comparison.give_up()
+                comparison.give_up()
             self._ended_early("the look at indexes of", error)
 
     # -- The file
@@ -246,10 +256,10 @@ class Verifier:
             # Cleaning after a purge waits for readers, so it has priority.
             return not (self._stop.wait(rest_s) or self._state.file.to_clean)
 
-        lines = checks.damage_of(self._path, go_on)
+        lines = self._checks.damage_of(self._path, go_on)
         if lines is None:
             return False
-        if checks.of_indexes_alone(lines):
+        if self._checks.of_indexes_alone(lines):
             self._on_writer(self._reindex).result()
             lines = []
         for line in lines[:8]:
@@ -264,7 +274,7 @@ class Verifier:
         """
         name = self._path.parent.name
         _log.error("indexes of %s do not fit %s: made anew", name, table or "their tables")
-        self._state.file.reindex(table)
+        self._checks.reindex(self._state.file, table)
         count = self._figures.reindexed_count + 1
         self._figures = replace(self._figures, reindexed_count=count)
 

@@ -33,7 +33,7 @@ from totonoe_core.rules.audit import (
     AuditReport,
     NearPair,
 )
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import snippet
 
 _READ_AT_ONCE = 500

@@ -25,8 +25,8 @@ from totonoe_core.engine.state import paging, sizes
 from totonoe_core.engine.state.operations import operation_infos
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.history import LinkVersion, OperationRow
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LinkVersion, OperationRow
+from totonoe_core.store.seam import Rows
 
 _FIELDS = tuple(item.name for item in fields(Fields) if item.name != "created_us")
 _OWN = ("content", "status", "superseded_by", "created_us")

@@ -29,7 +29,7 @@ from totonoe_core.index.arrays import View
 from totonoe_core.index.collection_index import payload_hash
 from totonoe_core.joins.cosine import cosine_pairs
 from totonoe_core.kernels.cosine import similarity64
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.reading.budget import ReadingBudget
 
 _DAY_US = 86_400_000_000

@@ -12,7 +12,7 @@ from totonoe_core.engine.state.ledger import DEAD
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules.association import spread
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 
 def neighbors(state: CollectionState, rows: Rows, query: NeighborsQuery) -> Neighborhood:

@@ -31,8 +31,8 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
 from totonoe_core.search.filters import matches
 from totonoe_core.search.recall import rank
-from totonoe_core.store.questions import LikelyPair
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LikelyPair
+from totonoe_core.store.seam import Rows
 
 _STEP_MIN, _STEP_MAX = 64, 256
 

@@ -12,8 +12,8 @@ from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state import open_questions, paging, sizes
 from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.questions import LikelyPair, Place
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.seam import Rows
 
 
 def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionPage:
@@ -56,7 +56,7 @@ def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery) -> int:
     return memory.row
 
 
-def _place(given: paging.Position) -> Place:
+def _place(given: paging.Position) -> PairPlace:
     try:
         probability = float(cast(str, given[0]))
     except ValueError as error:

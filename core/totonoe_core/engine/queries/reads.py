@@ -64,7 +64,7 @@ from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.rules import validate
 from totonoe_core.rules.audit import AuditQuery, AuditReport
 from totonoe_core.search.why_not import WhyNot, WhyNotQuery
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.seam import ReaderPool, Rows
 
 T = TypeVar("T")
 GotOrPage = TypeVar("GotOrPage", Gotten, Page)

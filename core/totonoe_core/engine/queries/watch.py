@@ -41,9 +41,8 @@ from totonoe_core.engine.state.recent import DecodedLink, DecodedOperation
 from totonoe_core.engine.state.sight import Sight, may_see, sees_episode
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.search.filters import matches
-from totonoe_core.store.collection_file import Touched
-from totonoe_core.store.history import OperationRow
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import OperationRow, Touched
+from totonoe_core.store.seam import Rows
 
 
 def changes(state: CollectionState, rows: Rows, query: ChangesQuery) -> Changes:

@@ -11,7 +11,7 @@ from totonoe_core.index import masks
 from totonoe_core.search import why_not
 from totonoe_core.search.filters import confidence_now, not_recalled
 from totonoe_core.search.why_not import Outcome, WhyNot
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 
 def explain(

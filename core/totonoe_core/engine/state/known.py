@@ -25,8 +25,8 @@ from totonoe_core.engine.state.comparing import similarity_of
 from totonoe_core.guard.exclusive import certainly_exclusive
 from totonoe_core.guard.verdict import judged
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store.questions import LikelyPair
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LikelyPair
+from totonoe_core.store.seam import Rows
 from totonoe_core.text.normalize import snippet
 from totonoe_core.text.tokens import compared_tokens, tokens
 

@@ -27,9 +27,9 @@ from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
 from totonoe_core.store.aside import corrupt_memory
-from totonoe_core.store.collection_file import CollectionFile, Touched
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import Touched
 from totonoe_core.store.rows import Embedding, external_key, external_keys
+from totonoe_core.store.seam import CollectionFile, Rows
 from totonoe_core.text.reading.budget import ReadingBudget
 
 Vector = NDArray[np.float32]

@@ -20,7 +20,7 @@ from totonoe_core.index import dump, hnsw, recipe
 from totonoe_core.index.collection_index import CollectionIndex, Features, vector_of
 from totonoe_core.index.hnsw_file import ReadGraph, read_graph
 from totonoe_core.store.checkpoint import Checkpoints, Damaged, Header, Outdated, Saved
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.seam import CollectionFile
 
 _log = logging.getLogger(__name__)
 

@@ -12,18 +12,20 @@ from itertools import islice
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state.sight import may_see
-from totonoe_core.store.questions import LikelyPair, Place
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.seam import Rows
 
 _READ_AT_ONCE = 256
-TOP: Place = (2.0, 0, 0)
+TOP: PairPlace = (2.0, 0, 0)
 """Above every pair: no probability reaches it."""
 
 Open = tuple[LikelyPair, Memory, Memory]
 """A pair, and its memories in the order of their rows."""
 
 
-def below(rows: Rows, agent_id: str | None, place: Place = TOP, about: int = 0) -> Iterator[Open]:
+def below(
+    rows: Rows, agent_id: str | None, place: PairPlace = TOP, about: int = 0
+) -> Iterator[Open]:
     """Yield the open questions below a place, the most probable first.
 
     `agent_id` `None` yields all. A row in `about` yields those about one memory.

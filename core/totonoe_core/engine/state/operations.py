@@ -19,9 +19,8 @@ from totonoe_core.base import limits
 from totonoe_core.domain.records import LinkType, Memory
 from totonoe_core.domain.undo import OperationInfo
 from totonoe_core.engine.state.sight import may_see, sees_episode
-from totonoe_core.store.collection_file import Touched
-from totonoe_core.store.history import OperationRow
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import OperationRow, Touched
+from totonoe_core.store.seam import Rows
 
 
 def counts(seen_now: bool, before: Memory | None, after: Memory | None, agent_id: str) -> bool:

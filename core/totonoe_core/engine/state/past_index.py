@@ -21,7 +21,7 @@ from totonoe_core.domain import expiry
 from totonoe_core.domain.policy import Tokenizer
 from totonoe_core.domain.records import Memory, Status
 from totonoe_core.index.collection_index import CollectionIndex, Features
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 T = TypeVar("T")
 

@@ -44,8 +44,8 @@ from totonoe_core.rules import validate
 from totonoe_core.search.folding import Partners
 from totonoe_core.search.newer import Hits, newer_first
 from totonoe_core.search.recall import Candidates, Ranked, Ranks, rank
-from totonoe_core.store.questions import LikelyPair
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import LikelyPair
+from totonoe_core.store.seam import Rows
 
 _LIST_STEP = 4096
 FROM_THE_START = (-(2**62), "")

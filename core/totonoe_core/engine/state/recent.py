@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Link, LinkType, Memory
-from totonoe_core.store.collection_file import Touched
-from totonoe_core.store.history import OperationRow
+from totonoe_core.store.records import OperationRow, Touched
 
 _MEMORY_BYTES = 2048  # approximate size of a version besides its text
 

@@ -19,7 +19,7 @@ import numpy as np
 from totonoe_core.domain.records import Episode, Memory, Status
 from totonoe_core.index.arrays import STATUSES
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import Rows
 
 _PURGED = STATUSES[Status.PURGED]
 

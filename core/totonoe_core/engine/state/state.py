@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from totonoe_core.base import limits, plain
-from totonoe_core.base.errors import Corruption, InvalidArgument, ReadOnly
+from totonoe_core.base.errors import Corruption, InvalidArgument
 from totonoe_core.domain import expiry
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Memory, Status
@@ -23,12 +23,10 @@ from totonoe_core.engine.state.scans import ScansAhead
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.index.arrays import NO_TIME
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store import identity, length
 from totonoe_core.store.aside import BadRow, corrupt_memory
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.identity import SETTINGS_KEY, Place
-from totonoe_core.store.migrate import forget_copies
-from totonoe_core.store.reader import ReaderPool, Rows
+from totonoe_core.store.records import SETTINGS_KEY, Place
+from totonoe_core.store.seam import CollectionFile, Rows, Store
+from totonoe_core.store.settings import read_settings
 
 _log = logging.getLogger(__name__)
 
@@ -65,18 +63,17 @@ class CollectionState:
         self.publish()
 
     @classmethod
-    def load(cls, place: Place, has_embedder: bool = False) -> CollectionState:
+    def load(cls, store: Store, place: Place, has_embedder: bool = False) -> CollectionState:
         """Open a collection's file and build its memory, from a checkpoint if possible.
 
         Bad rows of memories are set aside. Raises `Corruption` for bad settings, damaged tables,
         and a file that is missing or another collection's.
         """
-        file = CollectionFile(place.path, place, noted=True)
+        file = store.open(place)
         try:
             with file.reading():
                 info = read_settings(file.rows, place.path.name)
-                if file.uid is None:
-                    _adopt(file, place)
+                store.adopt(file, place)
                 state = cls(file, info, has_embedder)
             state.say_lost()
             for bad in state.aside.memories():
@@ -96,37 +93,18 @@ class CollectionState:
             _log.error("collection %s is read-only: %s", uid, commits.loss.error().message)
 
     @staticmethod
-    def create(place: Place, info: CollectionInfo) -> None:
+    def create(store: Store, place: Place, info: CollectionInfo) -> None:
         """Make the file of an empty collection that is not in use yet."""
-        CollectionFile.make(place.path, place.uid, {SETTINGS_KEY: plain.dumps(info)})
+        store.make(place, {SETTINGS_KEY: plain.dumps(info)})
 
     @staticmethod
-    def rename(place: Place, without: str) -> None:
-        """Turn a copy of a file into that of another collection, and delete a setting.
-
-        A file of an earlier format is brought forward without keeping a copy: the caller has one.
-        """
-        file = CollectionFile(place.path)
-        try:
-            with file.transaction():
-                info = replace(read_settings(file.rows, place.path.name), name=place.name)
-                file.put_setting(SETTINGS_KEY, plain.dumps(info), revision=0, before=None)
-                file.take_uid(place.uid)
-                file.drop_setting(without)
-            file.write_back()
-        finally:
-            file.close()
-        forget_copies(place.path)
-
-    @staticmethod
-    def read_info(place: Place) -> CollectionInfo:
+    def read_info(store: Store, place: Place) -> CollectionInfo:
         """Read settings of a closed collection, with its newest revision.
 
         Raises `Corruption` as `load` does.
         """
-        identity.check(place)
-        length.check(place.path)
-        pool = ReaderPool(place.path, 1, place=place)
+        store.check(place)
+        pool = store.readers(place, 1)
         try:
             with pool.rows() as rows:
                 info = read_settings(rows, place.path.name)
@@ -405,24 +383,3 @@ class CollectionState:
             seen = tuple([link for row, link in links[memory.row] if sight.sees(row)])
             out.append(memory.seen(None if last_us == NO_TIME else last_us, count, seen))
         return out
-
-
-def _adopt(file: CollectionFile, place: Place) -> None:
-    """Give the file of an earlier daemon, whose name was compared, its missing uid."""
-    try:
-        with file.transaction():
-            file.take_uid(place.uid)
-        file.write_back()
-    except ReadOnly:
-        _log.warning("%s keeps no uid yet: the disk refuses", identity.shown(place.path))
-
-
-def read_settings(rows: Rows, name: str = "the collection") -> CollectionInfo:
-    """Read the settings from the file of `rows`."""
-    text = rows.setting(SETTINGS_KEY)
-    if text is None:
-        # A collection's file is always made with settings, so this is another file.
-        raise Corruption(
-            "CORRUPT_ROW", f"{name} has lost its settings; restore a snapshot", file=name
-        )
-    return plain.loads(CollectionInfo, text)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from totonoe_core.domain.records import LinkType, Memory, Status
 from totonoe_core.engine.state.sight import may_see, sees_episode
 from totonoe_core.store.aside import corrupt_memory
-from totonoe_core.store.collection_file import Touched
-from totonoe_core.store.history import OperationRow
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.records import OperationRow, Touched
+from totonoe_core.store.seam import Rows
 
 LinkKey = tuple[int, int, LinkType]
 """Source row, target row and type of a link as the source holds it; the inverse goes with it."""

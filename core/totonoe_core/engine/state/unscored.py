@@ -17,8 +17,7 @@ from totonoe_core.domain.records import Status
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import STATUSES, View
 from totonoe_core.index.collection_index import CollectionIndex
-from totonoe_core.store.collection_file import CollectionFile
-from totonoe_core.store.reader import Rows
+from totonoe_core.store.seam import CollectionFile, Rows
 
 SETTING = "unscored"
 _RANGES_MAX = 64

@@ -9,7 +9,7 @@ from typing import Any
 from totonoe_core.base import plain
 from totonoe_core.base.errors import AlreadyExists
 from totonoe_core.domain.commands import Applied
-from totonoe_core.store.collection_file import CollectionFile
+from totonoe_core.store.seam import CollectionFile
 
 
 def digest_of(asked: Any) -> bytes:

@@ -58,7 +58,7 @@ from totonoe_core.engine.writer.turn_queue import TurnQueue
 from totonoe_core.engine.writer.upkeep import TOUCH_FLUSH_S, Upkeep
 from totonoe_core.engine.writer.written import Written
 from totonoe_core.judging import JudgingService, Pair
-from totonoe_core.store.collection_file import Touched
+from totonoe_core.store.records import Touched
 
 Vector = NDArray[np.float32]
 T = TypeVar("T")

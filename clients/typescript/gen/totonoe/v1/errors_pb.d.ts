@@ -466,6 +466,14 @@ export enum ErrorReason {
   MISSING_FILE = 62,
 
   /**
+   * The call needs something that only a store of files has, and the daemon keeps its collections in
+   * another store; `capability` and `store` name both. (UNIMPLEMENTED)
+   *
+   * @generated from enum value: ERROR_REASON_NOT_ON_THIS_STORE = 70;
+   */
+  NOT_ON_THIS_STORE = 70,
+
+  /**
    * The daemon has grants, and the call came without a token or a known certificate. (UNAUTHENTICATED)
    *
    * @generated from enum value: ERROR_REASON_TOKEN_MISSING = 80;

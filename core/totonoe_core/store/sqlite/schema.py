@@ -5,7 +5,7 @@
 that it undid, if it is an Undo; `image` the earlier state of such a row (no image: the operation
 made it). The state of a row *after* a revision is its next before image, or the row itself: stored
 once, never twice. Rows and images hold the revision that wrote them, so that each version has
-its beginning and its end (`store/history.py`). `episode` keeps the ids it was made with;
+its beginning and its end (`store/sqlite/history.py`). `episode` keeps the ids it was made with;
 `dismissal` the pairs (a < b) that a caller declared to be no duplicates, with the hashes of their
 texts. `reply` keeps answers for replay, `access` the figures of Recall (no operation),
 `recall_event` recent answers of Recall, until a Consolidate uses them up,
@@ -16,8 +16,8 @@ operation). A purged memory leaves its row, empty: neither its id nor its number
 The column `external_id` of `memory` holds a key: the external id, of a private memory with its
 agent (`rows.external_keys`).
 
-A file states its format. A file of an earlier format is brought forward (`store/migrate.py`); one
-of a later or unknown format is refused and not touched.
+A file states its format. A file of an earlier format is brought forward
+(`store/sqlite/migrate.py`); one of a later or unknown format is refused and not touched.
 
 Deleted bytes are overwritten (`secure_delete`): a purge is one of bytes.
 
@@ -35,10 +35,11 @@ from pathlib import Path
 import apsw
 
 from totonoe_core.base.errors import Corruption, ReadOnly, UnsupportedFormat
-from totonoe_core.store import directories, identity, length
-from totonoe_core.store.identity import Place
-from totonoe_core.store.loss import Evidence, leave_as_it_is
-from totonoe_core.store.migrate import COLLECTION_STEPS, Step, migrate
+from totonoe_core.store import directories
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite import identity, length
+from totonoe_core.store.sqlite.loss import Evidence, leave_as_it_is
+from totonoe_core.store.sqlite.migrate import COLLECTION_STEPS, Step, migrate
 
 FORMAT = 7
 CATALOG_FORMAT = 3

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from totonoe_core.base.errors import TotonoeError
-from totonoe_core.store import carried
 from totonoe_core.store.checkpoint import BAD, FORMAT, Checkpoints, Damaged, Outdated, Saved
-from totonoe_core.store.inspection import Inspected, listed_names
-from totonoe_core.store.snapshot import examine
-from totonoe_core.store.snapshot_files import SnapshotFiles, parsed
+from totonoe_core.store.sqlite import carried
+from totonoe_core.store.sqlite.inspection import Inspected, listed_names
+from totonoe_core.store.sqlite.snapshot import examine
+from totonoe_core.store.sqlite.snapshot_files import SnapshotFiles, parsed
 
 
 def inspect_copies(data_dir: Path) -> list[Inspected]:

@@ -9,31 +9,20 @@ kept has none; then its name must match the catalogue, and the first writer adds
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from totonoe_core.base.errors import Corruption
 from totonoe_core.store import rows
+from totonoe_core.store.records import SETTINGS_KEY, Place
+from totonoe_core.store.sqlite import sql
 
-UID, SETTINGS_KEY = "uid", "collection"
-"""Keys in `setting`: of the uid, and of the collection's own settings with its name."""
+UID = "uid"
+"""Key in `setting` of the uid."""
 
 
-_COLUMNS = rows.readable("key, value, crc")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Path of a collection's file, and the uid and name that it must have.
-
-    An empty name is not compared.
-    """
-
-    path: Path
-    uid: str
-    name: str
+_COLUMNS = sql.readable("key, value, crc")
 
 
 def open_untouched(path: Path) -> apsw.Connection:

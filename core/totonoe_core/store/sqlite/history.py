@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import apsw
 
@@ -21,52 +20,12 @@ from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
+from totonoe_core.store.records import Image, LinkVersion, OperationRow
 
 _IN_MAX = 500  # bound on the variables of one statement
 _DAMAGED_MAX = 100  # damaged last operations that an opening skips
 _STATUS = "json_extract({}.before, '$[10]')"
 _OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc"
-
-
-@dataclass(frozen=True, slots=True)
-class OperationRow:
-    """One operation as stored in the file; `touched` is JSON (`Touched.loads`)."""
-
-    revision: int
-    operation_id: str
-    agent_id: str
-    kind: str
-    reason: str
-    touched: str
-    time_us: int
-    undoes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class LinkVersion:
-    """One version of one direction of a link: from revision `since` until before `until`.
-
-    `until` is `None` for the current version. `link.target_id` is empty: rows know rows only.
-    """
-
-    source: int
-    target: int
-    link: Link
-    since: int
-    until: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Image:
-    """State of a row from revision `since` until before `revision`.
-
-    `before` is JSON; only images of memories have a vector.
-    """
-
-    revision: int
-    since: int
-    before: str
-    vector: bytes
 
 
 class History:

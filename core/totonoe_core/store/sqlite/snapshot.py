@@ -23,7 +23,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -34,11 +34,13 @@ from totonoe_core.base import limits, plain
 from totonoe_core.base.errors import Corruption, ReadOnly, Unavailable
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.snapshots import Snapshot, SnapshotSeal, TableDigest
-from totonoe_core.store import identity, rows
-from totonoe_core.store.identity import Place, open_untouched
-from totonoe_core.store.loss import BATCH
-from totonoe_core.store.schema import COLLECTION, format_of, open_reader
-from totonoe_core.store.scrub import Scrub
+from totonoe_core.store import rows
+from totonoe_core.store.records import Examined, Place
+from totonoe_core.store.sqlite import identity
+from totonoe_core.store.sqlite.identity import open_untouched
+from totonoe_core.store.sqlite.loss import BATCH
+from totonoe_core.store.sqlite.schema import COLLECTION, format_of, open_reader
+from totonoe_core.store.sqlite.scrub import Scrub
 
 SEAL = "snapshot"
 """Key of the seal in `setting`. No digest covers it."""
@@ -212,15 +214,6 @@ def _described(connection: apsw.Connection, draft: Snapshot) -> Snapshot:
         file_bytes=0,
         sha256="",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """Result of an examination. `faults` is empty if the file matches its seal."""
-
-    snapshot: Snapshot | None
-    tables: tuple[TableDigest, ...]
-    faults: tuple[str, ...]
 
 
 def examine(path: Path, examined: Callable[[float], None] = lambda _: None) -> Examined:

@@ -1,32 +1,33 @@
 """Detection of acknowledged commits that a database lacks, when it is opened.
 
-    before SQLite opens it   the log is scanned (`store/wal.py`), the side file is read
-                             (`store/acknowledged.py`)
+    before SQLite opens it   the log is scanned (`store/sqlite/wal.py`), the side file is read
+                             (`store/sqlite/acknowledged.py`)
     once it is open          its batch number is compared with the side file: a setting that each
                              commit counts up; of a catalogue, which has none, the revision
 
 A database that lacks commits is served as it is; neither the file nor the log is written, so that
-both can still be repaired. This ends when the loss is confirmed (`store/accepting.py`), or when a
-log or a file is whole again.
+both can still be repaired. This ends when the loss is confirmed (`store/sqlite/accepting.py`), or
+when a log or a file is whole again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from totonoe_core.base import limits
-from totonoe_core.base.errors import CommitsLost, Corruption, ReadOnly
-from totonoe_core.store import acknowledged, rows, wal
+from totonoe_core.base.errors import Corruption, ReadOnly
+from totonoe_core.store import rows
+from totonoe_core.store.records import OF_CATALOGUE, Loss
+from totonoe_core.store.sqlite import acknowledged, wal
 
 BATCH: Final = "batch"
 """Setting: uid that the file was last written as, and its batch number."""
 CATALOGUE: Final = "catalog"
 """Takes the place of a uid in the catalogue's side file."""
-_OF_CATALOGUE: Final = "--catalogue"
 KIND: Final = "AcceptLoss"
 """Kind of the operation that confirms a loss."""
 
@@ -41,71 +42,6 @@ class Standing:
     uid: str
     revision: int
     batch: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """Commits that a database no longer has.
-
-    Attributes
-    ----------
-    file : str
-        The database's file.
-    revision : int
-        The newest revision that is left.
-    last : int or None
-        The newest acknowledged revision. `None` if only the log shows the loss, since no revisions
-        can be read from it.
-    commit_count : int
-        Lower bound of the lost commits.
-    next_revision, next_batch : int
-        First numbers to use once the loss is confirmed, past all that may have been given out.
-    """
-
-    file: str
-    revision: int
-    last: int | None
-    commit_count: int
-    next_revision: int
-    next_batch: int
-    target: str
-    """Argument of the command `accept-loss` that names it."""
-
-    @property
-    def revisions(self) -> str:
-        """The lost revisions: "12-15", "12-" (no end is known) or "none"."""
-        if self.last is None:
-            return f"{self.revision + 1}-"
-        return "none" if self.last <= self.revision else f"{self.revision + 1}-{self.last}"
-
-    def named(self, collection: str) -> Loss:
-        """Return the loss with the name of its collection; an empty name means unknown."""
-        of_catalogue = self.target == _OF_CATALOGUE
-        return self if of_catalogue or not collection else replace(self, target=collection)
-
-    def error(self) -> CommitsLost:
-        """Return the error for every write."""
-        return CommitsLost(
-            file=self.file,
-            target=self.target,
-            revisions=self.revisions,
-            commit_count=self.commit_count,
-        )
-
-    def beyond_reading(self) -> Corruption:
-        """Return the error for an opening if the file cannot even be read."""
-        return Corruption(
-            "CORRUPT_ROW",
-            f"{self.file} lacks commits that were acknowledged ({self.commit_count}, revisions "
-            f"{self.revisions}), and is empty or of an earlier format: bring it and its log back "
-            "from a copy, or restore a snapshot",
-            file=self.file,
-        )
-
-    @property
-    def reason(self) -> str:
-        """Reason of the operation that confirms the loss, for the history."""
-        return f"lost and given up: {self.commit_count} commits, revisions {self.revisions}"
 
 
 class Evidence:
@@ -178,7 +114,7 @@ class Evidence:
             commit_count=max(behind, lost_by_log),
             next_revision=newest + unknown + 1,
             next_batch=max(batches) + lost_by_log + 1,
-            target=_OF_CATALOGUE if self.uid == CATALOGUE else "NAME",
+            target=OF_CATALOGUE if self.uid == CATALOGUE else "NAME",
         )
 
 

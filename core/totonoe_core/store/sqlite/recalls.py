@@ -14,10 +14,11 @@ import apsw
 from totonoe_core.domain.records import RecallEvent
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
+from totonoe_core.store.sqlite import sql
 
-_ACCESS_COLUMNS = rows.readable("row, last_us, count, crc")
-_EVENT_COLUMNS = rows.readable("number, agent_id, time_us, hits, crc")
-_PAIR_COLUMNS = rows.readable("low, high, count, crc")
+_ACCESS_COLUMNS = sql.readable("row, last_us, count, crc")
+_EVENT_COLUMNS = sql.readable("number, agent_id, time_us, hits, crc")
+_PAIR_COLUMNS = sql.readable("low, high, count, crc")
 
 
 class Recalls:

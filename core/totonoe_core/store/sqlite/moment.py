@@ -12,7 +12,8 @@ from totonoe_core.base import plain
 from totonoe_core.base.errors import Corruption
 from totonoe_core.domain.records import Dismissal, Episode
 from totonoe_core.store import rows
-from totonoe_core.store.history import History, LinkVersion
+from totonoe_core.store.records import LinkVersion
+from totonoe_core.store.sqlite.history import History
 
 A = TypeVar("A")
 B = TypeVar("B")

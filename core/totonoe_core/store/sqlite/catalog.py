@@ -17,7 +17,6 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,13 +24,14 @@ import apsw
 
 from totonoe_core.base.errors import Corruption, ReadOnly, TotonoeError
 from totonoe_core.base.ids import COLLECTION_UID, new_operation_id
-from totonoe_core.store import checks, directories, length, rows
-from totonoe_core.store.acknowledged import Note
-from totonoe_core.store.identity import Place
-from totonoe_core.store.length import Log
-from totonoe_core.store.loss import CATALOGUE, KIND, Evidence, Loss, let_write
-from totonoe_core.store.schema import CATALOG, open_reader, open_writer
-from totonoe_core.store.snapshot import disk
+from totonoe_core.store import directories, rows
+from totonoe_core.store.records import CatalogReply, Loss, Place
+from totonoe_core.store.sqlite import checks, length, sql
+from totonoe_core.store.sqlite.acknowledged import Note
+from totonoe_core.store.sqlite.length import Log
+from totonoe_core.store.sqlite.loss import CATALOGUE, KIND, Evidence, let_write
+from totonoe_core.store.sqlite.schema import CATALOG, open_reader, open_writer
+from totonoe_core.store.sqlite.snapshot import disk
 
 _log = logging.getLogger(__name__)
 
@@ -62,14 +62,6 @@ def is_sound(path: Path) -> bool:
         return False
     finally:
         connection.close()
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogReply:
-    """The kept answer of a catalogue operation."""
-
-    digest: bytes
-    answer: str
 
 
 class Catalog:
@@ -359,7 +351,7 @@ class Catalog:
         except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
             raise ReadOnly("READ_ONLY", f"the catalogue cannot be written: {error}") from error
         except apsw.Error as error:
-            rows.raise_damage(error, "catalog.db")
+            sql.raise_damage(error, "catalog.db")
             raise
         self._note.put(revision, revision)
 
@@ -405,9 +397,9 @@ class Catalog:
         sql += f"FROM operation WHERE {where}"
         return [rows.check(row, "operation") for row in self._read(sql, *values)]
 
-    def _read(self, sql: str, *values: object) -> list[rows.Row]:
+    def _read(self, query: str, *values: object) -> list[rows.Row]:
         try:
-            return self._connection.execute(sql, values).fetchall()
+            return self._connection.execute(query, values).fetchall()
         except (apsw.Error, UnicodeDecodeError) as error:
-            rows.raise_damage(error, "catalog.db")
+            sql.raise_damage(error, "catalog.db")
             raise

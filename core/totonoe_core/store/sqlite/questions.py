@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import apsw
 
 from totonoe_core.store import rows
-
-
-class LikelyPair(NamedTuple):
-    """A `likely_same` link, from the lower row to the higher one."""
-
-    probability: float
-    low: int
-    high: int
-    version: str
-
-
-Place = tuple[float, int, int]
-"""Probability and rows of a pair. Pages go from the highest place down."""
+from totonoe_core.store.records import LikelyPair, PairPlace
 
 # Not the link's type alone: the index covers one direction of each pair.
 _OPEN = """
@@ -55,7 +42,7 @@ class Questions:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def below(self, place: Place, limit: int) -> list[LikelyPair]:
+    def below(self, place: PairPlace, limit: int) -> list[LikelyPair]:
         """Return the next pairs below a place, the highest first."""
         given = (*place, limit)
         try:
@@ -65,7 +52,7 @@ class Questions:
             found = self._connection.execute(_BELOW.format(how=_TABLE), given).fetchall()
         return [_pair(row) for row in found]
 
-    def of_row(self, row: int, place: Place) -> list[LikelyPair]:
+    def of_row(self, row: int, place: PairPlace) -> list[LikelyPair]:
         """Return the pairs of one row below a place, the highest first."""
         found = [_pair(one) for one in self._connection.execute(_OF_ROW.format(how=""), (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)

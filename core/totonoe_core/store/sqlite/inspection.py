@@ -3,7 +3,7 @@
 Reads only. For each file: SQLite's own check, and every row against its checksum. For a
 collection's file also its identity, gaps between revisions, the inverse and both ends of each link,
 and the successors of superseded memories. For file and log together, whether every acknowledged
-commit is there (`store/loss.py`).
+commit is there (`store/sqlite/loss.py`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import apsw
 from totonoe_core.base.errors import Corruption, TotonoeError
 from totonoe_core.base.ids import COLLECTION_UID
 from totonoe_core.domain.records import LinkType
-from totonoe_core.store import checks, identity, length, rows
-from totonoe_core.store.catalog import NEW, PURGE, TEMPORARY
-from totonoe_core.store.identity import Place
-from totonoe_core.store.loss import CATALOGUE, Evidence
-from totonoe_core.store.schema import CATALOG, COLLECTION, FileKind, format_of, open_reader
+from totonoe_core.store.records import SETTINGS_KEY, Place
+from totonoe_core.store.sqlite import checks, identity, length, sql
+from totonoe_core.store.sqlite.catalog import NEW, PURGE, TEMPORARY
+from totonoe_core.store.sqlite.loss import CATALOGUE, Evidence
+from totonoe_core.store.sqlite.schema import CATALOG, COLLECTION, FileKind, format_of, open_reader
 
 FINDINGS_MAX = 100  # named findings of each kind and file
 
@@ -155,7 +155,7 @@ def _inspected(
             findings += _relations(connection)
     except (apsw.Error, UnicodeDecodeError) as error:
         findings.append(
-            f"cannot be read: {rows.damaged(path.name) if rows.is_damage(error) else error}"
+            f"cannot be read: {sql.damaged(path.name) if sql.is_damage(error) else error}"
         )
     finally:
         connection.close()
@@ -183,7 +183,7 @@ def _settings(connection: apsw.Connection, place: Place) -> list[str]:
     except Corruption as error:
         return [error.message]
     held = "SELECT count(*) FROM setting WHERE key = ?"
-    there = connection.execute(held, (identity.SETTINGS_KEY,)).get
+    there = connection.execute(held, (SETTINGS_KEY,)).get
     return [] if there else ["setting: the collection's settings are lost"]
 
 

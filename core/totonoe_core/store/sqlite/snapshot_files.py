@@ -3,7 +3,7 @@
     <data dir>/snapshots/<uid of the collection>/<id>.snapshot     the file; <id>.N.snapshot once a
                                                                    purge was written into it
                                                 <id>.json          its manifest
-                                                <id>.checkpoint/   its checkpoint (store/carried.py)
+                                                <id>.checkpoint/   its checkpoint (see `carried.py`)
                                                 *.tmp*             what is being made
 
 A snapshot exists when its manifest and the file that this names exist. It is written under a
@@ -24,8 +24,9 @@ from pathlib import Path
 
 from totonoe_core.base import ids, plain
 from totonoe_core.domain.snapshots import Snapshot
-from totonoe_core.store import carried, directories
-from totonoe_core.store.snapshot import disk
+from totonoe_core.store import directories
+from totonoe_core.store.sqlite import carried
+from totonoe_core.store.sqlite.snapshot import disk
 
 _MANIFEST = 1
 _FILE = ".snapshot"

@@ -11,6 +11,7 @@ import apsw
 from totonoe_core.base import plain
 from totonoe_core.domain.records import Episode, Memory
 from totonoe_core.store import rows
+from totonoe_core.store.sqlite import sql
 
 
 class PurgedRows:
@@ -54,7 +55,7 @@ class PurgedRows:
         execute("DELETE FROM access WHERE row = ?", (row,))
         execute("DELETE FROM embedding WHERE row = ?", (row,))
         execute("DELETE FROM coactivation WHERE low = ?1 OR high = ?1", (row,))
-        execute(rows.INSERT_MEMORY, rows.memory_row(tombstone))
+        execute(sql.INSERT_MEMORY, rows.memory_row(tombstone))
         return version_count
 
     def _link_image_targets(self, row: int) -> set[int]:
@@ -83,7 +84,7 @@ class PurgedRows:
     def episodes_with(self, memory_ids: Collection[str]) -> list[Episode]:
         """Return episodes that were made with any of some memories."""
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_READABLE} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
+            f"SELECT {sql.EPISODE_READABLE} FROM episode WHERE id IN (SELECT e.id FROM episode e, "
             f"json_each({_json('e.memory_ids')}) m "
             "WHERE m.value IN (SELECT value FROM json_each(?)))",
             (json.dumps(list(memory_ids)),),

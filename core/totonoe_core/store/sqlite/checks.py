@@ -16,7 +16,8 @@ import apsw
 
 from totonoe_core.base import limits
 from totonoe_core.store import rows
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.sqlite import sql
+from totonoe_core.store.sqlite.schema import open_reader
 
 Key = tuple[Any, ...]
 
@@ -60,7 +61,7 @@ class Text(bytes):
 
 def typed(key: Sequence[str]) -> str:
     """Return SELECT columns for a key: for each part whether it is text, and its value."""
-    return ", ".join(f"typeof({one}) = 'text', {rows.readable(one)}" for one in key)
+    return ", ".join(f"typeof({one}) = 'text', {sql.readable(one)}" for one in key)
 
 
 def key_of(row: rows.Row, size: int) -> Key:
@@ -106,7 +107,7 @@ class Table:
         self._keys = typed(key)
         self._from = f" FROM {name}"
         self._order = f" ORDER BY {self._key} LIMIT ?"
-        self._read = f"SELECT {self._keys}, {rows.readable(', '.join(columns))}"
+        self._read = f"SELECT {self._keys}, {sql.readable(', '.join(columns))}"
 
     def step(self, after: Key | None, limit: int) -> Looked:
         """Check the next rows after a key; `None` starts at the first row."""

@@ -18,15 +18,16 @@ from totonoe_core.base.errors import Corruption, Unavailable
 from totonoe_core.domain.records import Dismissal, Episode, Link, Memory, Status, TimeRange
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside, BadRow, corrupt_memory
-from totonoe_core.store.beside import BesideReads
-from totonoe_core.store.checks import Key, Looked, Table
-from totonoe_core.store.figures import Figures
-from totonoe_core.store.history import History
-from totonoe_core.store.identity import Place
-from totonoe_core.store.index_checks import Comparison
-from totonoe_core.store.moment import Moment
-from totonoe_core.store.questions import Questions
-from totonoe_core.store.schema import open_reader
+from totonoe_core.store.records import Place
+from totonoe_core.store.sqlite import sql
+from totonoe_core.store.sqlite.beside import BesideReads
+from totonoe_core.store.sqlite.checks import Key, Looked, Table
+from totonoe_core.store.sqlite.figures import Figures
+from totonoe_core.store.sqlite.history import History
+from totonoe_core.store.sqlite.index_checks import Comparison
+from totonoe_core.store.sqlite.moment import Moment
+from totonoe_core.store.sqlite.questions import Questions
+from totonoe_core.store.sqlite.schema import open_reader
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ _CLOSED_CHECK_S = 0.5
 _IN_MAX = 500  # bound on the variables of one statement
 
 _LINK_COLUMNS = "l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc, m.id"
-_LINK_READABLE = rows.readable(_LINK_COLUMNS)
+_LINK_READABLE = sql.readable(_LINK_COLUMNS)
 _LINKS = (
     "SELECT {columns} FROM link l JOIN memory m ON m.row = l.target WHERE l.source IN ({marks}) "
     "ORDER BY l.source, l.confidence DESC, l.target, l.type"
@@ -153,11 +154,11 @@ class Rows:
         return BadRow(row) if read is None else rows.bad_row(row, *read)
 
     def compare_indexes(self, comparison: Comparison, limit: int) -> str:
-        """Do one step of comparing indexes with their tables (`store/index_checks.py`)."""
+        """Do one step of comparing indexes with their tables (`store/sqlite/index_checks.py`)."""
         return comparison.step(self._connection, limit)
 
     def look(self, table: str, key: Sequence[str], after: Key | None, limit: int) -> Looked:
-        """Do one step of checking the rows of a table (`store/checks.py`)."""
+        """Do one step of checking the rows of a table (`store/sqlite/checks.py`)."""
         return Table(self._connection, table, key).step(after, limit)
 
     def all_memories(self) -> Iterator[Memory]:
@@ -282,7 +283,7 @@ class Rows:
                     found[row[0]].append((row[1], link))
                 elif not self._left_out("link", row[:3]):
                     # A sound row of another memory: the order of the table is damaged.
-                    raise rows.damaged("table link")
+                    raise sql.damaged("table link")
         return found
 
     def _link_rows(self, sources: list[int]) -> list[rows.Row]:
@@ -447,7 +448,7 @@ class Rows:
         Starts after a position. Both `start_us` and `end_us` belong to an episode.
         """
         found = self._connection.execute(
-            f"SELECT {rows.EPISODE_READABLE} FROM episode WHERE (start_us, id) > (?, ?) "
+            f"SELECT {sql.EPISODE_READABLE} FROM episode WHERE (start_us, id) > (?, ?) "
             "AND (private = 0 OR agent_id = ?) "
             "AND start_us < ? AND end_us >= ? ORDER BY start_us, id LIMIT ?",
             (
@@ -471,22 +472,24 @@ class Rows:
     def rows_by_time(self, after: tuple[int, str], limit: int) -> list[tuple[int, int, str]]:
         """Return (row, created_us, id) in the order of a List, after a position; none set aside."""
         # Even the id of a row that is set aside may be unreadable.
-        sql = "FROM memory WHERE (created_us, id) > (?, ?) AND row NOT IN "
-        sql += "(SELECT value FROM json_each(?)) ORDER BY created_us, id LIMIT ?"
+        query = "FROM memory WHERE (created_us, id) > (?, ?) AND row NOT IN "
+        query += "(SELECT value FROM json_each(?)) ORDER BY created_us, id LIMIT ?"
         given = (*after, json.dumps([bad.row for bad in self.aside.memories()]), limit)
         try:
             found: list[Any] = self._connection.execute(
-                "SELECT row, created_us, id " + sql, given
+                "SELECT row, created_us, id " + query, given
             ).fetchall()
         except UnicodeDecodeError:
-            unread: list[rows.Row] = self._connection.execute("SELECT row " + sql, given).fetchall()
+            unread: list[rows.Row] = self._connection.execute(
+                "SELECT row " + query, given
+            ).fetchall()
             for (row,) in unread:
                 self._look_at(row)
             raise
         for at in found:
             if tuple(map(type, at)) != (int, int, str) or at[1:] <= after:
                 # Going on from there might never end.
-                raise rows.damaged("the index of memories by time")
+                raise sql.damaged("the index of memories by time")
             after = at[1:]
         return found
 
@@ -521,7 +524,7 @@ class ReaderPool:
             # Close its cursors too: the error may keep one open, which would hide new commits.
             connection.close(True)
             sound = False
-            rows.raise_damage(error, self._path.name)
+            sql.raise_damage(error, self._path.name)
             raise
         finally:
             if self._closed:

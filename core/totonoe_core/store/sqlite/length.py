@@ -23,9 +23,9 @@ import apsw
 import numpy as np
 
 from totonoe_core.base.errors import Corruption
-from totonoe_core.store import wal
-from totonoe_core.store.identity import shown
-from totonoe_core.store.wal import Scanned, Words
+from totonoe_core.store.sqlite import wal
+from totonoe_core.store.sqlite.identity import shown
+from totonoe_core.store.sqlite.wal import Scanned, Words
 
 _log = logging.getLogger(__name__)
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import apsw
 
-from totonoe_core.store import checks, rows
-from totonoe_core.store.checks import COLLECTION_KEYS, Key
-from totonoe_core.store.schema import COLLECTION_TABLES
+from totonoe_core.store import rows
+from totonoe_core.store.sqlite import checks, sql
+from totonoe_core.store.sqlite.checks import COLLECTION_KEYS, Key
+from totonoe_core.store.sqlite.schema import COLLECTION_TABLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class _Walk:
         """Return whether the row itself is damaged; then the index is not at fault."""
         row_key = tuple(key[self.key.index(column)] for column in self.row_key)
         row = connection.execute(
-            f"SELECT {rows.readable(self.columns)} FROM {self.table} "
+            f"SELECT {sql.readable(self.columns)} FROM {self.table} "
             f"WHERE ({', '.join(self.row_key)}) = ({checks.marks(row_key)})",
             row_key,
         ).fetchone()

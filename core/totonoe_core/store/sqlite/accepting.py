@@ -13,9 +13,10 @@ from pathlib import Path
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import InvalidArgument, NotFound
 from totonoe_core.base.ids import new_operation_id
-from totonoe_core.store.catalog import Catalog
-from totonoe_core.store.collection_file import CollectionFile, Touched
-from totonoe_core.store.loss import KIND, Loss
+from totonoe_core.store.records import Loss, Touched
+from totonoe_core.store.sqlite.catalog import Catalog
+from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.loss import KIND
 
 
 def accept_loss(data_dir: Path, name: str, revisions: str, clock: Clock) -> int:

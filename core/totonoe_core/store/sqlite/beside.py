@@ -10,6 +10,7 @@ import apsw
 
 from totonoe_core.domain.records import Memory
 from totonoe_core.store import rows
+from totonoe_core.store.sqlite import sql
 
 _IN_MAX = 500  # bound on the variables of one statement
 
@@ -97,7 +98,7 @@ class BesideRows:
         """
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)
-            self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(after))
+            self._connection.execute(sql.INSERT_MEMORY, rows.memory_row(after))
             if memory.vector:
                 left = replace(beside, vector=memory.vector, model_number=memory.model_number)
                 self.put([left])

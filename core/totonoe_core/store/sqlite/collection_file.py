@@ -10,7 +10,6 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
@@ -20,82 +19,27 @@ from totonoe_core.base.errors import Corruption, ReadOnly
 from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
 from totonoe_core.store import rows
 from totonoe_core.store.aside import Aside
-from totonoe_core.store.beside import BesideRows
 from totonoe_core.store.checkpoint import Checkpoints
-from totonoe_core.store.commits import Commits
-from totonoe_core.store.identity import UID, Place, kept_uid
-from totonoe_core.store.length import Log
-from totonoe_core.store.loss import Evidence
-from totonoe_core.store.migrate import forget_copies
-from totonoe_core.store.purge import PurgedRows
-from totonoe_core.store.reader import Rows
-from totonoe_core.store.recalls import Recalls
-from totonoe_core.store.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
-from totonoe_core.store.scrub import Scrub
-from totonoe_core.store.snapshot import Copies, FileCopy, disk
+from totonoe_core.store.records import Place, Reply, Touched
+from totonoe_core.store.sqlite import sql
+from totonoe_core.store.sqlite.beside import BesideRows
+from totonoe_core.store.sqlite.commits import Commits
+from totonoe_core.store.sqlite.identity import UID, kept_uid
+from totonoe_core.store.sqlite.length import Log
+from totonoe_core.store.sqlite.loss import Evidence
+from totonoe_core.store.sqlite.migrate import forget_copies
+from totonoe_core.store.sqlite.purge import PurgedRows
+from totonoe_core.store.sqlite.reader import Rows
+from totonoe_core.store.sqlite.recalls import Recalls
+from totonoe_core.store.sqlite.schema import BUSY_TIMEOUT_MS, COLLECTION, make_file, open_writer
+from totonoe_core.store.sqlite.scrub import Scrub
+from totonoe_core.store.sqlite.snapshot import Copies, FileCopy, disk
 
 _PUT_SETTING = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _CLEANING = "cleaning"  # setting: a purge is on disk, but its bytes may still be somewhere
 _CLEAN_WAIT_MS = 200  # wait for readers that hold the WAL
 _CLEAN_STEPS_AT_CLOSE = 1000
 _GAPS_MAX = 1_000_000  # unused row numbers; a larger gap means a damaged number
-
-
-@dataclass(slots=True)
-class Touched:
-    """Keys of the rows that an operation made, changed or removed.
-
-    `known` are purged private memories that were once public: agents that saw them then must learn
-    that they are gone, and nothing else records it.
-    """
-
-    memories: list[int] = field(default_factory=list)
-    links: list[tuple[int, int, str]] = field(default_factory=list)
-    episodes: list[str] = field(default_factory=list)
-    settings: bool = False
-    known: list[int] = field(default_factory=list)
-    dismissals: list[tuple[int, int]] = field(default_factory=list)
-    lost: tuple[int, ...] = ()
-    """First and last of the revisions that are never used, after a confirmed loss."""
-
-    def __bool__(self) -> bool:
-        return bool(
-            self.memories or self.links or self.episodes or self.settings or self.dismissals
-        )
-
-    def dumps(self) -> str:
-        """JSON for the operation's row."""
-        keys: dict[str, object] = {
-            "memory": self.memories,
-            "link": self.links,
-            "episode": self.episodes,
-            "setting": self.settings,
-        }
-        if self.known:
-            keys["known"] = self.known
-        if self.dismissals:
-            keys["dismissal"] = self.dismissals
-        if self.lost:
-            keys["lost"] = self.lost
-        return json.dumps(keys, separators=(",", ":"))
-
-    @classmethod
-    def loads(cls, text: str) -> Touched:
-        """Read the keys from the output of `dumps`."""
-        data = json.loads(text)
-        links = [(source, target, type_) for source, target, type_ in data["link"]]
-        known = data.get("known", [])
-        pairs = [(a, b) for a, b in data.get("dismissal", [])]
-        lost = tuple(data.get("lost", ()))
-        return cls(data["memory"], links, data["episode"], data["setting"], known, pairs, lost)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The kept answer of an operation id."""
-
-    digest: bytes
-    answer: str
 
 
 class CollectionFile:
@@ -231,7 +175,7 @@ class CollectionFile:
         try:
             yield
         except (apsw.Error, UnicodeDecodeError) as error:
-            rows.raise_damage(error, self.path.name)
+            sql.raise_damage(error, self.path.name)
             raise
 
     def last_numbers(self) -> tuple[int, int, int]:
@@ -261,7 +205,7 @@ class CollectionFile:
             self._connection.execute("DELETE FROM embedding WHERE row = ?", (memory.row,))
         if memory.superseded_by:
             self._superseded = True
-        self._connection.execute(rows.INSERT_MEMORY, rows.memory_row(memory))
+        self._connection.execute(sql.INSERT_MEMORY, rows.memory_row(memory))
 
     @property
     def has_superseded(self) -> bool:
@@ -281,12 +225,12 @@ class CollectionFile:
         """Write one direction of a link, and its before image if it existed."""
         if before is not None:
             self._put_link_image(source, target, before, revision)
-        self._connection.execute(rows.INSERT_LINK, rows.link_row(source, target, link, revision))
+        self._connection.execute(sql.INSERT_LINK, rows.link_row(source, target, link, revision))
 
     def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
         """Write new links, as (source row, target row, link)."""
         self._connection.executemany(
-            rows.INSERT_LINK,
+            sql.INSERT_LINK,
             (rows.link_row(source, target, link, revision) for source, target, link in links),
         )
 
@@ -348,8 +292,8 @@ class CollectionFile:
         """Do one step of removing purged bytes from the file, outside any transaction.
 
         Deletes checkpoints and the copies of earlier formats, empties the WAL and the unallocated
-        parts of pages (`store/scrub.py`); `to_clean` is false once all is done. Returns whether it
-        made progress: not while a reader holds the WAL.
+        parts of pages (`store/sqlite/scrub.py`); `to_clean` is false once all is done. Returns
+        whether it made progress: not while a reader holds the WAL.
 
         Raises
         ------
@@ -508,7 +452,7 @@ class CollectionFile:
 
 def _raise_typed(error: BaseException) -> None:
     """Raise an error of the disk as a typed error; leave any other to the caller."""
-    if rows.is_damage(error):
-        raise rows.damaged("the collection's file") from error
+    if sql.is_damage(error):
+        raise sql.damaged("the collection's file") from error
     if isinstance(error, apsw.Error) and not isinstance(error, apsw.SQLError):
         raise ReadOnly("READ_ONLY", f"the collection's file cannot be written: {error}") from error

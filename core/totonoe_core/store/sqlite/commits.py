@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import apsw
 
-from totonoe_core.store import loss, rows
-from totonoe_core.store.acknowledged import Note
-from totonoe_core.store.loss import Evidence, Loss
+from totonoe_core.store import rows
+from totonoe_core.store.records import Loss
+from totonoe_core.store.sqlite import loss
+from totonoe_core.store.sqlite.acknowledged import Note
+from totonoe_core.store.sqlite.loss import Evidence
 
 _PUT = "INSERT OR REPLACE INTO setting (key, value, crc) VALUES (?,?,?)"
 _NEWEST = "SELECT coalesce(max(revision), 0) FROM operation"
