@@ -230,6 +230,7 @@ class Bench:
             items_per_message=work.items_per_message,
             dimension=work.dimension,
             texts=stored.texts,
+            judge=self._options.judge,
             echo_ratio=figures["server_cpu_ms_per_op"] / figures["echo_cpu_ms_per_op"],
             **figures,
         )
@@ -263,6 +264,7 @@ def measure_daemon(daemon: Daemon, work: Work, collection: str, turn: int) -> di
         "active_after": stored.active_count,
         "server_cpu_ms_per_op": (after.cpu_s - before.cpu_s) * ms,
         "embedder_cpu_ms_per_op": (after.embedder_cpu_s - before.embedder_cpu_s) * ms,
+        "judge_cpu_ms_per_op": (after.judge_cpu_s - before.judge_cpu_s) * ms,
         "rss_bytes": after.rss_bytes,
     }
 
@@ -299,7 +301,7 @@ def run(options: argparse.Namespace) -> None:
     ):
         bench = Bench(report, options, Path(directory), echo_address)
         if vector_modes:
-            with Daemon(Path(directory) / "vectors") as daemon:
+            with Daemon(Path(directory) / "vectors", judge=options.judge) as daemon:
                 warm_up(daemon, seed, DIMENSION)
                 for n in sizes:
                     bench.rows(daemon, distinct(seed, n, DIMENSION), vector_modes)
@@ -308,7 +310,8 @@ def run(options: argparse.Namespace) -> None:
                     full = near_duplicates(seed, min(NEAR_DUPLICATES_MAX, max(sizes)))
                     bench.rows(daemon, full, ["unary"])
         if "text" in options.modes:
-            with Daemon(Path(directory) / "texts", embedder=options.embedder) as daemon:
+            place = Path(directory) / "texts"
+            with Daemon(place, embedder=options.embedder, judge=options.judge) as daemon:
                 warm_up(daemon, seed, 0)
                 for n in sorted({min(TEXT_MAX, n) for n in sizes}):
                     bench.rows(daemon, distinct(seed, n, 0), ["text"])
@@ -331,6 +334,7 @@ def main() -> None:
     )
     parser.add_argument("--limit-s", type=float, default=3.0, help="time for each row")
     parser.add_argument("--embedder", default="use", help="of the mode text")
+    parser.add_argument("--judge", choices=["own", "none"], default="own")
     parser.add_argument(
         "--texts", type=Path, help="notes, one a line, in place of those that the package ships"
     )

@@ -44,11 +44,12 @@ class Daemon:
         `time.perf_counter()` when it was started.
     """
 
-    def __init__(self, data_dir: Path, *, embedder: str = "none") -> None:
+    def __init__(self, data_dir: Path, *, embedder: str = "none", judge: str = "") -> None:
         self.begun_s = time.perf_counter()
         self._log = data_dir.parent / f"{data_dir.name}.log"
         command = [sys.executable, "-m", "totonoe_server", "--address", "127.0.0.1:0"]
         command += ["--data-dir", str(data_dir), "--embedder", embedder]
+        command += ["--judge", judge] if judge else []
         command += ["--log-format", "json", "--log-level", "info"]
         with self._log.open("wb") as stderr:
             self._process = spawn(command, stdin=subprocess.DEVNULL, stderr=stderr)

@@ -53,6 +53,8 @@ GUARD: Columns = {
     "ops/s": "ops_per_s",
     "daemon CPU ms": "server_cpu_ms_per_op",
     "embedder CPU ms": "embedder_cpu_ms_per_op",
+    "judge": "judge",
+    "judge CPU ms": "judge_cpu_ms_per_op",
     "echo CPU ms": "echo_cpu_ms_per_op",
     "times echo": "echo_ratio",
     **LATENCY,

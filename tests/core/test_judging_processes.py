@@ -53,13 +53,16 @@ def test_processes_say_what_the_model_says(start: Start) -> None:
 
 def test_process_that_died_idle_is_replaced_unnoticed(start: Start) -> None:
     judge = start()
+    assert judge.cpu_s == 0.0
     judge.ask([PAIR])
-    [pid] = judge.pids
+    [pid], first_s = judge.pids, judge.cpu_s
+    assert first_s > 0.0
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_running(pid) or judge._slots[0].child.gone)
     wait_until(lambda: judge._slots[0].child.gone)
     assert judge.ask([PAIR])[0].relation is Relation.SAME
     assert judge.pids != [pid]
+    assert judge.cpu_s > first_s, "that of the dead process counts too"
 
 
 def test_process_that_hangs_is_killed_and_the_next_pairs_are_judged(start: Start) -> None:
@@ -135,9 +138,11 @@ def test_changed_file_hinders_the_start(tmp_path: Path) -> None:
 
 def test_opinions_survive_the_wire() -> None:
     opinions = [Opinion(0.1 + 0.2, (0.25, 0.25, 0.5, 0.0, 0.0, 0.0), "a"), None]
-    body = frames.opinions_to_wire(opinions)
-    assert frames.opinions_from_wire(body, "a", 2) == opinions
-    for bad, count in ((body, 3), (b"[[1]]", 1), (b"[[2, 1, 0, 0, 0, 0, 0]]", 1), (b"?", 1)):
+    body = frames.opinions_to_wire(opinions, 1.5)
+    assert frames.opinions_from_wire(body, "a", 2) == (opinions, 1.5)
+    row = b"[[1, 1, 0, 0, 0, 0, 0]]"
+    bodies = (b"[1, [[1]]]", b"[1, [[2, 1, 0, 0, 0, 0, 0]]]", b'["", ' + row + b"]", row, b"?")
+    for bad, count in ((body, 3), *((one, 1) for one in bodies)):
         with pytest.raises(FrameError):
             frames.opinions_from_wire(bad, "a", count)
     assert frames.pairs_from_wire(frames.pairs_to_wire([PAIR])) == [(PAIR.one, PAIR.other)]

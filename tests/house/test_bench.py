@@ -34,7 +34,7 @@ BENCHES: dict[str, tuple[list[str], set[str]]] = {
         {
             *("n", "clients", "mode", "ops_per_s", "server_cpu_ms_per_op"),
             *("echo_cpu_ms_per_op", "echo_ratio", "embedder_cpu_ms_per_op", "p50_ms", "p99_ms"),
-            *("store", "active_after"),
+            *("store", "active_after", "judge_cpu_ms_per_op"),
         },
     ),
     "recall": (

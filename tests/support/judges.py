@@ -25,6 +25,7 @@ class ScriptedJudge:
     """
 
     thread_count = 1
+    cpu_s = 0.0
 
     def __init__(
         self, relation: Relation | None = Relation.SAME, of: str = "", batch_max: int = 1

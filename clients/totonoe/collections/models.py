@@ -439,3 +439,4 @@ class Stats:
     open: OpenCollections
     snapshots: SnapshotStats
     lost_catalogue_revisions: str = ""
+    judge_cpu_s: float = 0.0

@@ -629,6 +629,7 @@ class EngineStats:
     model: ModelIdentity | None
     embedder_state: str
     embedder_cpu_s: float
+    judge_cpu_s: float
     open: OpenFigures | None
     snapshots: SnapshotStats
     lost_catalogue_revisions: str = ""

@@ -237,6 +237,7 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
                 model=None if service is None else service.identity,
                 embedder_state="none" if service is None else service.state,
                 embedder_cpu_s=0.0 if service is None else service.stats().cpu_s,
+                judge_cpu_s=0.0 if self._judging is None else self._judging.stats().cpu_s,
                 open=self._collections.open_figures() if sees is None else None,
                 snapshots=self.snapshots.stats(sees),
                 lost_catalogue_revisions=self._collections.names.lost_revisions,

@@ -314,6 +314,17 @@ class Names:
         """Name of a code."""
         return self._names[code]
 
+    @property
+    def count(self) -> int:
+        """Number of codes."""
+        return len(self._names)
+
+    def truncate(self, count: int) -> None:
+        """Take back the codes from `count` on, which no slot has. Writer only."""
+        for name in self._names[count:]:
+            del self._codes[name]
+        del self._names[count:]
+
 
 class Arrays:
     """Columns of a collection, and their publication. See the module's text.
@@ -343,6 +354,10 @@ class Arrays:
         self.categories = Names()
         self.life_stages = Names()
         self.namespaces = Names()
+        self.names = (
+            *(self.agents, self.sessions, self.threads),
+            *(self.categories, self.life_stages, self.namespaces),
+        )
 
     @property
     def end(self) -> int:

@@ -45,8 +45,8 @@ from totonoe_core.text.tokens import (
     whitespace_tokens,
 )
 
-Mark = tuple[int, dict[int, int], dict[int, int], int]
-"""First unwritten slot, the changes that wait for `publish`, and the dimension."""
+Mark = tuple[int, dict[int, int], dict[int, int], int, list[int]]
+"""First unwritten slot, the changes that wait for `publish`, the dimension, and name counts."""
 
 
 def text_hash(content_hash: bytes) -> int:
@@ -266,11 +266,12 @@ class CollectionIndex:
         """Return the writer's position, for `rollback`."""
         arrays = self.arrays
         pending_status, pending_updated = dict(arrays.pending_status), dict(arrays.pending_updated)
-        return arrays.end, pending_status, pending_updated, arrays.dimension
+        counts = [names.count for names in arrays.names]
+        return arrays.end, pending_status, pending_updated, arrays.dimension, counts
 
     def rollback(self, mark: Mark) -> None:
         """Take back every slot and status change since the mark."""
-        end, pending_status, pending_updated, dimension = mark
+        end, pending_status, pending_updated, dimension, name_counts = mark
         self.take_place()
         view = self.arrays.writer_view()
         for slot in range(self.arrays.end - 1, end - 1, -1):
@@ -287,6 +288,8 @@ class CollectionIndex:
                 self.slot_by_row[memory.row] = earlier
                 self.arrays.set_replaced_by(earlier, NEVER)
         self.arrays.truncate(end)
+        for names, count in zip(self.arrays.names, name_counts, strict=True):
+            names.truncate(count)
         self.arrays.expires_next_us = NO_TIME
         if self.arrays.dimension != dimension:
             # The first vector was taken back.

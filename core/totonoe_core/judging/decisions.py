@@ -82,6 +82,7 @@ class DecisionsJudge:
     """A decision model behind a URL, asked twice for each pair."""
 
     thread_count = THREADS
+    cpu_s = 0.0
     batch_max = 1
 
     def __init__(

@@ -3,7 +3,8 @@
 S  the directory of the model, JSON
 R  name and version of the judge, JSON
 Q  pairs of texts, a JSON array
-A  for each pair a JSON array of seven probabilities, or null: *same*, and `RELATIONS`
+A  a JSON array: CPU seconds of the process so far, and for each pair an array of seven
+   probabilities, or null: *same*, and `RELATIONS`
 """
 
 from __future__ import annotations
@@ -25,15 +26,14 @@ def pairs_from_wire(body: bytes) -> list[tuple[str, str]]:
     return [(one, other) for one, other in json.loads(body)]
 
 
-def opinions_to_wire(opinions: Sequence[Opinion | None]) -> bytes:
+def opinions_to_wire(opinions: Sequence[Opinion | None], cpu_s: float) -> bytes:
     """Body of A."""
-    return json.dumps(
-        [None if one is None else (one.same, *one.relations) for one in opinions]
-    ).encode()
+    rows = [None if one is None else (one.same, *one.relations) for one in opinions]
+    return json.dumps([cpu_s, rows]).encode()
 
 
-def opinions_from_wire(body: bytes, by: str, count: int) -> list[Opinion | None]:
-    """Opinions of the judge `by` from the body of A.
+def opinions_from_wire(body: bytes, by: str, count: int) -> tuple[list[Opinion | None], float]:
+    """Opinions of the judge `by`, and its CPU seconds, from the body of A.
 
     Raises
     ------
@@ -41,11 +41,11 @@ def opinions_from_wire(body: bytes, by: str, count: int) -> list[Opinion | None]
         It does not hold `count` opinions.
     """
     try:
-        found = [
-            None if row is None else Opinion(row[0], tuple(row[1:]), by) for row in json.loads(body)
-        ]
+        said, rows = json.loads(body)
+        cpu_s = float(said)
+        found = [None if row is None else Opinion(row[0], tuple(row[1:]), by) for row in rows]
     except (ValueError, TypeError, IndexError):
         raise FrameError("an answer of another form") from None
     if len(found) != count:
         raise FrameError(f"{len(found)} opinions on {count} pairs")
-    return found
+    return found, cpu_s

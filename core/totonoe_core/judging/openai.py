@@ -32,6 +32,7 @@ class OpenAIJudge:
     """A chat model behind a URL, asked once for each pair."""
 
     thread_count = THREADS
+    cpu_s = 0.0
     batch_max = 1
 
     def __init__(

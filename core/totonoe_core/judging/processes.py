@@ -75,6 +75,11 @@ class ProcessJudge:
         """Process ids of the children that run now."""
         return [slot.child.pid for slot in self._slots if slot.child is not None]
 
+    @property
+    def cpu_s(self) -> float:
+        """See `Judge.cpu_s`."""
+        return sum(slot.past_cpu_s + slot.cpu_s for slot in self._slots)
+
     def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
         """See `Judge.ask`."""
         # As many slots as threads, so that none waits.
@@ -105,6 +110,8 @@ class _Slot:
         self._failures_count = 0
         self._next_start_s = 0.0
         self.child: Child | None = None
+        self.past_cpu_s = 0.0  # of the children before this one
+        self.cpu_s = 0.0
         self._start()
 
     def ask(self, pairs: Sequence[Pair]) -> list[Opinion | None]:
@@ -116,11 +123,11 @@ class _Slot:
             kind, body = self._await(child, deadline_s)
             if kind == ERROR:
                 raise JudgeFailed(helper_frames.error_from_wire(body).message)
-            opinions = frames.opinions_from_wire(body, self._name, len(pairs))
+            opinions, cpu_s = frames.opinions_from_wire(body, self._name, len(pairs))
         except (ChildGoneError, FrameError) as error:
             self._failed()
             raise JudgeFailed(str(error)) from None
-        self._failures_count = 0
+        self._failures_count, self.cpu_s = 0, cpu_s
         return opinions
 
     def close(self) -> None:
@@ -156,6 +163,7 @@ class _Slot:
     def _start(self) -> Child | None:
         """Start a process; it loads on its own. `None` if it does not start, or all is closed."""
         self._name = ""
+        self.past_cpu_s, self.cpu_s = self.past_cpu_s + self.cpu_s, 0.0
         try:
             child = Child(_WORKER, self._settings, self._changed)
         except (OSError, ChildGoneError):

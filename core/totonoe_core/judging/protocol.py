@@ -139,6 +139,11 @@ class Judge(Protocol):
         """Largest number of pairs in one `ask`, from 1 on; more than one only if that is faster."""
         ...
 
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of its own processes; 0 if it has none."""
+        ...
+
     def ask(self, pairs: Sequence[Pair]) -> Sequence[Opinion | None]:
         """Return its opinions on 1 to `batch_max` pairs.
 

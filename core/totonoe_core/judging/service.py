@@ -43,6 +43,8 @@ class JudgingStats:
         Writes that went on at their deadline.
     paused_count : int
         Times that the judge was paused.
+    cpu_s : float
+        CPU seconds of its own processes.
     """
 
     asked_count: int = 0
@@ -52,6 +54,7 @@ class JudgingStats:
     failed_count: int = 0
     late_count: int = 0
     paused_count: int = 0
+    cpu_s: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -186,7 +189,7 @@ class JudgingService:
     def stats(self) -> JudgingStats:
         """Return counters since the start."""
         with self._changed:
-            return self._stats
+            return replace(self._stats, cpu_s=self._judge.cpu_s)
 
     def close(self) -> None:
         """Release all waiting requests without an opinion. Idempotent."""

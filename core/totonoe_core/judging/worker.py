@@ -6,6 +6,7 @@ It keeps no text beyond the answer, so that a purge has nothing to empty here.
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -26,7 +27,8 @@ def _load(settings: bytes) -> tuple[bytes, Answer]:
 
     def answer(body: bytes) -> bytes:
         try:
-            return frames.opinions_to_wire(model.opinions(frames.pairs_from_wire(body)))
+            opinions = model.opinions(frames.pairs_from_wire(body))
+            return frames.opinions_to_wire(opinions, time.process_time())
         # The message of a foreign exception may quote a text; its type does not.
         except Exception as error:
             raise _unavailable(f"{type(error).__name__} in the model") from None

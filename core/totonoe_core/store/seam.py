@@ -612,6 +612,9 @@ class CollectionFile(Protocol):
             is stored.
         """
 
+    def trial(self) -> AbstractContextManager[None]:
+        """Run one operation outside a transaction, and take back what it wrote."""
+
     def savepoint(self) -> AbstractContextManager[None]:
         """Run one operation inside the transaction; an exception reverts only this one."""
 

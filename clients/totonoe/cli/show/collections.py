@@ -124,7 +124,7 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
     line(f"model {model.name} {model.version} ({model.dimension}): {answer.embedder_state}")
     line(
         f"CPU {answer.cpu_s:.1f} s, embedder {answer.embedder_cpu_s:.1f} s, "
-        f"memory {answer.rss_bytes / 2**20:.0f} MiB"
+        f"judge {answer.judge_cpu_s:.1f} s, memory {answer.rss_bytes / 2**20:.0f} MiB"
     )
     opened = answer.open
     line(

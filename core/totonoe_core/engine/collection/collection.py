@@ -25,11 +25,10 @@ from totonoe_core.domain.asking import Previewable, Previewed, Query
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.figures import CollectionFigures
-from totonoe_core.domain.memories import Checked, Remember
+from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.queries import CollectionStats, GetQuery, Recalled, RecallMode, RecallQuery
 from totonoe_core.domain.records import RecallEvent, Status
 from totonoe_core.embedding import EmbeddingService
-from totonoe_core.engine.collection.checking import Checking
 from totonoe_core.engine.collection.indexing import Indexing
 from totonoe_core.engine.collection.previewing import Previewing
 from totonoe_core.engine.collection.turns import Turns
@@ -123,11 +122,14 @@ class Collection:
         self.vectors = Vectors(
             self._state, embedding, clock, searchers, self._writer.submit, self.reads
         )
-        self._checking = Checking(
-            self._state, judging, clock, self.vectors.embedded, self._on_writer
-        )
         self._previewing = Previewing(
-            self._state, clock, self._on_writer, self.vectors, self._check, self.reads
+            self._state,
+            clock,
+            self._on_writer,
+            self._writer.trial,
+            judging,
+            self.vectors,
+            self.reads,
         )
         self.consolidating = Consolidating(
             self._state, self._readers, searchers, clock, self.apply, judging
@@ -244,17 +246,12 @@ class Collection:
         """Shows what a command would be answered now."""
         return self._previewing.preview(command)
 
-    def _check(self, command: Remember) -> Future[Previewed[Checked]]:
-        number = self._state.published.model_number
-        vector = self.vectors.checked("", [command])[0]
-        return self._checking.check(command, vector, number)
-
-    def _on_writer(self, work: Callable[[], T], vector: Vector | None = None) -> Future[T]:
+    def _on_writer(self, work: Callable[[], T]) -> Future[T]:
         def step() -> T:
             with self._state.file.reading():
                 return work()
 
-        return self._writer.call(step, vector)
+        return self._writer.call(step)
 
     # -- Reading
 

@@ -201,7 +201,8 @@ class Remembering:
         The duplicate supersedes the memories that the text would have superseded.
         """
         assert report.duplicate is not None
-        self._put_off(report.duplicate.memory_id, operation.now_us)
+        if not operation.on_trial:
+            self._put_off(report.duplicate.memory_id, operation.now_us)
         answer = Remembered(saved=False, memory_id=report.duplicate.memory_id, guard=report)
         if grown is not None:
             # A text that grows a memory supersedes nothing.

@@ -68,6 +68,8 @@ class Operation:
     """Pieces that the guard may read for all its commands together."""
     words_only: bool = False
     """True if a text may have no vector (`CollectionState.words_only`)."""
+    on_trial: bool = False
+    """True if it is taken back: then it counts as no read of what it finds."""
 
     def vector_for(self, text: str, given: Vector | None, dimension: int) -> Vector:
         """Return the vector of a text; zero if no model makes one, or only one in preparation.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from totonoe_core.base import limits, plain
 from totonoe_core.base.errors import Corruption, InvalidArgument
@@ -22,7 +22,7 @@ from totonoe_core.engine.state.recent import RecentOperations
 from totonoe_core.engine.state.scans import ScansAhead
 from totonoe_core.engine.state.sight import Sight, may_see
 from totonoe_core.index.arrays import NO_TIME
-from totonoe_core.index.collection_index import CollectionIndex
+from totonoe_core.index.collection_index import CollectionIndex, Mark
 from totonoe_core.store.aside import BadRow, corrupt_memory
 from totonoe_core.store.records import SETTINGS_KEY, Place
 from totonoe_core.store.seam import CollectionFile, Rows, Store
@@ -34,6 +34,18 @@ _MODELS = "models"
 _REEMBEDDING = "reembedding"
 _SETTLING = "settling"
 _KNOWN: type[tuple[KnownModel, ...]] = tuple[KnownModel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """State that a batch or a trial began with."""
+
+    index: CollectionIndex
+    mark: Mark
+    info: CollectionInfo
+    revision: int
+    last_time_us: int
+    last_row: int
 
 
 class CollectionState:
@@ -111,6 +123,24 @@ class CollectionState:
                 return replace(info, revision=rows.last_revision())
         finally:
             pool.close()
+
+    def remembered(self) -> Before:
+        """Return what `take_back` needs."""
+        return Before(
+            self.index,
+            self.index.mark(),
+            self.info,
+            self.revision,
+            self.last_time_us,
+            self._last_row,
+        )
+
+    def take_back(self, before: Before) -> None:
+        """Return to where a batch or a trial began; the file does so by itself."""
+        self.index, self.info = before.index, before.info
+        self.revision, self.last_time_us = before.revision, before.last_time_us
+        self._last_row, self.next_index = before.last_row, None
+        self.index.rollback(before.mark)
 
     def publish(self) -> None:
         """Let readers see decided changes, once they are on disk.

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -95,6 +95,8 @@ class Job:
     """Where its stages are marked."""
     stage: Stage | None = None
     """The stage that it is in."""
+    on_trial: bool = False
+    """True if it is taken back."""
 
     def enter(self, stage: Name) -> None:
         """Mark that a stage begins; the one before is over."""
@@ -229,6 +231,24 @@ class Writer:
             except queue.Full:
                 raise _overloaded() from None
 
+    def trial(self, job: Job) -> Future[Applied]:
+        """Queue a job that is decided and taken back: its answer is what it would be now.
+
+        The answer's revision is the newest. A job that lacks a vector or an opinion fails with
+        `NeedsVector` or `NeedsOpinion`.
+        """
+        vectors = [one for one in job.vectors if one is not None]
+        return self.call(lambda: self._tried(job), vectors[0] if vectors else None)
+
+    def _tried(self, job: Job) -> Applied:
+        self._fit(job)
+        before = self._state.remembered()
+        try:
+            with self._state.file.trial():
+                return replace(self._decide(job), revision=before.revision)
+        finally:
+            self._state.take_back(before)
+
     def alone(self, job: Job) -> Future[Applied]:
         """Queue a job that is decided alone, after everything before it is published."""
         self.call(lambda: self._batch([job]))
@@ -319,7 +339,7 @@ class Writer:
         Returns the jobs left over when the time is up; the first is always decided.
         """
         state = self._state
-        undo = (state.index, state.index.mark(), state.info, state.revision, state.last_time_us)
+        before = state.remembered()
         answers: list[tuple[Job, Applied | BaseException]] = []
         waiting: list[Group] = []
         asking: list[tuple[Job, Sequence[Pair]]] = []
@@ -330,9 +350,7 @@ class Writer:
                 left = self._decide_in_time(jobs, answers, waiting, asking)
                 decided_s = time.perf_counter()
         except BaseException as error:
-            state.index, mark, state.info, state.revision, state.last_time_us = undo
-            state.next_index = None
-            state.index.rollback(mark)
+            state.take_back(before)
             self.state = "read-only" if isinstance(error, ReadOnly) else self.state
             self._fail([*jobs, *(job for group in waiting for job in group.jobs)], error)
             return ()
@@ -341,7 +359,7 @@ class Writer:
         _mark_commit(answers, decided_s, committed_s)
         state.publish()
         purged = self._finish_purges([answer for _, answer in answers])
-        if state.revision != undo[3]:
+        if state.revision != before.revision:
             self._published(state, purged)
         if answers:
             self._written.commit(committed_s, [answer for _, answer in answers])
@@ -509,6 +527,7 @@ class Writer:
             touched=Touched(),
             may_ask=self._judging is not None and job.asked_count < self._judging.rounds_max,
             words_only=state.words_only,
+            on_trial=job.on_trial,
         )
         if job.embedded_by == state.info.model.key:
             operation.embedded = job.embedded

@@ -156,6 +156,20 @@ class CollectionFile:
         self.commits.note()
 
     @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Run one operation outside a transaction, and take back what it wrote."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException as error:
+            _raise_typed(error)
+            raise
+        finally:
+            # A full disk makes SQLite roll back by itself.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Run one operation inside the transaction; an exception reverts only this one."""
         self._connection.execute("SAVEPOINT operation")

@@ -154,6 +154,7 @@ class Story:
         for name, used_s in (
             ("daemon_cpu_ms", after.cpu_s - before.cpu_s),
             ("embedder_cpu_ms", after.embedder_cpu_s - before.embedder_cpu_s),
+            ("judge_cpu_ms", after.judge_cpu_s - before.judge_cpu_s),
         ):
             costs[name] = round(1000.0 * used_s / calls, 3) if calls else None
 

@@ -50,6 +50,7 @@ def _costs(table: Table, part: dict[str, Any], call: str) -> None:
     table.add_row(f"  {call}, p50 / p99", f"{_ms(part['p50_ms'])} / {_ms(part['p99_ms'])}")
     table.add_row(f"  daemon's CPU per {call}", _ms(part["daemon_cpu_ms"]))
     table.add_row(f"  embedder's CPU per {call}", _ms(part["embedder_cpu_ms"]))
+    table.add_row(f"  judge's CPU per {call}", _ms(part["judge_cpu_ms"]))
 
 
 def _ms(value: float | None) -> str:

@@ -1092,6 +1092,13 @@ export declare type StatsResponse = Message<"totonoe.v1.StatsResponse"> & {
    * @generated from field: string lost_catalogue_revisions = 30;
    */
   lostCatalogueRevisions: string;
+
+  /**
+   * CPU seconds of the processes of the daemon's own judge.
+   *
+   * @generated from field: double judge_cpu_s = 31;
+   */
+  judgeCpuS: number;
 };
 
 /**
