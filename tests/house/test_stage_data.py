@@ -1,0 +1,101 @@
+"""The public texts of `totonoe quality --stage` are well formed, and nothing is fitted on them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from bench.judge import data
+
+ROOT = Path(__file__).parents[2]
+STAGE = ROOT / "bench" / "stage"
+CARD = (STAGE / "README.md").read_text("utf-8")
+GROUPS = data.groups(STAGE / "groups")
+CHAINS = [row for path in sorted((STAGE / "chains").glob("*.jsonl")) for row in data.rows(path)]
+ROLES = {
+    "changing": {"old", "now"},
+    "compatible": {"now", "true"},
+    "claim": {"now", "claim"},
+    "conditional": {"now", "true"},
+    "distractor": {"now", "other"},
+}
+MEASURES = "server/totonoe_server/tools/quality/"
+"""Where modules may name the folder: what measures, and never what fits."""
+
+
+def texts(groups: list[data.Group]) -> set[str]:
+    return {text for one in groups for text in (*one.same, *(text for text, *_ in one.different))}
+
+
+def test_groups_are_well_formed_and_as_many_as_the_card_says() -> None:
+    for path in sorted((STAGE / "groups").glob("*.jsonl")):
+        for number, row in enumerate(data.rows(path), 1):
+            where = f"{path.name}:{number}"
+            assert list(row) == ["lang", "topic", "same", "different"], where
+            assert row["lang"] == path.stem, where
+            assert 3 <= len(row["same"]) <= 5, where
+            assert 4 <= len(row["different"]) <= 6, where
+            assert all(set(one) == {"text", "kind", "relation"} for one in row["different"]), where
+            assert {one["relation"] for one in row["different"]} <= set("xcmlu"), where
+            said = [*row["same"], *(one["text"] for one in row["different"])]
+            assert len(set(said)) == len(said), f"{where}: a text twice"
+            assert all(text == text.strip() and text for text in said), where
+    counts = Counter(one.language for one in GROUPS)
+    assert f"| {len(GROUPS)}: " + ", ".join(f"{n} {lang}" for lang, n in counts.most_common()) in (
+        CARD
+    )
+    pairs = [
+        sum(len(one.same) * (len(one.same) - 1) // 2 for one in GROUPS),
+        sum(len(one.same) * len(one.different) for one in GROUPS),
+    ]
+    assert "{:,} and {:,} pairs".format(*pairs) in CARD
+
+
+def test_chains_are_well_formed_and_as_many_as_the_card_says() -> None:
+    for row in CHAINS:
+        where = row["topic"]
+        assert list(row) == ["lang", "topic", "kind", "question", "notes"], where
+        roles = [one["role"] for one in row["notes"]]
+        assert set(roles) <= ROLES[row["kind"]] and "now" in roles, where
+        assert len(roles) >= 2 and row["question"], where
+        if row["kind"] == "changing":
+            assert roles == ["old"] * (len(roles) - 1) + ["now"], where
+        if row["kind"] == "claim":
+            assert roles == ["now", "claim"], where
+    assert len({row["topic"] for row in CHAINS}) == len(CHAINS)
+    kinds = Counter(row["kind"] for row in CHAINS)
+    assert all(f"| {kind} | {n} |" in CARD for kind, n in kinds.items())
+    counts = Counter(row["lang"] for row in CHAINS)
+    assert f"| {len(CHAINS)}: " + ", ".join(f"{n} {lang}" for lang, n in counts.most_common()) in (
+        CARD
+    )
+
+
+def test_no_topic_and_no_text_is_one_that_something_is_fitted_on() -> None:
+    learned = data.groups()
+    pairs = [row for path in (data.HERE / "pairs").glob("*.jsonl") for row in data.rows(path)]
+    known = texts(learned) | {text for row in pairs for text in (row["a"], row["b"])}
+    assert len(known) > 50_000
+    assert not known & texts(GROUPS)
+    assert not known & {one["text"] for row in CHAINS for one in row["notes"]}
+    assert not {one.topic for one in learned} & {one.topic for one in GROUPS}
+
+
+def test_judge_reads_nothing_of_the_stage() -> None:
+    assert not {one.file for one in data.groups()} & {path.stem for path in STAGE.rglob("*.jsonl")}
+    assert data.HERE.name == "judge"
+    read = {path.resolve() for path in (data.HERE / "groups").glob("*.jsonl")}
+    assert read and not any(STAGE in path.parents for path in read)
+
+
+def test_nothing_that_fits_names_the_folder() -> None:
+    names = re.compile(r"bench[./]stage|stage[./](groups|chains)|quality\.stage")
+    found = set()
+    for folder in ("core", "server", "clients", "bench"):
+        for path in (ROOT / folder).rglob("*.py"):
+            if {STAGE, ROOT / "clients" / "typescript"} & {*path.parents}:
+                continue
+            if names.search(path.read_text("utf-8")):
+                found.add(path.relative_to(ROOT).as_posix())
+    assert {name for name in found if not name.startswith(MEASURES)} == set()
