@@ -15,6 +15,7 @@ GROUPS = data.groups(STAGE / "groups")
 CHAINS = [row for path in sorted((STAGE / "chains").glob("*.jsonl")) for row in data.rows(path)]
 ROLES = {
     "changing": {"old", "now"},
+    "restated": {"old", "now"},
     "compatible": {"now", "true"},
     "claim": {"now", "claim"},
     "conditional": {"now", "true"},
@@ -59,7 +60,7 @@ def test_chains_are_well_formed_and_as_many_as_the_card_says() -> None:
         roles = [one["role"] for one in row["notes"]]
         assert set(roles) <= ROLES[row["kind"]] and "now" in roles, where
         assert len(roles) >= 2 and row["question"], where
-        if row["kind"] == "changing":
+        if row["kind"] in ("changing", "restated"):
             assert roles == ["old"] * (len(roles) - 1) + ["now"], where
         if row["kind"] == "claim":
             assert roles == ["now", "claim"], where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +17,9 @@ from totonoe_server.tools import options
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbedderSettings
     from totonoe_server.tools.quality.measure import Begin
+
+Show = Callable[[dict[str, Any]], None]
+"""Prints a report for people."""
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -47,13 +50,32 @@ def quality(
     probe: Annotated[
         bool, typer.Option("--probe", help="The probe set that ships with the daemon, first.")
     ] = False,
+    stage: Annotated[
+        bool,
+        typer.Option(
+            "--stage",
+            help="Our guard and Recall beside others, on public texts that ship with the daemon. "
+            "Stands alone.",
+        ),
+    ] = False,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="With --stage: a system to measure too; docs/quality.md has its form.",
+        ),
+    ] = None,
     policy: Annotated[Policy, typer.Option(help="Preset of the guard.")] = Policy.STANDARD,
     level: Annotated[
         str, typer.Option(help="Of memories with a level only this one. Default: each by itself.")
     ] = "",
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Only the first rows; of a recall file, the first questions."),
+        typer.Option(
+            min=1,
+            help="Only the first rows; of a recall file, the first questions; of the stage, the "
+            "first groups and chains of each language.",
+        ),
     ] = None,
     embedder: options.EmbedderOfTool = None,
     embedder_model: options.EmbedderModel = None,
@@ -82,18 +104,17 @@ def quality(
 
     prepare_kernels()
     from totonoe_core.base.errors import TotonoeError
-    from totonoe_core.domain.policy import Preset
     from totonoe_server.life.config import SettingsError
     from totonoe_server.tools.quality.files import FileError
-    from totonoe_server.tools.quality.measure import measure
 
     try:
         paths = [*(_probe_paths() if probe else ()), *(files or ())]
-        if not paths:
-            raise FileError("name a file, or --probe")
+        _require_one(stage, paths, system)
         with progress() as begin:
-            settings = embedder_of(given)
-            report = measure(paths, Preset(policy), settings, level, limit, begin)
+            if stage:
+                show, report = _staged(given, system or (), limit, begin)
+            else:
+                show, report = _measured(given, paths, policy, level, limit, begin)
     except (FileError, SettingsError) as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
@@ -103,9 +124,42 @@ def quality(
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        from totonoe_server.tools.quality.tables import show
-
         show(report)
+
+
+def _require_one(stage: bool, paths: Sequence[Path], systems: Sequence[str] | None) -> None:
+    from totonoe_server.tools.quality.files import FileError
+
+    if stage and paths:
+        raise FileError("--stage stands alone: no file and no --probe beside it")
+    if systems and not stage:
+        raise FileError("--system: needs --stage")
+    if not stage and not paths:
+        raise FileError("name a file, --probe or --stage")
+
+
+def _measured(
+    given: dict[str, Any],
+    paths: Sequence[Path],
+    policy: Policy,
+    level: str,
+    limit: int | None,
+    begin: Begin,
+) -> tuple[Show, dict[str, Any]]:
+    from totonoe_core.domain.policy import Preset
+    from totonoe_server.tools.quality.measure import measure
+    from totonoe_server.tools.quality.tables import show
+
+    return show, measure(paths, Preset(policy), embedder_of(given), level, limit, begin)
+
+
+def _staged(
+    given: dict[str, Any], systems: Sequence[str], limit: int | None, begin: Begin
+) -> tuple[Show, dict[str, Any]]:
+    from totonoe_server.tools.quality.stage.measure import measure
+    from totonoe_server.tools.quality.stage.tables import show
+
+    return show, measure(embedder_of(given), systems, limit, begin)
 
 
 def _probe_paths() -> list[Path]:

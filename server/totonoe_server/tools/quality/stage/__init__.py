@@ -1,0 +1,1 @@
+"""`totonoe quality --stage`: figures on public texts that nothing was fitted on."""

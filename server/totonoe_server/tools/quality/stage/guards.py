@@ -1,0 +1,173 @@
+"""What becomes of the second text of a pair while the first is the only memory.
+
+The rows "totonoe" are worked out from the two texts, their vectors and the judge's opinion by the
+code that a daemon runs; a test compares them with a daemon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from totonoe_core.domain.policy import PRESETS, Action, Preset, Tokenizer
+from totonoe_core.domain.records import Judgement, Method
+from totonoe_core.engine.pairs import PairOfTexts, read_pair
+from totonoe_core.guard.candidates import NOMINATED_FROM, NOMINATED_WORDS_ABOVE, WORDS_ABOVE
+from totonoe_core.judging import Judge, Opinion, cascade
+from totonoe_server.tools.judge.pairs import LabelledPair
+from totonoe_server.tools.judge.trying import ask_all
+from totonoe_server.tools.quality.figures import share
+from totonoe_server.tools.quality.rig import Advance, Rig
+from totonoe_server.tools.quality.stage.system import System
+from totonoe_server.tools.quality.stage.texts import PairOfGroup
+
+REFUSED, ASKED, SHOWN, SAVED = "refused", "asked", "shown", "saved"
+POLICY = PRESETS[Preset.STANDARD]
+COSINES = (0.85, 0.92, 0.95, 0.97)
+JACCARD = 0.70
+OURS, WITHOUT_JUDGE = "totonoe", "totonoe, no judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A pair with what the guard says of it by itself."""
+
+    pair: PairOfGroup
+    found: PairOfTexts
+    words: float
+    """Token Jaccard similarity, 0 to 1."""
+
+    @property
+    def seen(self) -> bool:
+        """Return whether the guard compares the texts without a judge."""
+        assert POLICY.judged_from is not None
+        return self.found.cosine >= POLICY.judged_from or self.words > WORDS_ABOVE
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the judge reads the pair."""
+        nominated = self.found.cosine >= NOMINATED_FROM or self.words > NOMINATED_WORDS_ABOVE
+        settled = POLICY.settled(self.found.compared.judgement)
+        refused = self.found.refused_by(POLICY) is not Method.NONE
+        two = (self.pair.text, self.pair.memory)
+        return nominated and not refused and cascade.is_open(self.found.compared, settled, *two)
+
+
+def read_all(pairs: Sequence[PairOfGroup], rig: Rig, advance: Advance) -> list[Read]:
+    """Return what the guard says of pairs. `advance` is told each text that has its vector."""
+    texts = [text for pair in pairs for text in (pair.memory, pair.text)]
+    vectors = rig.vectors(texts, advance).reshape(len(pairs), 2, -1)
+    found = []
+    for pair, two in zip(pairs, vectors, strict=True):
+        one = read_pair(pair.memory, pair.text, two, rig.model)
+        found.append(Read(pair, one, one.jaccard(Tokenizer.SCRIPT_AWARE)))
+    return found
+
+
+def without_judge(one: Read) -> str:
+    """Return what a daemon with `--judge none` does."""
+    if one.found.refused_by(POLICY) is not Method.NONE:
+        return REFUSED
+    return _banded(POLICY.settled(one.found.compared.judgement)) if one.seen else SAVED
+
+
+def with_judge(one: Read, opinion: Opinion | None) -> str:
+    """Return what a daemon does that has this opinion; `None` if the judge has none."""
+    if opinion is None or not one.is_open:
+        return without_judge(one)
+    settled = POLICY.settled(one.found.compared.judgement)
+    compared = replace(one.found.compared, judgement=settled)
+    heard = cascade.judged_by(cascade.Open(0, compared, settled), opinion, POLICY)
+    return REFUSED if POLICY.action(heard) is Action.REFUSE else _banded(heard)
+
+
+def _banded(judgement: Judgement) -> str:
+    if POLICY.is_likely(judgement):
+        return ASKED
+    return SHOWN if POLICY.is_shown(judgement) else SAVED
+
+
+def opinions(read: Sequence[Read], judge: Judge, advance: Advance) -> list[Opinion | None]:
+    """Return the judge's opinions on the pairs that it reads; `None` on the others.
+
+    Raises
+    ------
+    JudgeGoneError
+        It fails again and again.
+    """
+    asked = [
+        LabelledPair(number, one.pair.memory, one.pair.text, one.pair.same, None)
+        for number, one in enumerate(read)
+        if one.is_open
+    ]
+    advance(len(read) - len(asked))
+    answers, _ = ask_all(judge, asked, advance)
+    said = {
+        pair.line: answer.opinion
+        for pair, answer in zip(asked, answers, strict=True)
+        if answer is not None
+    }
+    return [said.get(number) for number in range(len(read))]
+
+
+def one_by_one(system: System, pairs: Sequence[PairOfGroup], advance: Advance) -> list[str]:
+    """Return what a system does with each pair."""
+    found = []
+    for pair in pairs:
+        system.clear()
+        system.remember(pair.memory)
+        found.append(_refused(not system.remember(pair.text)))
+        advance(1)
+    system.clear()
+    return found
+
+
+def baselines(read: Sequence[Read]) -> dict[str, list[str]]:
+    """Return what guards by one threshold do: a text is refused from it on."""
+    found = {
+        f"cosine {least:.2f}": [_refused(one.found.cosine >= least) for one in read]
+        for least in COSINES
+    }
+    found[f"word Jaccard {JACCARD:.2f}"] = [_refused(one.words > JACCARD) for one in read]
+    return found
+
+
+def _refused(refused: bool) -> str:
+    return REFUSED if refused else SAVED
+
+
+def row(name: str, pairs: Sequence[PairOfGroup], outcomes: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of one guard: shares of the pairs, also by language and relation."""
+    what = np.array(outcomes)
+    relations = np.array([pair.relation for pair in pairs])
+    languages = np.array([pair.lang for pair in pairs])
+    every = np.ones(len(pairs), np.bool_)
+    return {
+        "name": name,
+        **_shares(what, relations, every),
+        "by_lang": {
+            str(lang): _shares(what, relations, languages == lang) for lang in np.unique(languages)
+        },
+        "refused_by_relation": {
+            str(relation): share(
+                int(((relations == relation) & (what == REFUSED)).sum()),
+                int((relations == relation).sum()),
+            )
+            for relation in np.unique(relations)
+        },
+    }
+
+
+def _shares(what: Any, relations: Any, counted: Any) -> dict[str, Any]:
+    sides = {"same": counted & (relations == "same"), "different": counted & (relations != "same")}
+    counts = {label: int(side.sum()) for label, side in sides.items()}
+    found: dict[str, Any] = {f"n_{label}": count for label, count in counts.items()}
+    for outcome in (REFUSED, ASKED, SHOWN):
+        found[outcome] = {
+            label: share(int((side & (what == outcome)).sum()), counts[label])
+            for label, side in sides.items()
+        }
+    return found
