@@ -26,6 +26,8 @@ from deploy.release.locks import FOLDER, PYTHONS, ROOT
 DIST = ROOT / "dist"
 ENVIRONMENTS = ROOT / "build" / "dist"
 PACKAGES = ("totonoe", "totonoe_core", "totonoe_server")
+STAGE = "totonoe_server/tools/quality/stage/data"
+"""Where a wheel has the texts of `bench/stage`."""
 WHEEL_BYTES_MAX = 2_000_000
 SDIST_BYTES_MAX = 5_000_000
 COMMAND_S_MAX = 1_200
@@ -68,6 +70,8 @@ def wheel_faults(wheel: str, names: Iterable[str], version: str) -> list[str]:
     wanted |= {f"{info}/licenses/LICENSE", f"{info}/entry_points.txt"}
     protos = (ROOT / "proto" / "totonoe" / "v1").glob("*.proto")
     wanted |= {f"totonoe/v1/{path.name}" for path in protos}
+    stage = ROOT / "bench" / "stage"
+    wanted |= {f"{STAGE}/{path.relative_to(stage)}" for path in stage.rglob("*.jsonl")}
     found += [f"lacks {name}" for name in sorted(wanted - names)]
     for name in sorted(names):
         parts = name.split("/")

@@ -137,7 +137,8 @@ def test_image_is_built_of_files_that_are_there_and_runs_the_daemon_as_nobody_el
     sources = [one for words in copied if not words[0].startswith("--") for one in words]
     assert all((ROOT / one).exists() for one in sources)
     # All that the wheel is built of.
-    assert {"pyproject.toml", "README.md", "LICENSE", "proto", "core", "server"} <= set(sources)
+    wanted = {"pyproject.toml", "README.md", "LICENSE", "proto", "core", "server", "bench/stage"}
+    assert wanted <= set(sources)
     variables = dict(
         word.split("=", 1) for name, rest in steps if name == "ENV" for word in shlex.split(rest)
     )

@@ -59,6 +59,12 @@ def whole_wheel() -> set[str]:
         f"{package}/{name}" for package in dist.PACKAGES for name in ("__init__.py", "py.typed")
     }
     files |= {f"totonoe/v1/{path.name}" for path in (ROOT / "proto/totonoe/v1").glob("*.proto")}
+    files |= {
+        f"{dist.STAGE}/groups/{path.name}" for path in (ROOT / "bench/stage/groups").iterdir()
+    }
+    files |= {
+        f"{dist.STAGE}/chains/{path.name}" for path in (ROOT / "bench/stage/chains").iterdir()
+    }
     return files | {"totonoe-1.dist-info/licenses/LICENSE", "totonoe-1.dist-info/entry_points.txt"}
 
 

@@ -1,0 +1,83 @@
+"""mem0 OSS without a language model, as a system for the stage; made for mem0ai 2.2.
+
+    pip install mem0ai
+    totonoe quality --stage --system bench.stage.mem0_oss:Mem0
+
+What mem0 does with a new text is its language model's work; without one (`infer=False`) it stores
+every text as it is. So this measures its search alone, with the daemon's embedder: mem0 with a
+model needs a key, and gives other figures.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import Any
+
+from totonoe_server.tools.quality.stage.system import Embed, Shown
+
+_WHOSE = {"user_id": "stage"}
+
+
+class Mem0:
+    """Stores every text, and finds by what mem0's search finds.
+
+    Parameters
+    ----------
+    embed : Embed
+        Stands in for mem0's own embedder.
+    """
+
+    name = "mem0 OSS, infer=False"
+
+    def __init__(self, embed: Embed) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="stage-mem0-")
+        os.environ["MEM0_DIR"], os.environ["MEM0_TELEMETRY"] = self._folder.name, "False"
+        from mem0 import Memory  # type: ignore[import-not-found]
+
+        self._memory: Any = Memory.from_config(
+            {
+                "vector_store": {
+                    "provider": "qdrant",
+                    "config": {
+                        "collection_name": "stage",
+                        "embedding_model_dims": embed(["x"]).shape[1],
+                        "path": f"{self._folder.name}/qdrant",
+                    },
+                },
+                # Neither of the two is ever asked; both want a key when they are made.
+                "llm": {"provider": "openai", "config": {"api_key": "none"}},
+                "embedder": {"provider": "openai", "config": {"api_key": "none"}},
+                "history_db_path": f"{self._folder.name}/history.db",
+            }
+        )
+        self._memory.embedding_model = _Embedder(embed)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._memory.delete_all(**_WHOSE)
+
+    def remember(self, text: str) -> bool:
+        """Store a text."""
+        return bool(self._memory.add(text, infer=False, **_WHOSE)["results"])
+
+    def recall(self, query: str, k: int) -> Sequence[Shown]:
+        """Return what mem0 finds, best first."""
+        found = self._memory.search(query, top_k=k, filters=_WHOSE, threshold=0.0)
+        return [Shown(one["memory"]) for one in found["results"]]
+
+    def close(self) -> None:
+        """Remove its files."""
+        self._folder.cleanup()
+
+
+class _Embedder:
+    def __init__(self, embed: Embed) -> None:
+        self._embed = embed
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        return self._embed([text])[0].tolist()
+
+    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
+        return [self.embed(text) for text in texts]
