@@ -73,11 +73,15 @@ class Mem0:
 
 
 class _Embedder:
+    """Answers as an embedder of mem0, which also says what for (`memory_action`)."""
+
     def __init__(self, embed: Embed) -> None:
         self._embed = embed
 
-    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+    def embed(self, text: str, *_memory_action: str, **_named: str) -> list[float]:
         return self._embed([text])[0].tolist()
 
-    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
+    def embed_batch(
+        self, texts: list[str], *_memory_action: str, **_named: str
+    ) -> list[list[float]]:
         return [self.embed(text) for text in texts]

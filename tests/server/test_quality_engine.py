@@ -184,7 +184,7 @@ def test_shipped_probe_set_comes_first(run, tmp_path):
 def test_nothing_to_measure_is_said(run):
     done, _ = run()
     assert done.exit_code == 2
-    assert "name a file, or --probe" in done.output
+    assert "name a file, --probe or --stage" in done.output
 
 
 def test_policy_changes_the_verdict(run, tmp_path):
@@ -232,7 +232,7 @@ def test_recall_reports_every_level_by_itself(run, recall_file):
     # The evidence of q0 was refused as a duplicate of n0, and counts through it.
     assert note["refused_by_method"] == {"exact": 1}
     assert note["n_without_evidence"] == 1
-    assert note["recall_at_5"] == {"diversity_on": 1.0, "diversity_off": 1.0}
+    assert note["recall_at_5"] == {"diversity_on": 1.0, "diversity_off": 1.0, "bm25": 1.0}
     assert set(note["by_category"]) == {"place", "time"}
     assert note["by_category"]["time"]["n"] == 2
 
@@ -251,7 +251,7 @@ def test_search_stays_within_the_conversation(rig):
     ]
     asked = [Question("q", "y", "When does the bakery open?", "", frozenset({"a", "b"}))]
     found = questions.measure(told, asked, PRESETS[Preset.STANDARD], rig, ignore)
-    assert found["recall_at_1"] == {"diversity_on": 1.0, "diversity_off": 1.0}
+    assert found["recall_at_1"] == {"diversity_on": 1.0, "diversity_off": 1.0, "bm25": 1.0}
 
 
 def test_progress_comes_to_the_end(rig):

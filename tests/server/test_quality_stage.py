@@ -22,11 +22,11 @@ from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.judging import JudgeSettings
 from totonoe_core.judging.settings import has_own_judge, make_judge
 from totonoe_core.text.tokens import search_terms
+from totonoe_server.tools.quality.bm25 import Bm25
 from totonoe_server.tools.quality.command import register
 from totonoe_server.tools.quality.files import FileError
 from totonoe_server.tools.quality.rig import opened
 from totonoe_server.tools.quality.stage import guards, tables, texts, values
-from totonoe_server.tools.quality.stage.bm25 import Bm25
 from totonoe_server.tools.quality.stage.system import Shown, load
 from totonoe_server.tools.quality.stage.texts import (
     Chain,

@@ -25,6 +25,13 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 
 
+class BenchmarkForm(StrEnum):
+    """The forms of public benchmarks."""
+
+    LOCOMO = "locomo"
+    LONGMEMEVAL = "longmemeval"
+
+
 class Policy(StrEnum):
     """The presets of the guard."""
 
@@ -64,6 +71,10 @@ def quality(
             metavar="MODULE:NAME",
             help="With --stage: a system to measure too; docs/quality.md has its form.",
         ),
+    ] = None,
+    form: Annotated[
+        BenchmarkForm | None,
+        typer.Option(help="All files are of this benchmark, as its authors publish it."),
     ] = None,
     policy: Annotated[Policy, typer.Option(help="Preset of the guard.")] = Policy.STANDARD,
     level: Annotated[
@@ -110,11 +121,13 @@ def quality(
     try:
         paths = [*(_probe_paths() if probe else ()), *(files or ())]
         _require_one(stage, paths, system)
+        if form and probe:
+            raise FileError("--form: is for files, and --probe is none")
         with progress() as begin:
             if stage:
                 show, report = _staged(given, system or (), limit, begin)
             else:
-                show, report = _measured(given, paths, policy, level, limit, begin)
+                show, report = _measured(given, paths, policy, level, limit, form, begin)
     except (FileError, SettingsError) as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(EXIT_USAGE) from None
@@ -144,13 +157,16 @@ def _measured(
     policy: Policy,
     level: str,
     limit: int | None,
+    form: BenchmarkForm | None,
     begin: Begin,
 ) -> tuple[Show, dict[str, Any]]:
     from totonoe_core.domain.policy import Preset
+    from totonoe_server.tools.quality.forms import Benchmark
     from totonoe_server.tools.quality.measure import measure
     from totonoe_server.tools.quality.tables import show
 
-    return show, measure(paths, Preset(policy), embedder_of(given), level, limit, begin)
+    of = Benchmark(form) if form else None
+    return show, measure(paths, Preset(policy), embedder_of(given), level, limit, begin, of)
 
 
 def _staged(

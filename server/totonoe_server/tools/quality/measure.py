@@ -9,10 +9,12 @@ from typing import Any
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.policy import PRESETS, GuardPolicy, Preset
 from totonoe_core.embedding import EmbedderSettings
-from totonoe_server.tools.quality import pairs, questions, streams
+from totonoe_server.tools.quality import forms, pairs, questions, streams
 from totonoe_server.tools.quality.files import (
     FileError,
     Form,
+    Question,
+    Told,
     form_of,
     partners,
     read_memories,
@@ -20,6 +22,7 @@ from totonoe_server.tools.quality.files import (
     read_questions,
     read_stream,
 )
+from totonoe_server.tools.quality.forms import Benchmark
 from totonoe_server.tools.quality.rig import Advance, Rig, opened
 
 Begin = Callable[[str, int], Advance]
@@ -36,8 +39,9 @@ def measure(
     level: str,
     limit: int | None,
     begin: Begin,
+    form: Benchmark | None = None,
 ) -> dict[str, Any]:
-    """The report on some files, in their order.
+    """The report on some files, in their order; all are of the form `form`, if there is one.
 
     All files are read before the model is loaded, so that a wrong one is told at once.
 
@@ -48,7 +52,7 @@ def measure(
     TotonoeError
         The embedder cannot run.
     """
-    jobs = _jobs(paths, PRESETS[policy], level, limit)
+    jobs = _jobs(paths, PRESETS[policy], level, limit, form)
     found = []
     with opened(embedder) as rig:
         for head, size, work in jobs:
@@ -60,10 +64,20 @@ def measure(
         return {"policy": policy.value, "embedder": rig.model.name, "files": found}
 
 
-def _jobs(paths: Iterable[Path], policy: GuardPolicy, level: str, limit: int | None) -> list[Job]:
+def _jobs(
+    paths: Iterable[Path],
+    policy: GuardPolicy,
+    level: str,
+    limit: int | None,
+    benchmark: Benchmark | None,
+) -> list[Job]:
     jobs: list[Job] = []
     seen: set[Path] = set()
     for path in paths:
+        if benchmark is not None:
+            found = forms.read(path, benchmark, limit)
+            jobs += _recall(path, found.told, found.questions, policy, level)
+            continue
         form = form_of(path)
         head = {"file": str(path), "form": form.value}
         if form is Form.PAIRS:
@@ -74,7 +88,8 @@ def _jobs(paths: Iterable[Path], policy: GuardPolicy, level: str, limit: int | N
             memories, queries = partners(path)
             if memories not in seen:  # both files of one recall may be named
                 seen.add(memories)
-                jobs += _recall(memories, queries, policy, level, limit)
+                told, asked = read_memories(memories), read_questions(queries, limit)
+                jobs += _recall(memories, told, asked, policy, level)
     if level and not any(head.get("level") == level for head, _, _ in jobs):
         raise FileError(f"--level {level}: no file has this level")
     return jobs
@@ -91,10 +106,12 @@ def _stream(head: dict[str, Any], path: Path, policy: GuardPolicy, limit: int | 
 
 
 def _recall(
-    memories: Path, queries: Path, policy: GuardPolicy, level: str, limit: int | None
+    path: Path,
+    told: Sequence[Told],
+    asked: Sequence[Question],
+    policy: GuardPolicy,
+    level: str,
 ) -> list[Job]:
-    told = read_memories(memories)
-    asked = read_questions(queries, limit)
     jobs: list[Job] = []
     for name in questions.levels(told):
         if level and name != level:
@@ -104,6 +121,6 @@ def _recall(
         def work(rig: Rig, advance: Advance, mine: Sequence[Any] = mine) -> dict[str, Any]:
             return questions.measure(mine, asked, policy, rig, advance)
 
-        head = {"file": str(memories), "form": Form.RECALL.value, "level": name}
+        head = {"file": str(path), "form": Form.RECALL.value, "level": name}
         jobs.append((head, questions.cost(mine, asked), work))
     return jobs

@@ -1,4 +1,4 @@
-"""Questions: is the evidence among the first k, with diversity and without?
+"""Questions: is the evidence among the first k, with diversity and without, and for BM25?
 
 Each conversation and level is a collection of its own, one after the other: the guard then
 compares within the conversation, as the labels mean it, and a search looks at nothing
@@ -17,13 +17,16 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import DiversityPolicy, GuardPolicy
 from totonoe_core.domain.queries import Recalled, RecallQuery
 from totonoe_core.domain.records import Fields
+from totonoe_server.tools.quality.bm25 import Bm25
 from totonoe_server.tools.quality.figures import mean, recall_at, reciprocal_rank
 from totonoe_server.tools.quality.files import Question, Told
 from totonoe_server.tools.quality.rig import Advance, Rig
 
 K = 10
 AT = (1, 5, K)
-ON, OFF = "diversity_on", "diversity_off"
+ON, OFF, WORDS = "diversity_on", "diversity_off", "bm25"
+HOW = (ON, OFF, WORDS)
+"""Ways to find: ours, with diversity and without, and BM25 over the same memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,17 @@ def measure(
                 if not answer.saved:
                     refused[answer.guard.method.value] += 1
             mine = [pair for pair in can_be_asked if pair[0].conv == conv]
-            hits = {
+            ours = {
                 how: list(rig.recall(name, [_query(one, how) for one, _ in mine], advance))
                 for how in (ON, OFF)
             }
+        kept = {memory_of[one.id]: one.text for one in reversed(memories)}
+        names, words = list(kept), Bm25(list(kept.values()))
         for at, (question, ids) in enumerate(mine):
             evidence = tuple(memory_of[one] for one in ids)
-            asked.append(Asked(question, evidence, {how: _ids(hits[how][at]) for how in (ON, OFF)}))
+            hits = {how: _ids(ours[how][at]) for how in (ON, OFF)}
+            hits[WORDS] = tuple(names[place] for place in words.best(question.text, K))
+            asked.append(Asked(question, evidence, hits))
     categories = sorted({one.question.category for one in asked} - {""})
     return {
         **figures(asked),
@@ -119,10 +126,10 @@ def figures(asked: Sequence[Asked]) -> dict[str, Any]:
     for k in AT:
         found[f"recall_at_{k}"] = {
             how: mean(recall_at(one.hits[how], [{e} for e in one.evidence], k) for one in asked)
-            for how in (ON, OFF)
+            for how in HOW
         }
     found["mrr"] = {
         how: mean(reciprocal_rank(one.hits[how], [{e} for e in one.evidence]) for one in asked)
-        for how in (ON, OFF)
+        for how in HOW
     }
     return found

@@ -119,7 +119,7 @@ def _streams(files: Sequence[dict[str, Any]]) -> Table:
 
 def _recall(files: Sequence[dict[str, Any]]) -> Table:
     made = table(
-        "Recall (diversity on / off)",
+        "Recall (diversity on / off / BM25)",
         ("file", "questions", "memories", "refused", "@1", "@5", "@10", "MRR"),
     )
     for one in files:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from totonoe import Client
+from totonoe_server.tools.quality.bm25 import Bm25
 from totonoe_server.tools.quality.figures import share
 from totonoe_server.tools.quality.rig import Advance
-from totonoe_server.tools.quality.stage.bm25 import Bm25
 from totonoe_server.tools.quality.stage.system import Embed, Shown, System
 from totonoe_server.tools.quality.stage.texts import Chain, Role
 
