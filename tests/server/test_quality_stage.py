@@ -6,10 +6,12 @@ import itertools
 import json
 import math
 import sys
+import textwrap
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -247,6 +249,17 @@ def test_example_of_a_system_refuses_what_is_near_and_finds_the_nearest() -> Non
     pairs = [PairOfGroup("the lamp", text, "same", "en") for text in ("lamp the", "a kettle")]
     assert guards.one_by_one(system, pairs, ignore) == ["refused", "saved"]
     assert system.recall("lamp", 1) == [], "a pair must not see the one before it"
+
+
+def test_example_of_the_page_runs_as_it_stands() -> None:
+    page = (ROOT / "docs" / "quality.md").read_text("utf-8")
+    block = page.partition("    # my_system.py\n")[2].partition("    totonoe quality")[0]
+    names: dict[str, Any] = {}
+    exec(textwrap.dedent(block), names)  # the page's own code
+    system = names["Plain"](by_letters)
+    pairs = [PairOfGroup("the lamp", text, "same", "en") for text in ("the lamp", "a kettle")]
+    assert guards.one_by_one(system, pairs, ignore) == ["refused", "saved"]
+    assert values.measure(system, [CHANGING, CLAIM], ignore)["name"] == "plain"
 
 
 def test_cosine_and_words_find_the_newest_of_equals_first() -> None:

@@ -1,4 +1,4 @@
-"""What becomes of the second text of a pair while the first is the only memory.
+"""Decides what becomes of the second text of a pair while the first is the only memory.
 
 The rows "totonoe" are worked out from the two texts, their vectors and the judge's opinion by the
 code that a daemon runs; a test compares them with a daemon.

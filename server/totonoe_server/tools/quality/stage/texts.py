@@ -17,7 +17,7 @@ RELATIONS = {
     "l": "less",
     "u": "unknown",
 }
-"""What a look-alike is to the fact, by the letter in the file."""
+"""Relation of a look-alike to the fact, by the letter in the file."""
 _PACKED = Path(__file__).parent / "data"
 """Where a wheel has the texts: pyproject.toml puts them there."""
 _CHECKOUT = Path(__file__).parents[5] / "bench" / "stage"
