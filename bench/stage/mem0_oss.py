@@ -15,6 +15,7 @@ import itertools
 import os
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from totonoe_server.tools.quality.stage.system import Embed, Shown
@@ -32,6 +33,8 @@ class Mem0:
     name = "mem0 OSS, infer=False"
 
     def __init__(self, embed: Embed) -> None:
+        if find_spec("mem0") is None:
+            raise ImportError("mem0 is not installed: pip install mem0ai")
         self._folder = tempfile.TemporaryDirectory(prefix="stage-mem0-")
         os.environ["MEM0_DIR"], os.environ["MEM0_TELEMETRY"] = self._folder.name, "False"
         from mem0 import Memory  # type: ignore[import-not-found]

@@ -71,6 +71,13 @@ def test_texts_of_a_checkout_lie_where_the_wheel_takes_them_from() -> None:
     )
 
 
+def test_folder_without_texts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "_CHECKOUT", tmp_path)
+    for read in (texts.read_groups, texts.read_chains):
+        with pytest.raises(FileError, match="has no texts"):
+            read()
+
+
 def test_pairs_are_two_restatements_or_one_of_them_and_a_look_alike() -> None:
     other = (LookAlike("D", "number", "exclusive"), LookAlike("E", "less", "less"))
     pairs = texts.pairs_of([Group("en", "t", ("A", "B", "C"), other)])
@@ -295,6 +302,10 @@ def test_system_of_the_current_directory_is_found(
     [
         (["--stage", "--probe"], "stands alone"),
         (["--stage", "x.jsonl"], "stands alone"),
+        (["--stage", "--policy", "ego"], "stands alone"),
+        (["--stage", "--level", "turn"], "stands alone"),
+        (["--stage", "--form", "locomo"], "stands alone"),
+        (["--stage", "--limit", "1", "--system", "bench.stage.mem0_oss:Mem0"], "mem0"),
         (["--system", "a:b", "--probe"], "needs --stage"),
         (["--stage", "--system", "a"], "must be MODULE:NAME"),
         ([], "name a file, --probe or --stage"),

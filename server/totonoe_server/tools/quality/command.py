@@ -120,7 +120,8 @@ def quality(
 
     try:
         paths = [*(_probe_paths() if probe else ()), *(files or ())]
-        _require_one(stage, paths, system)
+        chosen = policy is not Policy.STANDARD or level or form
+        _require_one(stage, paths, system, bool(chosen))
         if form and probe:
             raise FileError("--form: is for files, and --probe is none")
         with progress() as begin:
@@ -140,11 +141,14 @@ def quality(
         show(report)
 
 
-def _require_one(stage: bool, paths: Sequence[Path], systems: Sequence[str] | None) -> None:
+def _require_one(
+    stage: bool, paths: Sequence[Path], systems: Sequence[str] | None, chosen: bool
+) -> None:
+    """Refuse what does not go together; `chosen`: the policy, level or form of files is named."""
     from totonoe_server.tools.quality.files import FileError
 
-    if stage and paths:
-        raise FileError("--stage stands alone: no file and no --probe beside it")
+    if stage and (paths or chosen):
+        raise FileError("--stage stands alone: no FILE, --probe, --policy, --level, --form with it")
     if systems and not stage:
         raise FileError("--system: needs --stage")
     if not stage and not paths:

@@ -13,6 +13,7 @@ from totonoe_core.base import limits
 from totonoe_core.embedding import EmbedderSettings
 from totonoe_core.judging import JudgeSettings
 from totonoe_core.judging.settings import has_own_judge, make_judge
+from totonoe_server.tools.quality.files import FileError
 from totonoe_server.tools.quality.measure import Begin
 from totonoe_server.tools.quality.rig import Rig, opened
 from totonoe_server.tools.quality.stage import guards, values
@@ -88,7 +89,10 @@ def measure(
 
 
 def _made(make: Make, embed: Cached, stack: ExitStack) -> System:
-    system = make(embed)
+    try:
+        system = make(embed)
+    except ImportError as error:
+        raise FileError(f"--system: {error}") from None
     stack.callback(system.close)
     return system
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from totonoe_server.tools.quality.files import rows
+from totonoe_server.tools.quality.files import FileError, rows
 
 RELATIONS = {
     "x": "exclusive",
@@ -131,5 +131,8 @@ def pairs_of(groups: Sequence[Group]) -> list[PairOfGroup]:
 
 
 def _rows(folder: str, limit: int | None) -> Iterator[dict[str, Any]]:
-    for path in sorted((directory() / folder).glob("*.jsonl")):
+    paths = sorted((directory() / folder).glob("*.jsonl"))
+    if not paths:
+        raise FileError(f"{directory() / folder}: has no texts")
+    for path in paths:
         yield from itertools.islice(rows(path), limit)
