@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ ROLES = {
     "conditional": {"now", "true"},
     "distractor": {"now", "other"},
 }
+SAVED = ("asked", "shown")
 MEASURES = "server/totonoe_server/tools/quality/"
 """Where modules may name the folder: what measures, and never what fits."""
 
@@ -88,6 +90,36 @@ def test_judge_reads_nothing_of_the_stage() -> None:
     assert data.HERE.name == "judge"
     read = {path.resolve() for path in (data.HERE / "groups").glob("*.jsonl")}
     assert read and not any(STAGE in path.parents for path in read)
+
+
+def test_page_has_the_figures_of_the_report_that_lies_beside() -> None:
+    page = (ROOT / "docs" / "quality.md").read_text("utf-8").replace("**totonoe**", "totonoe")
+    report = json.loads((ROOT / "bench" / "results" / "stage.json").read_text("utf-8"))
+    assert report["groups"]["n"] == len(GROUPS)
+    assert report["chains"]["n"] == len(CHAINS)
+    for one in report["groups"]["guards"]:
+        [row] = [line for line in page.splitlines() if line.startswith(f"| {one['name']} | ")][:1]
+        same = f"| {100 * one['refused']['same']:.1f} | "
+        assert same in row, one["name"]
+        if one["name"].startswith("totonoe"):
+            merged = round(one["refused"]["different"] * one["n_different"])
+            assert f"({merged} of {one['n_different']:,})" in row
+            said = [one[what][label] for label in ("same", "different") for what in SAVED]
+            assert row.endswith(" | ".join(f"{100 * share:.1f}" for share in said) + " |")
+        else:
+            assert row.startswith(f"| {one['name']} | {100 * one['refused']['different']:.1f} |")
+    for one in report["chains"]["systems"]:
+        every = [one, *one["by_kind"].values()]
+        assert list(one["by_kind"]) and all(kind in ROLES for kind in one["by_kind"])
+        cells = [
+            f"{100 * part['first']:.0f} / {100 * part['first_unmarked']:.0f}" for part in every
+        ]
+        [row] = [
+            line
+            for line in page.splitlines()
+            if line.startswith(f"| {one['name']} | ") and " / " in line
+        ]
+        assert sorted(cells) == sorted(re.findall(r"\d+ / \d+", row)), one["name"]
 
 
 def test_nothing_that_fits_names_the_folder() -> None:
