@@ -20,7 +20,7 @@ import totonoe
 from bench import common, material
 from bench.processes import BenchError, Daemon
 from totonoe_core.base import limits
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.store.sqlite.store import SqliteStore
 
@@ -33,16 +33,8 @@ def create(data_dir: Path, count: int) -> dict[str, Any]:
     engine = EmbeddedEngine(SqliteStore(data_dir), embedding=None)
     begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
     for number in range(count):
-        engine.create_collection(
-            name(number),
-            "",
-            agent_id="bench",
-            description="",
-            guard=PRESETS[Preset.STANDARD],
-            diversity=DiversityPolicy(),
-            decay=DecayPolicy(),
-            client_vector_dimension=DIMENSION,
-        ).result()
+        new = NewCollection(name(number), client_vector_dimension=DIMENSION)
+        engine.create_collection(new, "", agent_id="bench").result()
     wall_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - begin_cpu_s
     engine.close(60.0)
     used = sum(4096 * -(-one.stat().st_size // 4096) for one in data_dir.rglob("*.db"))

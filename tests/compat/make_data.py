@@ -34,10 +34,11 @@ from support.engines import (
 from support.telling import told
 from support.waits import wait_s
 from totonoe_core.domain.cleanup import Decay
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.consolidate import ReplayEvents
 from totonoe_core.domain.graph import DeleteEpisode
 from totonoe_core.domain.memories import Purge, Remember
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.policy import PRESETS, Preset
 from totonoe_core.domain.queries import RecallQuery
 from totonoe_core.domain.records import Kind, LinkType, StateKind, TypedKey
 
@@ -178,14 +179,14 @@ def main(target: Path) -> None:
     with opened(target / "data", client_vector_dimension=DIMENSION) as store:
         ids = fill(store)
         store.engine.create_collection(
-            "attic",
+            NewCollection(
+                "attic",
+                description="deleted again",
+                guard=PRESETS[Preset.EGO],
+                client_vector_dimension=DIMENSION,
+            ),
             "make-attic",
             agent_id="anna",
-            description="deleted again",
-            guard=PRESETS[Preset.EGO],
-            diversity=DiversityPolicy(),
-            decay=DecayPolicy(),
-            client_vector_dimension=DIMENSION,
         ).result(wait_s())
         box = remember("A box of old letters", vector=vector(1, 1, 1, 1))
         attic = store.engine.apply("attic", "", [box]).result(wait_s())

@@ -30,8 +30,9 @@ from support.engines import (
 from support.reembedding import restarted
 from support.waits import wait_s, wait_until
 from totonoe_core.base import errors, limits
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset, Tokenizer
+from totonoe_core.domain.policy import PRESETS, Preset, Tokenizer
 from totonoe_core.domain.queries import GetQuery, ListQuery, RecallMode, RecallQuery
 from totonoe_core.domain.records import Status
 from totonoe_core.embedding.hashing import HashingEmbedder
@@ -48,15 +49,8 @@ def store(tmp_path: Path):
 def create(
     engine: EmbeddedEngine, name: str, operation_id: str = "", agent: str = "anna", **more: Any
 ) -> tuple[Any, str, bool]:
-    options: dict[str, Any] = {
-        "description": "",
-        "guard": PRESETS[Preset.STANDARD],
-        "diversity": DiversityPolicy(),
-        "decay": DecayPolicy(),
-        "client_vector_dimension": 8,
-    }
-    future = engine.create_collection(name, operation_id, agent_id=agent, **(options | more))
-    return future.result(wait_s())
+    new = NewCollection(name, **({"client_vector_dimension": 8} | more))
+    return engine.create_collection(new, operation_id, agent_id=agent).result(wait_s())
 
 
 class TestReplay:
@@ -613,14 +607,7 @@ class TestClosed:
             lambda: engine.delete_collection("shop", "", agent_id="anna"),
             lambda: engine.stats("", ""),
             lambda: engine.create_collection(
-                "shop",
-                "",
-                agent_id="anna",
-                description="",
-                guard=PRESETS[Preset.STANDARD],
-                diversity=DiversityPolicy(),
-                decay=DecayPolicy(),
-                client_vector_dimension=8,
+                NewCollection("shop", client_vector_dimension=8), "", agent_id="anna"
             ),
         ]
         for number, call in enumerate(calls):

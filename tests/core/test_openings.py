@@ -22,9 +22,9 @@ from support.engines import (
 )
 from support.waits import wait_s, wait_until
 from totonoe_core.base import errors, limits
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.consolidate import ConsolidateQuery
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import ChangesQuery, GetQuery, RecallQuery
 from totonoe_core.domain.transfer import ExportQuery, ImportQuery
 from totonoe_core.engine.catalog.openings import CLOSE_WAIT_S, Openings
@@ -57,14 +57,7 @@ def store(tmp_path: Path, ticks: Ticks) -> Iterator[Store]:
 
 def create(store: Store, name: str, *, texts: bool = False) -> None:
     store.engine.create_collection(
-        name,
-        "",
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=0 if texts else 8,
+        NewCollection(name, client_vector_dimension=0 if texts else 8), "", agent_id="anna"
     ).result(wait_s())
 
 

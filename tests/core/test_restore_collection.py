@@ -14,7 +14,7 @@ import pytest
 from support.engines import DAY_US, HOUR_US, Store, opened, remember, undo
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.queries import GetQuery
 from totonoe_core.engine.collection.collection import Collection
 from totonoe_core.store.sqlite.catalog import Catalog
@@ -32,14 +32,7 @@ def store(tmp_path: Path):
 
 def create(store: Store, name: str = "shop") -> None:
     future = store.engine.create_collection(
-        name,
-        "",
-        agent_id="anna",
-        description="of a shop",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
+        NewCollection(name, description="of a shop", client_vector_dimension=8), "", agent_id="anna"
     )
     future.result(wait_s())
 

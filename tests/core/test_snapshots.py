@@ -40,8 +40,8 @@ from totonoe_core.base.errors import (
     UndoRefused,
     UnsupportedFormat,
 )
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.memories import Purge
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import AsOf, ListQuery
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.domain.snapshots import Restored, Snapshot, SnapshotSchedule, SnapshotUse
@@ -54,15 +54,6 @@ from totonoe_core.store.sqlite.snapshot import FileCopy, examine, seal
 from totonoe_core.store.sqlite.store import SqliteStore
 
 COMPAT = Path(__file__).parents[1] / "compat" / "data"
-NEW: dict[str, Any] = {
-    "operation_id": "",
-    "agent_id": "anna",
-    "description": "",
-    "guard": PRESETS[Preset.STANDARD],
-    "diversity": DiversityPolicy(),
-    "decay": DecayPolicy(),
-    "client_vector_dimension": 8,
-}
 
 
 def create(store: Store, operation_id: str = "", **more: Any) -> Snapshot:
@@ -330,7 +321,9 @@ def test_list_pages_newest_first_and_says_what_the_collection_is_called_now(
         for _ in range(5):
             clock.advance(HOUR_US)
             made.append(create(store))
-        store.engine.create_collection(**NEW | {"name": "b"}).result(wait_s())
+        store.engine.create_collection(
+            NewCollection("b", client_vector_dimension=8), "", agent_id="anna"
+        ).result(wait_s())
         clock.advance(HOUR_US)
         other = create(store, collection="b")
         assert listed(store) == [other, *reversed(made)]

@@ -21,7 +21,7 @@ from support.every_call import ways
 from support.misfits import put, tables_of
 from support.waits import wait_s
 from totonoe_core.base import errors
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.queries import (
     RecallQuery,
 )
@@ -201,14 +201,7 @@ def cataloged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def create(store: Store, name: str, operation_id: str) -> Any:
     return store.engine.create_collection(
-        name,
-        operation_id,
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
+        NewCollection(name, client_vector_dimension=8), operation_id, agent_id="anna"
     ).result(wait_s())
 
 

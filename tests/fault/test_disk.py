@@ -23,8 +23,8 @@ from support.engines import (
 from support.processes import child
 from support.waits import wait_s
 from totonoe_core.base import errors
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.filter import Filter
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.queries import ListQuery, RecallQuery
 from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.store.sqlite.lockfile import DataDirBusy, DataDirLock
@@ -127,14 +127,9 @@ def test_flipped_bit_in_the_settings_is_corruption(closed: Path) -> None:
 def test_flipped_bit_in_the_catalogue_is_corruption(tmp_path: Path) -> None:
     def create(engine: EmbeddedEngine) -> Any:
         return engine.create_collection(
-            "shop",
+            NewCollection("shop", description="needle of the answer", client_vector_dimension=4),
             "needle-op",
             agent_id="anna",
-            description="needle of the answer",
-            guard=PRESETS[Preset.STANDARD],
-            diversity=DiversityPolicy(),
-            decay=DecayPolicy(),
-            client_vector_dimension=4,
         ).result(wait_s())
 
     with opened(tmp_path) as store:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from support.engines import Store, episode, forget, link, opened
 from support.waits import wait_s
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.engine.state import checkpointing
 from totonoe_core.store.checkpoint import MANIFEST
 from totonoe_core.store.sqlite.lockfile import DataDirLock
@@ -40,14 +40,7 @@ def directory(tmp_path: Path) -> Path:
 
 def shop(store: Store) -> None:
     store.engine.create_collection(
-        "shop",
-        "",
-        agent_id="anna",
-        description="",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=4,
+        NewCollection("shop", client_vector_dimension=4), "", agent_id="anna"
     ).result(wait_s())
 
 

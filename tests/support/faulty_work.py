@@ -28,9 +28,9 @@ from support.operations import seen
 from support.waits import wait_s
 from totonoe_core.base import ids
 from totonoe_core.base.errors import NotFound, TotonoeError
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.graph import CreateEpisode
 from totonoe_core.domain.memories import Merge, Purge
-from totonoe_core.domain.policy import PRESETS, DecayPolicy, DiversityPolicy, Preset
 from totonoe_core.domain.records import Memory
 from totonoe_core.domain.undo import Undo
 from totonoe_core.engine.state import checkpointing
@@ -80,14 +80,9 @@ def doing(command: Callable[[dict[str, str]], Any]) -> Step:
 
 def creating(store: Store, _: dict[str, str], operation_id: str) -> None:
     store.engine.create_collection(
-        OTHER,
+        NewCollection(OTHER, description="another", client_vector_dimension=8),
         operation_id,
         agent_id="anna",
-        description="another",
-        guard=PRESETS[Preset.STANDARD],
-        diversity=DiversityPolicy(),
-        decay=DecayPolicy(),
-        client_vector_dimension=8,
     ).result(wait_s())
 
 

@@ -9,12 +9,16 @@ from totonoe_core.domain.asking import Previewable
 from totonoe_core.domain.calibration import Calibration, Fitted
 from totonoe_core.domain.policy import (
     NO_RETENTION,
+    PRESETS,
     STANDARD_BLAST,
+    STANDARD_DECAY,
+    STANDARD_DIVERSITY,
     STANDARD_TIDY,
     BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
     GuardPolicy,
+    Preset,
     RetentionPolicy,
     TidyPolicy,
 )
@@ -53,6 +57,24 @@ class CollectionInfo:
     model_number: int = 0
     model_since: int = 0
     fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCollection:
+    """Settings that a collection is made with.
+
+    `client_vector_dimension` 0: the daemon's model embeds, or the collection has no vectors.
+    """
+
+    name: str
+    description: str = ""
+    guard: GuardPolicy = PRESETS[Preset.STANDARD]
+    diversity: DiversityPolicy = STANDARD_DIVERSITY
+    decay: DecayPolicy = STANDARD_DECAY
+    client_vector_dimension: int = 0
+    retention: RetentionPolicy = NO_RETENTION
+    blast: BlastPolicy = STANDARD_BLAST
+    tidy: TidyPolicy = STANDARD_TIDY
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,6 +267,8 @@ class TidyPolicy:
     read_max: int = 5000
 
 
+STANDARD_DIVERSITY = DiversityPolicy()
+STANDARD_DECAY = DecayPolicy()
 NO_RETENTION = RetentionPolicy()
 STANDARD_TIDY = TidyPolicy()
 STANDARD_BLAST = BlastPolicy()

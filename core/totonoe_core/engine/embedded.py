@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import Future
+from dataclasses import fields
 from hashlib import blake2b
 from typing import TypeVar
 
@@ -11,19 +12,8 @@ from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock, system_clock
 from totonoe_core.base.errors import Precondition
 from totonoe_core.base.fair_pool import ReadPool
-from totonoe_core.domain.collections import CollectionInfo, Sees, sees_all
+from totonoe_core.domain.collections import CollectionInfo, NewCollection, Sees, sees_all
 from totonoe_core.domain.figures import EngineFigures
-from totonoe_core.domain.policy import (
-    NO_RETENTION,
-    STANDARD_BLAST,
-    STANDARD_TIDY,
-    BlastPolicy,
-    DecayPolicy,
-    DiversityPolicy,
-    GuardPolicy,
-    RetentionPolicy,
-    TidyPolicy,
-)
 from totonoe_core.domain.queries import CollectionPage, CollectionStats, Comparison, EngineStats
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.embedding import EmbeddingService
@@ -116,55 +106,19 @@ class EmbeddedEngine(CollectionCalls, SnapshotCalls):
     # -- Collections
 
     def create_collection(
-        self,
-        name: str,
-        operation_id: str,
-        *,
-        agent_id: str,
-        description: str,
-        guard: GuardPolicy,
-        diversity: DiversityPolicy,
-        decay: DecayPolicy,
-        client_vector_dimension: int,
-        retention: RetentionPolicy = NO_RETENTION,
-        blast: BlastPolicy = STANDARD_BLAST,
-        tidy: TidyPolicy = STANDARD_TIDY,
+        self, new: NewCollection, operation_id: str, *, agent_id: str
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """See `Engine.create_collection`."""
-        validate.collection_name(name)
+        validate.collection_name(new.name)
         validate.operation_id(operation_id)
         validate.number(
-            client_vector_dimension,
+            new.client_vector_dimension,
             "client_vector_dimension",
             0,
             limits.VECTOR_DIMENSION_MAX,
         )
-        asked = (
-            name,
-            description,
-            guard,
-            diversity,
-            decay,
-            client_vector_dimension,
-            retention,
-            blast,
-            tidy,
-        )
-        digest = _digest("create", asked)
-        return self._collections.create(
-            name,
-            operation_id,
-            agent_id=agent_id,
-            description=description,
-            guard=guard,
-            diversity=diversity,
-            decay=decay,
-            client_vector_dimension=client_vector_dimension,
-            retention=retention,
-            blast=blast,
-            tidy=tidy,
-            digest=digest,
-        )
+        digest = _digest("create", tuple(getattr(new, one.name) for one in fields(new)))
+        return self._collections.create(new, operation_id, agent_id, digest)
 
     def list_collections(
         self, page_size: int, page_token: str, sees: Sees = sees_all

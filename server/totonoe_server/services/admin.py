@@ -5,13 +5,14 @@ from __future__ import annotations
 from totonoe.v1 import admin_service_pb2 as pb
 from totonoe.v1 import admin_service_pb2_grpc, audit_pb2
 from totonoe_core.base import limits
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.policy import (
     NO_RETENTION,
     STANDARD_BLAST,
+    STANDARD_DECAY,
+    STANDARD_DIVERSITY,
     STANDARD_TIDY,
-    DecayPolicy,
-    DiversityPolicy,
 )
 from totonoe_core.domain.queries import EngineStats
 from totonoe_core.engine.seam.seam import Engine
@@ -49,18 +50,19 @@ class AdminService(
     ) -> pb.CreateCollectionResponse:
         """Makes a collection."""
         required(bool(request.name), "name")
-        future = self._engine.create_collection(
-            request.name,
-            request.operation_id,
-            agent_id=request.agent_id,
+        new = NewCollection(
+            name=request.name,
             description=request.description,
             guard=guard_from_wire(request),
-            diversity=overlaid(DiversityPolicy(), request, "diversity"),
-            decay=overlaid(DecayPolicy(), request, "decay"),
+            diversity=overlaid(STANDARD_DIVERSITY, request, "diversity"),
+            decay=overlaid(STANDARD_DECAY, request, "decay"),
             retention=overlaid(NO_RETENTION, request, "retention"),
             blast=overlaid(STANDARD_BLAST, request, "blast"),
             tidy=overlaid(STANDARD_TIDY, request, "tidy"),
             client_vector_dimension=request.client_vector_dimension,
+        )
+        future = self._engine.create_collection(
+            new, request.operation_id, agent_id=request.agent_id
         )
         info, operation_id, replayed = await answer_of(future)
         return pb.CreateCollectionResponse(

@@ -28,20 +28,13 @@ from totonoe_core.base.errors import (
 )
 from totonoe_core.base.fair_pool import ReadPool
 from totonoe_core.base.ids import new_operation_id
-from totonoe_core.domain.collections import CollectionInfo, Sees
+from totonoe_core.domain.collections import CollectionInfo, NewCollection, Sees
 from totonoe_core.domain.figures import CollectionFigures
 from totonoe_core.domain.policy import (
-    NO_RETENTION,
     PRESETS,
-    STANDARD_BLAST,
-    STANDARD_TIDY,
-    BlastPolicy,
     DecayPolicy,
     DiversityPolicy,
-    GuardPolicy,
     Preset,
-    RetentionPolicy,
-    TidyPolicy,
 )
 from totonoe_core.domain.queries import CollectionStats, OpenFigures
 from totonoe_core.domain.snapshots import Restored
@@ -236,34 +229,12 @@ class Collections:
         with self.names.lock:
             missing = DEFAULT not in self.names.by_name
         if missing:
-            info = self._new_info(
-                DEFAULT,
-                "",
-                PRESETS[Preset.STANDARD],
-                DiversityPolicy(),
-                DecayPolicy(),
-                self._client_vector_dimension if self._embedding is None else 0,
-                NO_RETENTION,
-                STANDARD_BLAST,
-                STANDARD_TIDY,
-            )
+            dimension = self._client_vector_dimension if self._embedding is None else 0
+            info = self._new_info(NewCollection(DEFAULT, client_vector_dimension=dimension))
             self._create(info, _DEFAULT_OPERATION, "", b"")
 
     def create(
-        self,
-        name: str,
-        operation_id: str,
-        *,
-        agent_id: str,
-        description: str,
-        guard: GuardPolicy,
-        diversity: DiversityPolicy,
-        decay: DecayPolicy,
-        client_vector_dimension: int,
-        retention: RetentionPolicy,
-        blast: BlastPolicy,
-        tidy: TidyPolicy,
-        digest: bytes,
+        self, new: NewCollection, operation_id: str, agent_id: str, digest: bytes
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Make a collection, on an opener's thread, since it may wait for the embedder."""
 
@@ -272,51 +243,30 @@ class Collections:
                 kept = self.names.reply(agent_id, operation_id, digest)
             if kept is not None:
                 return plain.loads(CollectionInfo, kept), operation_id, True
-            info = self._new_info(
-                name,
-                description,
-                guard,
-                diversity,
-                decay,
-                client_vector_dimension,
-                retention,
-                blast,
-                tidy,
-            )
+            info = self._new_info(new)
             settings.check(info)
             return self._create(info, operation_id, agent_id, digest)
 
         return submit(self._openers, work)
 
-    def _new_info(
-        self,
-        name: str,
-        description: str,
-        guard: GuardPolicy,
-        diversity: DiversityPolicy,
-        decay: DecayPolicy,
-        client_vector_dimension: int,
-        retention: RetentionPolicy,
-        blast: BlastPolicy,
-        tidy: TidyPolicy,
-    ) -> CollectionInfo:
-        model = client_vectors(client_vector_dimension)
-        if self._embedding is not None and client_vector_dimension == 0:
+    def _new_info(self, new: NewCollection) -> CollectionInfo:
+        model = client_vectors(new.client_vector_dimension)
+        if self._embedding is not None and new.client_vector_dimension == 0:
             # A new collection is stamped with the model, so the model must be known.
             model = self._embedding.wait_ready(EMBEDDER_WAIT_S)
         return CollectionInfo(
-            name=name,
-            description=description,
-            guard=guard,
-            diversity=diversity,
-            decay=decay,
+            name=new.name,
+            description=new.description,
+            guard=new.guard,
+            diversity=new.diversity,
+            decay=new.decay,
             model=model,
             created_us=self._clock(),
             revision=0,
             settings_revision=0,
-            retention=retention,
-            blast=blast,
-            tidy=tidy,
+            retention=new.retention,
+            blast=new.blast,
+            tidy=new.tidy,
         )
 
     def _create(

@@ -12,21 +12,10 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from totonoe_core.domain.asking import Previewable, Previewed, Query
-from totonoe_core.domain.collections import CollectionInfo, Sees, sees_all
+from totonoe_core.domain.collections import CollectionInfo, NewCollection, Sees, sees_all
 from totonoe_core.domain.commands import Applied, Command
 from totonoe_core.domain.consolidate import ConsolidateQuery
 from totonoe_core.domain.figures import EngineFigures
-from totonoe_core.domain.policy import (
-    NO_RETENTION,
-    STANDARD_BLAST,
-    STANDARD_TIDY,
-    BlastPolicy,
-    DecayPolicy,
-    DiversityPolicy,
-    GuardPolicy,
-    RetentionPolicy,
-    TidyPolicy,
-)
 from totonoe_core.domain.queries import (
     CollectionPage,
     Comparison,
@@ -150,19 +139,7 @@ class Engine(Protocol):
         ...
 
     def create_collection(
-        self,
-        name: str,
-        operation_id: str,
-        *,
-        agent_id: str,
-        description: str,
-        guard: GuardPolicy,
-        diversity: DiversityPolicy,
-        decay: DecayPolicy,
-        client_vector_dimension: int,
-        retention: RetentionPolicy = NO_RETENTION,
-        blast: BlastPolicy = STANDARD_BLAST,
-        tidy: TidyPolicy = STANDARD_TIDY,
+        self, new: NewCollection, operation_id: str, *, agent_id: str
     ) -> Future[tuple[CollectionInfo, str, bool]]:
         """Create an empty collection; return it, the operation id and `replayed`."""
         ...

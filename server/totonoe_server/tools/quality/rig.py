@@ -18,9 +18,10 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.collections import NewCollection
 from totonoe_core.domain.commands import Applied
 from totonoe_core.domain.memories import Remember, Remembered
-from totonoe_core.domain.policy import DecayPolicy, DiversityPolicy, GuardPolicy
+from totonoe_core.domain.policy import GuardPolicy
 from totonoe_core.domain.queries import Recalled, RecallQuery
 from totonoe_core.domain.records import ModelIdentity
 from totonoe_core.embedding import EmbedderSettings, EmbeddingService
@@ -82,16 +83,8 @@ class Rig:
     def collection(self, guard: GuardPolicy) -> Iterator[str]:
         """A new collection with the guard's policy, deleted afterwards."""
         name = next(self._names)
-        self.engine.create_collection(
-            name,
-            "",
-            agent_id="",
-            description="",
-            guard=guard,
-            diversity=DiversityPolicy(),
-            decay=DecayPolicy(),
-            client_vector_dimension=0,
-        ).result()
+        new = NewCollection(name, guard=guard)
+        self.engine.create_collection(new, "", agent_id="").result()
         yield name
         self.engine.delete_collection(name, "", agent_id="").result()
 
