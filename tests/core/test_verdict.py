@@ -237,6 +237,27 @@ class TestMarks:
         assert not same_marks(of(own), of(other))
         assert same_marks(of(own), of(own))
 
+    @pytest.mark.parametrize(
+        ("own", "other"),
+        [
+            ("tea ✓ milk ✗", "milk ✓ tea ✗"),
+            ("A ✓ B ✗", "B ✓ A ✗"),
+            ("散装√ 礼盒×", "礼盒√ 散装×"),
+            ("散装○ 礼盒×", "散装× 礼盒○"),
+            ("お茶○ 牛乳×", "牛乳○ お茶×"),
+        ],
+    )
+    def test_marks_that_may_stand_at_other_words_are_no_duplicate(
+        self, own: str, other: str
+    ) -> None:
+        found = compare(own, other, 0.95, WEIGHTS).judgement
+        assert found.verdict is not Verdict.DUPLICATE
+        assert Finding.SYMBOL in {one.finding for one in found.evidence}
+
+    def test_emoji_of_both_texts_is_decoration(self) -> None:
+        found = compare("The deploy is done 🎉", "🎉 The deploy is done!", 0.95, WEIGHTS).judgement
+        assert found.verdict is Verdict.DUPLICATE
+
     def test_arrow_of_two_signs_is_one(self) -> None:
         pieces = [Piece(0, 9, "word")]
         assert same_marks(marks("home -> x", pieces), marks("home → x", pieces))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 
 from totonoe_core.text.reading.model import VALUES, Piece
 
 # Operators, alone or in a row. `!` only as a negation, `#` only after a letter, `*` only between
 # words, a quotation mark only by itself. Not `-`, `/`, `|` and `&`, which also separate words.
 _OPERATORS = re.compile(
-    r"[+=<>^\\≤≥≠¬±×÷²³⁰¹⁴-⁹←-↓∧∨❌🚫⛔]|!(?=[\w(=*])|(?<=[A-Za-z])#|(?<=\w)\*(?=\w)"
+    r"[+=<>^\\≤≥≠¬±×÷√²³⁰¹⁴-⁹←-↓∧∨❌🚫⛔]|!(?=[\w(=*])|(?<=[A-Za-z])#|(?<=\w)\*(?=\w)"
     r"|&&|\|\||~~|(?<!\S)[\"'`](?!\w)"
 )
 _ARROWS = str.maketrans("→←", "><")
@@ -45,11 +46,28 @@ def marks(text: str, pieces: Iterable[Piece]) -> tuple[str, str, str]:
     joints = "".join(_JOINTS.findall(inside))
     if text.isascii():
         return operators, joints, ""
-    rest = "".join(kept)
-    symbols = "".join(
-        mark for mark in _MODIFIERS.sub("", rest) if unicodedata.category(mark) == "So"
-    )
+    rest = _MODIFIERS.sub("", "".join(kept))
+    if not any(map(_is_symbol, rest)):
+        return operators, joints, ""
+    # With the operators between them: ○ tea × milk.
+    symbols = "".join(one for one in rest if _is_symbol(one) or _OPERATORS.fullmatch(one))
     return operators, joints, symbols
+
+
+def places(text: str, pieces: Sequence[Piece]) -> tuple[int, ...]:
+    """Return for each symbol or operator that stands alone the number of pieces before it."""
+    if text.isascii():
+        return ()
+    ends = [piece.end for piece in pieces]
+    return tuple(
+        bisect_right(ends, at)
+        for at, one in enumerate(text)
+        if _is_symbol(one) or _OPERATORS.fullmatch(one)
+    )
+
+
+def _is_symbol(mark: str) -> bool:
+    return unicodedata.category(mark) == "So"
 
 
 def same_marks(own: tuple[str, str, str], other: tuple[str, str, str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from totonoe_core.guard.marks import marks
+from totonoe_core.guard.marks import marks, places
 from totonoe_core.text.reading.model import VALUES, PieceType, Reading, Role
 from totonoe_core.text.reading.read import read
 
@@ -22,6 +22,8 @@ class Traits:
     ----------
     marks : tuple of str
         Operators and symbols (`marks.marks`).
+    marked : tuple of int
+        Their places (`marks.places`).
     weights : tuple of float
         Of the pieces.
     values, names : mapping of str to int
@@ -34,6 +36,7 @@ class Traits:
 
     reading: Reading
     marks: tuple[str, str, str]
+    marked: tuple[int, ...]
     weights: tuple[float, ...]
     values: Mapping[str, int]
     names: Mapping[str, int]
@@ -48,9 +51,11 @@ def traits_of(text: str, language: str) -> Traits:
     """Return the reading of a text in a language with its traits."""
     reading = read(text, language)
     pieces = reading.pieces
+    found = marks(text, pieces)
     return Traits(
         reading=reading,
-        marks=marks(text, pieces),
+        marks=found,
+        marked=places(text, pieces) if any(found) else (),
         weights=tuple(piece.weight for piece in pieces),
         values=Counter(piece.key for piece in pieces if piece.type in VALUES),
         names=Counter(piece.key for piece in pieces if piece.type is PieceType.NAME),

@@ -354,10 +354,26 @@ def _aligned(own: Traits, other: Traits) -> Readings:
     here, there = own.reading, other.reading
     aligned = align(here.pieces, there.pieces)
     named = list(differences(here, there, aligned))
-    marks_agree = same_marks(own.marks, other.marks)
+    marks_agree = same_marks(own.marks, other.marks) and not _marked_anew(own, other, aligned)
     if not marks_agree:
         named.append(Evidence(Finding.SYMBOL, whole(here), whole(there)))
     return Readings(own, other, aligned, tuple(named), marks_agree)
+
+
+def _marked_anew(own: Traits, other: Traits, aligned: Alignment) -> bool:
+    """Return whether marks may stand at other words than before: "tea ✓ milk ✗", "milk ✓ tea ✗"."""
+    if not (own.marked and other.marked) or (_framed(own) and _framed(other)):
+        return False
+    if any(pair.moved for pair in aligned.pairs):
+        return True
+    # Where one text has more words, these are named.
+    alike = len(own.reading.pieces) == len(other.reading.pieces)
+    return alike and own.marked != other.marked
+
+
+def _framed(traits: Traits) -> bool:
+    """Return whether all marks stand before or all behind the words, as a decoration does."""
+    return set(traits.marked) in ({0}, {len(traits.reading.pieces)})
 
 
 def _compare_readings(
