@@ -162,7 +162,7 @@ $(VENV)/.server: pyproject.toml
 	@$(call prerequisites)
 	@echo "Installing totonoe and its packages in $(VENV), once: 1 to 3 minutes, 210 MB ..."
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,mcp]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[server,mcp,console]'
 	@touch $@
 
 # The first start then takes as long as the second. The cache is the user's, as the daemon's.

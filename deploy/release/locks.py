@@ -23,7 +23,7 @@ SYSTEMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "x86_64"), ("da
 """`sys_platform` and `platform_machine` of the machines that the locks are for."""
 LOCKS: Mapping[str, tuple[str, ...]] = {
     "client": (),
-    "server": ("server", "mcp", "otel"),
+    "server": ("server", "mcp", "console", "otel"),
     "agents": ("mcp", "anthropic", "langgraph", "adk", "agent-framework", "otel"),
 }
 """Lock and the extras that it is for."""

@@ -11,6 +11,7 @@ TOPICS = {
     "workspace": "workspace",
     "consolidate": "consolidate",
     "questions": "questions resolve",
+    "console": "console",
     "tidy": "tidy turn",
     "cleanup": "end-session clean-up decay",
     "history": "history operations undo",

@@ -1,0 +1,1 @@
+"""A local web page over the client: the review of questions, memories, operations, health."""

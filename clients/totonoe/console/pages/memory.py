@@ -1,0 +1,185 @@
+"""The page of one memory: text, fields, versions, chain, links, questions, and what changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from totonoe.cli.plain import plain
+from totonoe.console import limits, texts
+from totonoe.console.pages.review import REASON, read
+from totonoe.console.sessions import Done
+from totonoe.console.view import Form, View
+from totonoe.enums import LinkType, Status
+from totonoe.history.models import HistoryPage, Version
+from totonoe.memories.models import Duplicate, Memory
+
+if TYPE_CHECKING:
+    from totonoe.aio import AsyncClient
+
+_APART = frozenset({"content", "links", "vector", "content_hash", "memory_id"})
+"""Fields that the page shows elsewhere, or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Two versions of a text, cut at what differs."""
+
+    older: Version
+    newer: Version
+    left: list[texts.Piece]
+    right: list[texts.Piece]
+    difference: list[str]
+
+
+async def memory(view: View, request: Request) -> Response:
+    """Show a memory."""
+    client = view.client
+    form = Form.asked(request)
+    found = await client.get(request.path_params["memory_id"])
+    page = await client.history(
+        found.id, page_size=limits.PAGE_ROWS, page_token=form.text("versions")
+    )
+    questions = await client.list_questions(memory_id=found.id, page_size=limits.PAGE_ROWS)
+    at = form.number("links", most=100_000)
+    links = found.links[at : at + limits.PAGE_ROWS]
+    chain = await _chain(client, found)
+    return view.page(
+        request,
+        "memory",
+        memory=found,
+        fields=_fields(found),
+        history=page,
+        compared=_compared(page, form),
+        questions=questions.questions,
+        more_questions=bool(questions.next_page_token),
+        links=links,
+        links_at=at,
+        links_step=limits.PAGE_ROWS,
+        others=await read(client, [one.target_id for one in links]),
+        chain=chain,
+        forgot=_forgot(found, page),
+    )
+
+
+def _fields(found: Memory) -> list[tuple[str, Any]]:
+    """Return the fields of a memory that say something, as name and plain value."""
+    said = plain(found)
+    return [
+        (name.replace("_", " "), value)
+        for name, value in said.items()
+        if name not in _APART and value not in (None, "", [], {}, ())
+    ]
+
+
+def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
+    """Return two versions side by side: those that were chosen, else the newest two texts."""
+    told = {one.operation.revision: one for one in page.versions if one.memory is not None}
+    chosen = sorted({form.number("left"), form.number("right")} & told.keys())
+    if len(chosen) < 2:
+        chosen = sorted(sorted(told)[-2:])
+    if len(chosen) < 2:
+        return None
+    older, newer = (told[one] for one in chosen)
+    if older.memory is None or newer.memory is None:
+        return None
+    left, right = texts.differing(older.memory.content, newer.memory.content)
+    return SideBySide(older, newer, left, right, texts.in_words(right, left))
+
+
+async def _chain(client: AsyncClient, found: Memory) -> list[Memory]:
+    """Return the chain of successors through a memory, the oldest first, at most CHAIN_MAX."""
+    chain = [found]
+    seen = {found.id}
+    while len(chain) < limits.CHAIN_MAX and chain[-1].superseded_by not in {"", *seen}:
+        after = await read(client, [chain[-1].superseded_by])
+        if not after:
+            break
+        chain += after.values()
+        seen |= after.keys()
+    while len(chain) < limits.CHAIN_MAX:
+        ids = [one.target_id for one in chain[0].links if one.type is LinkType.UPDATES]
+        before = [one for one in (await read(client, ids)).values() if one.id not in seen]
+        replaced = [one for one in before if one.superseded_by == chain[0].id]
+        if not replaced:
+            break
+        chain.insert(0, replaced[0])
+        seen.add(replaced[0].id)
+    return chain if len(chain) > 1 else []
+
+
+def _forgot(found: Memory, page: HistoryPage) -> int:
+    """Return the revision that hid a memory, which an undo takes back; 0: it is live."""
+    if found.status is Status.ACTIVE:
+        return 0
+    return next((one.operation.revision for one in page.versions if "status" in one.changed), 0)
+
+
+async def edit(view: View, request: Request) -> Response:
+    """Change the text and the labels of a memory."""
+    form = Form.sent(request)
+    memory_id = request.path_params["memory_id"]
+    done = await view.client.update(
+        memory_id,
+        content=form.text("content"),
+        category=form.text("category") or None,
+        tags=form.words("tags"),
+        importance=form.number("importance", default=5, least=1, most=10),
+        expected_revision=form.number("revision"),
+        reason=form.text("reason") or REASON,
+    )
+    if not done.updated and done.duplicate is not None:
+        return view.back(request, f"/m/{memory_id}", _repeated(done.duplicate))
+    return view.back(request, f"/m/{memory_id}", Done("Changed.", done.revision))
+
+
+async def forget(view: View, request: Request) -> Response:
+    """Hide a memory, with a reason."""
+    form = Form.sent(request)
+    memory_id = request.path_params["memory_id"]
+    reason = form.text("reason")
+    if not reason:
+        raise ValueError("reason: got nothing, allowed: a few words")
+    done = await view.client.forget(
+        memory_id, reason=reason, expected_revisions={memory_id: form.number("revision")}
+    )
+    return view.back(request, f"/m/{memory_id}", Done("Forgotten.", done.revision))
+
+
+async def supersede(view: View, request: Request) -> Response:
+    """Save a text that takes the place of a memory."""
+    form = Form.sent(request)
+    memory_id = request.path_params["memory_id"]
+    before = await view.client.get(memory_id)
+    done = await view.client.remember(
+        form.text("content"),
+        supersede_ids=[memory_id],
+        kind=before.kind,
+        state_kind=before.state_kind,
+        category=before.category or None,
+        tags=before.tags,
+        importance=before.importance,
+        private=before.private,
+        namespace=before.namespace,
+    )
+    if not done.saved and not done.superseded_ids and done.duplicate is not None:
+        return view.back(request, f"/m/{memory_id}", _repeated(done.duplicate))
+    return view.back(request, f"/m/{done.memory_id}", Done("Replaced.", done.revision))
+
+
+def _repeated(duplicate: Duplicate) -> Done:
+    return Done(
+        f"Nothing was done: {duplicate.memory_id} says that already: {duplicate.snippet}",
+        failed=True,
+    )
+
+
+ROUTES = (
+    ("GET", "/m/{memory_id}", memory),
+    ("POST", "/m/{memory_id}/edit", edit),
+    ("POST", "/m/{memory_id}/forget", forget),
+    ("POST", "/m/{memory_id}/supersede", supersede),
+)

@@ -1,0 +1,177 @@
+"""Pairs that may say the same: open questions, and what a search for more pairs found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from totonoe.console import limits
+from totonoe.console.view import Form
+from totonoe.consolidate.models import MergeCandidate
+from totonoe.enums import Status
+from totonoe.memories.models import Judgement, Memory
+
+if TYPE_CHECKING:
+    from totonoe.aio import AsyncClient
+    from totonoe.console.sessions import Session
+
+AGES = {"1": "since yesterday", "7": "in 7 days", "30": "in 30 days", "365": "in a year"}
+"""Days in which one of two memories was made, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories of which somebody can tell whether they say the same; `a` is the older one.
+
+    `judgement` relates `b` to `a`, at these revisions of their rows. `asked`: it is an open
+    question; else a search found it.
+    """
+
+    a: Memory
+    b: Memory
+    probability: float
+    judgement: Judgement | None
+    asked: bool
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Both ids."""
+        return frozenset((self.a.id, self.b.id))
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions of the pairs that are shown: one of the two memories meets each of them."""
+
+    agent: str = ""
+    category: str = ""
+    age: str = ""
+
+    @classmethod
+    def of(cls, form: Form) -> Filters:
+        """Read them. Raises `ValueError`."""
+        age = form.text("age")
+        if age and age not in AGES:
+            raise ValueError(f"age: got {age[:40]!r}, allowed: {', '.join(AGES)} or nothing")
+        return cls(form.text("agent"), form.text("category"), age)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The same for an address."""
+        return {"agent": self.agent, "category": self.category, "age": self.age}
+
+    @property
+    def any(self) -> bool:
+        """True if there is a condition."""
+        return any(self.query.values())
+
+    def meets(self, pair: Pair) -> bool:
+        """Return whether a pair is shown."""
+        both = (pair.a, pair.b)
+        since = datetime.now(UTC) - timedelta(days=int(self.age or 0))
+        return (
+            (not self.agent or any(one.agent_id == self.agent for one in both))
+            and (not self.category or any(one.category == self.category for one in both))
+            and (not self.age or any(one.created_time >= since for one in both))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The first pairs, the most probable first and put-off ones last.
+
+    `complete`: these are all. `revision` of the collection when they were read.
+    """
+
+    pairs: tuple[Pair, ...]
+    complete: bool
+    revision: int
+
+
+async def gather(client: AsyncClient, session: Session, filters: Filters, wanted: int) -> Gathered:
+    """Read pairs until so many are there, or no more are.
+
+    It makes QUESTION_PAGES_MAX calls at most; with narrow filters it may stop before `wanted`.
+    """
+    extra = [pair for pair in await _found(client, session) if filters.meets(pair)]
+    kept: dict[frozenset[str], Pair] = {}
+    token, revision, complete = "", 0, False
+    for _ in range(limits.QUESTION_PAGES_MAX):
+        page = await client.list_questions(page_size=limits.PAGE_ROWS, page_token=token)
+        revision, token = page.revision, page.next_page_token
+        for one in page.questions:
+            pair = Pair(one.a, one.b, one.same_probability, one.judgement, True)
+            if filters.meets(pair):
+                kept[pair.ids] = pair
+        complete = not token
+        if complete or sum(ids not in session.later for ids in kept) >= wanted:
+            break
+    least = min((pair.probability for pair in kept.values()), default=0.0)
+    for pair in extra:
+        if complete or pair.probability >= least:
+            kept.setdefault(pair.ids, pair)
+    now = [pair for ids, pair in kept.items() if ids not in session.later]
+    now.sort(key=lambda pair: -pair.probability)
+    if complete:
+        now += [kept[ids] for ids in session.later if ids in kept]
+    return Gathered(tuple(now), complete, revision)
+
+
+async def _found(client: AsyncClient, session: Session) -> list[Pair]:
+    """Return the pairs of the last search that are live still, as they are now."""
+    if not session.found:
+        return []
+    ids = {one for pair in session.found for one in pair.ids}
+    read = await client.get_many(sorted(ids))
+    now = {one.id: one for one in read.memories if one.status is Status.ACTIVE}
+    session.found = [pair for pair in session.found if pair.ids <= now.keys()]
+    return [_as_now(pair, now) for pair in session.found]
+
+
+def _as_now(pair: Pair, now: dict[str, Memory]) -> Pair:
+    """Return a pair with its memories as they are now; a judgement of other texts is dropped."""
+    a, b = now[pair.a.id], now[pair.b.id]
+    changed = (a.content, b.content) != (pair.a.content, pair.b.content)
+    return replace(pair, a=a, b=b, judgement=None if changed else pair.judgement)
+
+
+async def look_for_more(client: AsyncClient) -> list[Pair]:
+    """Compare all memories with each other, and return the pairs that may say the same.
+
+    It replays no recall; memories that no save had compared get their questions.
+    """
+    stream = client.consolidate(
+        window_hours=0.0,
+        max_merge_candidates=limits.PAIRS_FOUND_MAX,
+        max_replay_events=0,
+    )
+    candidates: tuple[MergeCandidate, ...] = ()
+    read = 0
+    try:
+        async for event in stream:
+            read += 1
+            if event.done is not None:
+                candidates = event.done.merge_candidates
+                break
+            if read >= limits.RUN_EVENTS_MAX:
+                break
+    finally:
+        await stream.aclose()
+    kept = candidates[: limits.PAIRS_FOUND_MAX]
+    ids = {one for pair in kept for one in (pair.memory_a_id, pair.memory_b_id)}
+    if not ids:
+        return []
+    read_now = await client.get_many(sorted(ids))
+    now = {one.id: one for one in read_now.memories if one.status is Status.ACTIVE}
+    return [
+        Pair(
+            now[one.memory_a_id],
+            now[one.memory_b_id],
+            one.judgement.same_probability if one.judgement else 0.0,
+            one.judgement,
+            False,
+        )
+        for one in kept
+        if one.memory_a_id in now and one.memory_b_id in now
+    ]

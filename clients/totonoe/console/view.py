@@ -1,0 +1,176 @@
+"""Makes pages: templates with the session, messages, and the daemon's client at hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from totonoe.cli.show.parts import evidence, shown_field
+from totonoe.console import failures, limits, texts
+from totonoe.console.sessions import Done, Session
+from totonoe.console.settings import Settings
+from totonoe.memories.models import Evidence
+
+if TYPE_CHECKING:
+    from totonoe.aio import AsyncClient
+
+_PAGE_HEADINGS = (
+    ("/", "Review"),
+    ("/search", "Search"),
+    ("/timeline", "Timeline"),
+    ("/health", "Health"),
+)
+
+
+class View:
+    """Templates of one console, and the client that its pages call.
+
+    Parameters
+    ----------
+    settings : Settings
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.live = asyncio.Semaphore(limits.LIVE_STREAMS_MAX)
+        """One for each browser that follows the timeline."""
+        self._client: AsyncClient | None = None
+        self._templates = Environment(
+            loader=PackageLoader("totonoe.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {
+            "safe_text": texts.safe,
+            "language": texts.language,
+            "when": texts.when,
+            "finding": _finding,
+            "field": shown_field,
+        }
+        self._templates.globals |= {
+            "settings": settings,
+            "headings": _PAGE_HEADINGS,
+            "fold_chars": limits.FOLD_CHARS,
+            "link": link,
+        }
+
+    @property
+    def client(self) -> AsyncClient:
+        """The client of all pages. It belongs to the loop of the first call."""
+        if self._client is None:
+            from totonoe.aio import AsyncClient
+
+            own = self.settings
+            self._client = AsyncClient(
+                own.address,
+                agent_id=own.agent,
+                collection=own.collection,
+                timeout_s=own.timeout_s,
+                token=own.token,
+                ca=own.ca,
+                cert=own.cert,
+                key=own.key,
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """Close the connection to the daemon."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    def page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
+        """Return a page of a template."""
+        session: Session | None = request.state.session
+        said = session.done.get(request.query_params.get("said", "")) if session else None
+        template = self._templates.get_template(f"{name}.html")
+        body = template.render(
+            session=session,
+            said=values.pop("said", said),
+            path=request.url.path,
+            here=_here(request),
+            **values,
+        )
+        return HTMLResponse(body, status)
+
+    def part(self, name: str, **values: Any) -> str:
+        """Return a template that is part of a page."""
+        return self._templates.get_template(f"{name}.html").render(**values)
+
+    def failure(self, request: Request, error: Exception) -> Response:
+        """Return the page of a failed call."""
+        told = failures.in_words(error, self.settings)
+        return self.page(request, "error", told.status, failure=told, said=None)
+
+    def back(self, request: Request, path: str, done: Done, **query: Any) -> Response:
+        """Go to a page after a form, with a message about what was done."""
+        session: Session = request.state.session
+        return RedirectResponse(link(path, said=session.say(done), **query), 303)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Fields of a form, or of an address. A field that is missing reads as empty."""
+
+    fields: Mapping[str, list[str]]
+
+    @classmethod
+    def sent(cls, request: Request) -> Form:
+        """Return the fields of a form that was sent."""
+        return cls(request.state.form)
+
+    @classmethod
+    def asked(cls, request: Request) -> Form:
+        """Return the fields of an address."""
+        fields: dict[str, list[str]] = {}
+        for name, value in request.query_params.multi_items()[: limits.FORM_FIELDS_MAX]:
+            fields.setdefault(name, []).append(value)
+        return cls(fields)
+
+    def text(self, name: str) -> str:
+        """Return the text of a field, with line feeds as line ends."""
+        return self.fields.get(name, [""])[0].replace("\r\n", "\n").strip()
+
+    def texts(self, name: str) -> list[str]:
+        """Return all values of a field."""
+        return self.fields.get(name, [])
+
+    def words(self, name: str) -> list[str]:
+        """Return the words of a field that takes several, with commas between them."""
+        return [word for part in self.text(name).split(",") if (word := part.strip())]
+
+    def number(self, name: str, default: int = 0, least: int = 0, most: int = 2**53) -> int:
+        """Return a whole number. Raises `ValueError` that names the field."""
+        text = self.text(name)
+        try:
+            value = int(text) if text else default
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise ValueError(f"{name}: got {text[:40]!r}, allowed: {least} to {most}")
+        return value
+
+
+def link(path: str, **query: Any) -> str:
+    """Return an address of the console; empty values are left out."""
+    said = {name: value for name, value in query.items() if value not in ("", None, 0, [], ())}
+    return f"{path}?{urlencode(said, doseq=True)}" if said else path
+
+
+def _here(request: Request) -> str:
+    """Return the address of a page without the message that it shows."""
+    kept = {key: value for key, value in request.query_params.items() if key != "said"}
+    return link(request.url.path, **kept)
+
+
+def _finding(found: Evidence) -> str:
+    return evidence(found, ("only in the right text", "only in the left text"))
