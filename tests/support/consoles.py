@@ -89,24 +89,7 @@ class ConsoleRun:
         raw_path: bytes | None = None,
     ) -> Answer:
         """Send a request as it is; `raw_path` is the path before a server unescaped it."""
-        path, _, query = target.partition("?")
-        said = [("host", HOST)] if headers is None else headers
-        if self.cookie:
-            said = [*said, ("cookie", self.cookie)]
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": method,
-            "scheme": "http",
-            "path": path,
-            "raw_path": path.encode() if raw_path is None else raw_path,
-            "query_string": query.encode(),
-            "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in said],
-            "server": ("127.0.0.1", PORT),
-            "client": ("127.0.0.1", 1),
-            "state": {},
-        }
+        scope = self._scope(method, target, headers, raw_path)
         sent: list[Any] = []
         coming = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -125,6 +108,75 @@ class ConsoleRun:
         text = b"".join(one.get("body", b"") for one in sent[1:]).decode()
         named = [(name.decode().lower(), value.decode()) for name, value in start["headers"]]
         return Answer(start["status"], named, text)
+
+    def _scope(
+        self,
+        method: str,
+        target: str,
+        headers: list[tuple[str, str]] | None = None,
+        raw_path: bytes | None = None,
+    ) -> dict[str, Any]:
+        path, _, query = target.partition("?")
+        said = [("host", HOST)] if headers is None else headers
+        if self.cookie:
+            said = [*said, ("cookie", self.cookie)]
+        return {
+            "type": "http",
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode() if raw_path is None else raw_path,
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in said],
+            "server": ("127.0.0.1", PORT),
+            "client": ("127.0.0.1", 1),
+            "state": {},
+        }
+
+    def stream(self, target: str, count: int) -> list[str]:
+        """The first parts of a body that does not end; then the browser goes away."""
+        with self.streams(target, 1, count) as [parts]:
+            return parts
+
+    @contextmanager
+    def streams(self, target: str, readers: int, count: int = 1) -> Iterator[list[list[str]]]:
+        """Readers of a body that does not end, each with its first parts; they leave at the end."""
+        gone = asyncio.Event()
+        parts: list[list[str]] = [[] for _ in range(readers)]
+        enough = [asyncio.Event() for _ in range(readers)]
+
+        async def receive() -> Any:
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def read(at: int) -> None:
+            async def send(message: Any) -> None:
+                if body := message.get("body", b"").decode():
+                    parts[at].append(body)
+                if len(parts[at]) >= count:
+                    enough[at].set()
+
+            await self.app(self._scope("GET", target), receive, send)
+
+        async def begin() -> list[asyncio.Task[None]]:
+            tasks = [asyncio.create_task(read(at)) for at in range(readers)]
+            async with asyncio.timeout(wait_s()):
+                for one in enough:
+                    await one.wait()
+            return tasks
+
+        async def end(tasks: list[asyncio.Task[None]]) -> None:
+            gone.set()
+            async with asyncio.timeout(wait_s()):
+                await asyncio.gather(*tasks)
+
+        tasks = self._loop.run_until_complete(begin())
+        try:
+            yield parts
+        finally:
+            self._loop.run_until_complete(end(tasks))
 
     def get(self, target: str) -> Answer:
         """A page, as a browser asks for it."""

@@ -127,7 +127,7 @@ async def edit(view: View, request: Request) -> Response:
         content=form.text("content"),
         category=form.text("category") or None,
         tags=form.words("tags"),
-        importance=form.number("importance", default=5, least=1, most=10),
+        importance=form.number("importance", default=3, least=1, most=5),
         expected_revision=form.number("revision"),
         reason=form.text("reason") or REASON,
     )
