@@ -532,9 +532,10 @@ def test_health_shows_figures_audit_and_collections(desk: Desk) -> None:
 
 def test_ticked_states_of_a_plan_are_closed(desk: Desk) -> None:
     base = vector_of("base", 384)
+    texts = [f"The cat sleeps on the sofa{when}." for when in ("", " today", " now")]
     ids = [
-        desk.remember(f"Room {at} has a lamp.", vector=vector_at(base, 1.0 - at / 50), force=True)
-        for at in range(3)
+        desk.remember(text, vector=vector_at(base, 1.0 - at / 50), force=True)
+        for at, text in enumerate(texts)
     ]
     page = desk.page.get("/health/plan")
     assert "Group 1" in page.text
