@@ -1,6 +1,7 @@
 # The few commands of this project; README.md and CONTRIBUTING.md explain them.
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite
+#   make test-console                  the console in a browser, where one is installed
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
@@ -37,14 +38,19 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test quick lint lint-typescript test-typescript format proto examples soak soak-load lock audit dist clean
+.PHONY: run test test-console quick lint lint-typescript test-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
 	@exec $(BIN)/totonoe serve $(ARGS)
 
 test: lint $(VENV)/.kernels test-typescript
-	$(BIN)/python -m pytest -m "not soak" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not soak and not browser" $(PARALLEL)
+
+# Needs: .venv/bin/pip install playwright axe-playwright-python, and Chromium. PICTURES=docs draws
+# the pictures of docs/console.md again.
+test-console: $(VENV)/.kernels
+	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/e2e/test_console_browser.py
 
 quick: $(VENV)/.dev $(VENV)/.kernels
 	$(BIN)/python -m pytest -q -m "not soak" $(PARALLEL) $(QUICK)

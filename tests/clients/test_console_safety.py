@@ -264,7 +264,9 @@ def test_no_form_is_taken_as_a_get(inside: ConsoleRun, path: str) -> None:
     [
         ("origin", lambda form: form.update(origin="https://evil.example")),
         ("another port", lambda form: form.update(origin="http://127.0.0.1:8000")),
-        ("null", lambda form: form.update(origin="null")),
+        ("null alone", lambda form: form.update(origin="null", sec_fetch_site="")),
+        ("sandbox", lambda form: form.update(origin="null", sec_fetch_site="cross-site")),
+        ("null of this site", lambda form: form.update(origin="null", sec_fetch_site="same-site")),
         ("no origin", lambda form: form.update(origin="")),
         ("cross site", lambda form: form.update(sec_fetch_site="cross-site")),
         ("same site", lambda form: form.update(sec_fetch_site="same-site")),
@@ -296,6 +298,15 @@ def test_word_of_another_session_is_refused(inside: ConsoleRun) -> None:
     answer = inside.post("/keys", {"csrf": other.csrf_of_session(), "keys": "off"})
     assert answer.status == 403
     assert inside.post("/keys", {"csrf": inside.csrf_of_session()}).status == 303
+
+
+@pytest.mark.parametrize(("origin", "site"), [("null", "same-origin"), (ORIGIN, "")])
+def test_form_of_this_page_is_taken_as_browsers_send_it(
+    inside: ConsoleRun, origin: str, site: str
+) -> None:
+    """With the policy `no-referrer` they send no origin; old ones send no Sec-Fetch-Site."""
+    fields = {"csrf": inside.csrf_of_session()}
+    assert inside.post("/keys", fields, origin=origin, sec_fetch_site=site).status == 303
 
 
 def test_login_of_another_page_is_refused(page: ConsoleRun) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import html
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,8 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from support.waits import wait_s
+import uvicorn
+
+from support.waits import wait_s, wait_until
 from totonoe.console.app import make_app
+from totonoe.console.serving import login_address
 from totonoe.console.sessions import Logins, Sessions
 from totonoe.console.settings import Settings
 
@@ -225,6 +230,51 @@ def console(
     finally:
         loop.run_until_complete(_end(app))
         loop.close()
+
+
+class ServedConsole:
+    """A console on a port of this machine, in a thread, as `totonoe console` serves it.
+
+    Attributes
+    ----------
+    url : str
+        Its address, without a path.
+    """
+
+    def __init__(self, address: str, folder: Path, **settings: Any) -> None:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        port = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self._port = port
+        self._logins = Logins(folder / "logins")
+        app = make_app(Settings(address, port=port, **settings), self._logins)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            http="h11",
+            ws="none",
+            lifespan="on",
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+
+    def login_address(self) -> str:
+        """A new address that lets one browser in."""
+        return login_address(self._port, self._logins.make())
+
+    def __enter__(self) -> ServedConsole:
+        self._thread.start()
+        wait_until(lambda: self._server.started)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(wait_s())
+        self._socket.close()
+        assert not self._thread.is_alive()
 
 
 async def _end(app: Any) -> None:

@@ -1,0 +1,505 @@
+"""The console in a real browser: keys, buttons, without scripts, by the keyboard, for everybody.
+
+Without playwright, axe-playwright-python or Chromium these tests are skipped, with the reason.
+`make test-console` runs those that `make test` leaves out; with PICTURES=docs it draws the pictures
+of docs/console.md again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.browsers import Visitor, browser, lacking, visitor
+from support.consoles import ServedConsole
+from support.likelihood import Likelihood
+from totonoe import Client
+from totonoe.collections.models import GuardPolicy
+from totonoe.enums import Status
+from totonoe_core.domain.records import Finding, Verdict
+from totonoe_server.tools.testing import RunningServer, running_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "runs")
+
+PAIRS = (
+    ("The backup job runs at night.", "At night, the job for backups is run."),
+    ("The team meets on Monday.", "Every Monday there is a meeting of the team."),
+    ("Ana likes the dark theme.", "Ana prefers a dark colour scheme."),
+)
+HOSTILE = (
+    '<script>alert("script")</script>',
+    '<img src=x onerror=alert("image")> javascript:alert("text")',
+    'javascript:alert("alone")',
+    '"><svg onload=alert("svg")>',
+)
+PICTURES = os.environ.get("PICTURES", "")
+"""Folder of the pictures; empty: they are drawn where the tests have their files."""
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RunningServer]:
+    with running_server() as found:
+        yield found
+
+
+class Desk:
+    """A collection with a console on it, and a client of the agent bo."""
+
+    def __init__(self, bo: Client, served: ServedConsole, chromium: Browser) -> None:
+        self.bo = bo
+        self.served = served
+        self._chromium = chromium
+
+    def remember(self, text: str, **fields: Any) -> str:
+        return self.bo.remember(text, **fields).memory_id
+
+    def ask(self, pairs: int = len(PAIRS)) -> list[tuple[str, str]]:
+        """Save pairs that are probably the same; the first is the most probable."""
+        return [(self.remember(one), self.remember(other)) for one, other in PAIRS[:pairs]]
+
+    def visit(self, **options: Any) -> Any:
+        """A browser that is not signed in."""
+        return visitor(self._chromium, **options)
+
+    def statuses(self, pair: tuple[str, str]) -> list[Status]:
+        return [self.bo.get(one).status for one in pair]
+
+
+@pytest.fixture
+def desk(
+    server: RunningServer, chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Desk]:
+    name = f"browser-{next(NUMBERS)}"
+    likely = Likelihood(monkeypatch)
+    for at, (one, other) in enumerate(PAIRS):
+        likely.say(one, other, 0.9 - at / 10, Verdict.RELATED, finding=Finding.SYNONYM)
+    with server.client() as client:
+        client.create_collection(name, guard=GuardPolicy(judged_from=-1.0))
+    with (
+        Client(server.address, agent_id="bo", collection=name) as bo,
+        ServedConsole(server.address, tmp_path, agent="ana", collection=name) as served,
+    ):
+        yield Desk(bo, served, chromium)
+
+
+def enter(desk: Desk, seen: Visitor) -> None:
+    """Open a new address, as a click on it does."""
+    seen.page.goto(desk.served.login_address())
+    seen.page.wait_for_url(f"{desk.served.url}/")
+
+
+def focused(seen: Visitor) -> str:
+    return str(seen.page.evaluate("document.activeElement.tagName"))
+
+
+def test_address_lets_in_and_a_key_answers_and_undoes(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.sees("Pair 1 of 1")
+        seen.press("d")
+        seen.sees("Different: nobody is asked again")
+        seen.sees("Nothing to answer")
+        assert focused(seen) == "H1"
+        told = seen.page.locator("#announcer").inner_text()
+        assert "Different: nobody is asked again" in told and "Nothing to answer" in told
+        seen.press("u")
+        seen.sees("Taken back: Resolve")
+        seen.sees("Pair 1 of 1")
+    assert desk.statuses(pair) == [Status.ACTIVE, Status.ACTIVE]
+
+
+# -- behind `make test-console`
+
+
+@pytest.mark.browser
+def test_address_is_gone_from_the_history(desk: Desk) -> None:
+    with desk.visit() as seen:
+        address = desk.served.login_address()
+        requests: list[str] = []
+        seen.page.on("request", lambda request: requests.append(request.url))
+        seen.page.goto(address)
+        seen.page.wait_for_url(f"{desk.served.url}/")
+        token = address.partition("t=")[2]
+        assert all(token not in one for one in requests)
+        seen.page.go_back()
+        seen.page.wait_for_load_state()
+        assert token not in seen.page.url and token not in seen.page.content()
+        seen.page.goto(address)
+        seen.page.get_by_role("alert").wait_for()
+        assert "has been used" in seen.page.locator("main").inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("key", "button", "statuses", "words"),
+    [
+        ("d", "Different", ["active", "active"], "Different: nobody is asked"),
+        ("r", "Left replaces right", ["active", "superseded"], "The left memory replaced"),
+        ("e", "Right replaces left", ["superseded", "active"], "The right memory replaced"),
+    ],
+)
+@pytest.mark.parametrize("by_key", [True, False])
+def test_answer_by_key_and_by_button(
+    desk: Desk, key: str, button: str, statuses: list[str], words: str, by_key: bool
+) -> None:
+    first, *_ = desk.ask(2)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.sees("Pair 1 of 2")
+        if by_key:
+            seen.press(key)
+        else:
+            seen.page.get_by_role("button", name=button).click()
+        seen.sees(words)
+        assert [str(one) for one in desk.statuses(first)] == statuses
+        seen.sees("Pair 1 of 1")
+        if by_key:
+            seen.press("u")
+        else:
+            seen.page.get_by_role("button", name="Take back my last answer").click()
+        seen.sees("Taken back")
+        seen.sees("Pair 1 of 2")
+    assert desk.statuses(first) == [Status.ACTIVE, Status.ACTIVE]
+
+
+@pytest.mark.browser
+def test_same_lets_the_text_be_edited_and_warns(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.press("s")
+        seen.sees("They say the same")
+        text = seen.page.get_by_label("Text of the one that stays")
+        text.fill("The job.")
+        # Letters belong to the field while it is edited.
+        text.press("d")
+        seen.page.get_by_role("button", name="What does the text no longer have?").click()
+        seen.sees("The text no longer has:")
+        seen.page.get_by_label("Text of the one that stays").fill("The backup job runs at night!")
+        seen.page.get_by_role("button", name="Make them one").click()
+        seen.sees("Same: they are one now.")
+    assert sorted(map(str, desk.statuses(pair))) == ["active", "superseded"]
+
+
+@pytest.mark.browser
+def test_same_takes_two_keys(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.press("s")
+        seen.sees("They say the same")
+        seen.press("s")
+        seen.sees("Same: they are one now.")
+    assert sorted(map(str, desk.statuses(pair))) == ["active", "superseded"]
+
+
+@pytest.mark.browser
+def test_keys_leaf_through_and_put_off(desk: Desk) -> None:
+    desk.ask()
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.sees("Pair 1 of 3")
+        seen.press("j")
+        seen.sees("Pair 2 of 3")
+        seen.press("p")
+        seen.sees("Pair 1 of 3")
+        seen.press("k")
+        seen.sees("Later: this pair comes after all others.")
+        seen.sees("Monday")
+        seen.press("j")
+        seen.sees("Pair 2 of 3")
+        seen.press("j")
+        seen.sees("Pair 3 of 3")
+        seen.sees("backup job")
+        seen.page.go_back()
+        seen.sees("Pair 2 of 3")
+
+
+@pytest.mark.browser
+def test_keys_are_off_in_fields_and_when_switched_off(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.page.get_by_text("Filter", exact=True).first.click()
+        seen.page.get_by_label("Agent").press_sequentially("drek")
+        assert seen.page.get_by_label("Agent").input_value() == "drek"
+        seen.press("Control+d")
+        seen.page.get_by_role("button", name="Single-letter keys: on").click()
+        seen.sees("Single-letter keys are off.")
+        seen.press("d", "r", "s")
+        seen.page.reload()
+        seen.sees("Pair 1 of 1")
+        seen.page.get_by_role("button", name="Single-letter keys: off").click()
+        seen.sees("Single-letter keys are on.")
+        seen.press("d")
+        seen.sees("Different")
+    assert desk.statuses(pair) == [Status.ACTIVE, Status.ACTIVE]
+
+
+@pytest.mark.browser
+def test_two_browsers_on_one_pair(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as one, desk.visit() as other:
+        for seen in (one, other):
+            enter(desk, seen)
+            seen.sees("Pair 1 of 1")
+        one.press("r")
+        one.sees("The left memory replaced")
+        other.press("e")
+        other.sees("ana was faster")
+        other.sees("Your answer changed nothing")
+    assert desk.statuses(pair) == [Status.ACTIVE, Status.SUPERSEDED]
+
+
+@pytest.mark.browser
+def test_everything_works_without_scripts(desk: Desk) -> None:
+    first, *_ = desk.ask(2)
+    found = desk.remember("The printer is on the second floor.")
+    with desk.visit(java_script_enabled=False) as seen:
+        seen.page.goto(f"{desk.served.url}/login")
+        seen.page.get_by_label("What follows").fill(desk.served.login_address().partition("t=")[2])
+        seen.page.get_by_role("button", name="Sign in").click()
+        seen.sees("Pair 1 of 2")
+        seen.page.get_by_role("link", name="Same").click()
+        seen.page.get_by_role("button", name="Make them one").click()
+        seen.sees("Same: they are one now.")
+        seen.page.get_by_role("button", name="Take back my last answer").click()
+        seen.sees("Taken back")
+        seen.page.get_by_role("button", name="Left replaces right").click()
+        seen.sees("The left memory replaced")
+        seen.page.get_by_role("link", name="Answered").click()
+        seen.page.get_by_role("button", name="Take back revision").first.click()
+        seen.sees("Taken back")
+        seen.page.get_by_role("link", name="Search").click()
+        seen.page.get_by_label("What do you look for?").fill("printer")
+        seen.page.get_by_role("button", name="Search").click()
+        seen.page.get_by_role("link", name=found).first.click()
+        seen.page.get_by_text("Forget", exact=True).first.click()
+        seen.page.locator(f"form[action='/m/{found}/forget']").get_by_label("Reason").fill("gone")
+        seen.page.get_by_role("button", name="Forget").click()
+        seen.sees("Forgotten.")
+        seen.page.get_by_role("link", name="Restore it").click()
+        seen.page.get_by_role("button", name="Take it back").click()
+        seen.sees("Taken back: Forget")
+        seen.page.get_by_role("link", name="Health").click()
+        seen.page.get_by_role("link", name="Run the audit").click()
+        seen.sees("Writes by agent")
+        seen.page.get_by_role("button", name="Sign out").click()
+        seen.sees("You are signed out")
+    assert desk.statuses(first) == [Status.ACTIVE, Status.ACTIVE]
+
+
+@pytest.mark.browser
+def test_everything_works_by_the_keyboard_alone(desk: Desk) -> None:
+    (pair,) = desk.ask(1)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.press("Tab")
+        assert "Skip to the content" in seen.page.evaluate("document.activeElement.textContent")
+        tab_to(seen, "Left replaces right")
+        seen.press("Enter")
+        seen.sees("The left memory replaced")
+        assert focused(seen) == "H1"
+        tab_to(seen, "Take back my last answer")
+        seen.press("Space")
+        seen.sees("Taken back")
+        tab_to(seen, "Timeline", back=True)
+        seen.press("Enter")
+        seen.sees("Timeline")
+        assert seen.page.locator("nav [aria-current=page]").inner_text() == "Timeline"
+    assert desk.statuses(pair) == [Status.ACTIVE, Status.ACTIVE]
+
+
+def tab_to(seen: Visitor, words: str, *, back: bool = False) -> None:
+    """Press Tab until what has these words has the focus, which is to be seen."""
+    for _ in range(60):
+        seen.press("Shift+Tab" if back else "Tab")
+        if words in str(seen.page.evaluate("document.activeElement.textContent")):
+            style = "getComputedStyle(document.activeElement).outlineStyle"
+            assert seen.page.evaluate(style) != "none"
+            return
+    raise AssertionError(f"no Tab leads to {words}")
+
+
+@pytest.mark.browser
+def test_hostile_and_long_texts_are_shown_as_text(desk: Desk) -> None:
+    ids = [desk.remember(text, category="x' onclick='alert(1)", force=True) for text in HOSTILE]
+    long = desk.remember("会議は三時です。" + "長" * 10_000 + "終わり")
+    with desk.visit() as seen:
+        enter(desk, seen)
+        for path in (
+            "/timeline",
+            "/search?q=alert",
+            "/health?audit=yes",
+            *(f"/m/{i}" for i in ids),
+        ):
+            seen.page.goto(desk.served.url + path)
+            assert "alert(" in seen.text()
+            assert seen.page.locator("main script, main img, main svg").count() == 0
+            assert seen.page.locator("[href^='javascript' i], [onclick]").count() == 0
+        seen.page.goto(f"{desk.served.url}/m/{long}")
+        text = seen.page.locator("details.text")
+        assert text.get_attribute("lang") == "ja"
+        text.locator("summary").click()
+        assert "終わり" in text.inner_text()
+        assert overflow(seen) <= 0
+
+
+@pytest.mark.browser
+def test_new_operations_show_up_by_themselves(desk: Desk) -> None:
+    desk.remember("The first note.")
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.page.get_by_role("link", name="Timeline").click()
+        seen.sees("The first note.")
+        desk.remember(f"A later note. {HOSTILE[0]}")
+        seen.sees("A later note.")
+        assert "New: bo: Remember" in seen.page.locator("#announcer").inner_text()
+        seen.page.get_by_role("link", name="Review").click()
+        seen.sees("Nothing to answer")
+
+
+@pytest.mark.browser
+def test_slider_says_the_revision(desk: Desk) -> None:
+    for at in range(3):
+        desk.remember(f"Note {at} about lamps.", force=True)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.page.goto(f"{desk.served.url}/search?q=lamps")
+        seen.page.get_by_text("Filter, and earlier days").click()
+        slider = seen.page.locator("#as_of")
+        slider.focus()
+        seen.press("Home")
+        assert seen.page.locator("#revision").inner_text() == "1"
+        seen.page.get_by_role("button", name="Search").click()
+        seen.sees("As of revision 1.")
+        seen.sees("1 memories")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1600])
+def test_pages_fit_a_phone_and_a_wide_screen(desk: Desk, width: int) -> None:
+    with desk.visit(viewport={"width": width, "height": 700}) as seen:
+        enter(desk, seen)
+        for path in paths(desk):
+            seen.page.goto(desk.served.url + path)
+            assert overflow(seen) <= 0, path
+            small = seen.page.evaluate(SMALL)
+            assert small == [], path
+
+
+SMALL = """
+[...document.querySelectorAll("button, .button, input:not([type=hidden]), select, nav a, summary")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
+  .filter(([, box]) => box.width < 24 || box.height < 24)
+  .map(([html]) => html)
+"""
+"""Targets below 24 by 24 pixels."""
+
+
+def overflow(seen: Visitor) -> int:
+    """By how many pixels the page is wider than the window."""
+    root = "document.documentElement"
+    return int(seen.page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"))
+
+
+def paths(desk: Desk) -> list[str]:
+    """Every page, with something on it."""
+    (pair, *_) = desk.ask()
+    for text in (PAIRS[0][0], "東京の会議は午後三時に始まります。"):
+        desk.remember(text, force=True, category="office", tags=["a", "b"])
+    cat = [desk.remember(f"The cat sleeps on the sofa{one}.", force=True) for one in ("", " now")]
+    desk.bo.update(cat[0], content="The cat sleeps on the bed.", reason="moved")
+    one, other = desk.remember("The port is 5433."), desk.remember("The port is 5434.")
+    done = desk.bo.resolve(one, other, "replaces")
+    return [
+        "/",
+        "/?agent=nobody",
+        "/answered",
+        "/repeats",
+        f"/same?a={pair[0]}&b={pair[1]}",
+        "/search",
+        "/search?q=cat+sofa&agent=bo",
+        f"/why?q=cat&id={cat[1]}",
+        f"/m/{cat[0]}",
+        f"/m/{one}",
+        f"/m/{other}",
+        "/m/mem_00000000000000ff",
+        "/timeline",
+        f"/op/{done.revision}",
+        "/health",
+        "/health?audit=yes",
+        "/health/plan",
+        "/nowhere",
+        "/login",
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page_in_any_theme(desk: Desk, theme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = {}
+    with desk.visit(color_scheme=theme, reduced_motion="reduce") as seen:
+        enter(desk, seen)
+        for path in paths(desk):
+            seen.page.goto(desk.served.url + path)
+            # What is folded is checked too.
+            seen.page.evaluate("document.querySelectorAll('details').forEach((d) => d.open = true)")
+            results = Axe().run(seen.page, options=TAGS)
+            told = [
+                (one["id"], one["nodes"][0]["html"][:120]) for one in results.response["violations"]
+            ]
+            if told:
+                found[path] = told
+    assert found == {}
+
+
+TAGS = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+}
+
+
+@pytest.mark.browser
+def test_pictures_are_drawn(desk: Desk, tmp_path: Path) -> None:
+    folder = Path(PICTURES) if PICTURES else tmp_path
+    desk.ask()
+    desk.remember("The staging database listens on port 5433.", category="infra")
+    desk.remember("東京の会議は午後三時に始まります。", category="office")
+    with desk.visit(viewport={"width": 900, "height": 640}, reduced_motion="reduce") as seen:
+        enter(desk, seen)
+        for name, path in (("review", "/"), ("timeline", "/timeline")):
+            seen.page.goto(desk.served.url + path)
+            seen.page.evaluate(
+                "document.querySelector('.view').textContent = 'default, seen by ana'"
+            )
+            picture = folder / f"console-{name}.png"
+            seen.page.screenshot(path=picture)
+            assert picture.stat().st_size < 150_000
+
+
+def test_reason_for_skipping_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("support.browsers.find_spec", lambda _name: None)
+    assert "pip install playwright axe-playwright-python" in lacking()
+    monkeypatch.undo()
+    monkeypatch.setattr("support.browsers.chromium", str)
+    assert re.search("apt-get install chromium|pip install", lacking())
