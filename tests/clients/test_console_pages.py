@@ -17,9 +17,10 @@ from support.likelihood import Likelihood
 from support.scripted import failing, scripted
 from totonoe import Client
 from totonoe.collections.models import GuardPolicy
-from totonoe.console import limits
+from totonoe.console import limits, texts
 from totonoe.console.pages import health, memory, review, search, timeline
-from totonoe.enums import Status
+from totonoe.enums import Finding, Status, Verdict
+from totonoe.memories.models import Evidence, Judgement
 from totonoe_server.tools.testing import RunningServer, running_server
 
 NIGHT = "The backup job runs at night."
@@ -615,3 +616,72 @@ def test_daemon_that_does_not_run_is_said_with_the_line_that_starts_it(tmp_path:
 def test_form_that_fails_says_so(desk: Desk) -> None:
     wrong = desk.page.submit(desk.page.get("/"), "/answer", "Different", answer="maybe")
     assert wrong.status == 400 and "answer: got 'maybe'" in wrong.text
+
+
+# -- what differs, without a page
+
+
+def shown(found: list[texts.Piece]) -> str:
+    """A text with brackets about what differs."""
+    return "".join(f"[{one.text}]" if one.differs else one.text for one in found)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "left", "right", "lines"),
+    [
+        (
+            "The port is 5433.",
+            "The port is 5434.",
+            "The port is [5433].",
+            "The port is [5434].",
+            ["5434 instead of 5433"],
+        ),
+        (
+            "会議は三時です。",
+            "会議は四時です。",
+            "会議は[三]時です。",
+            "会議は[四]時です。",
+            ["四 instead of 三"],
+        ),
+        (
+            "The job runs.",
+            "The job runs at night.",
+            "The job runs.",
+            "The job runs [at night].",
+            ["only in the right text: at night"],
+        ),
+        (
+            NIGHT,
+            NIGHTLY,
+            "The [backup] job [runs] at night.",
+            "At night, the job [for backups is run].",
+            [
+                "only in the right text: for backups is run",
+                "only in the left text: backup",
+                "only in the left text: runs",
+            ],
+        ),
+        ("Equal.", "Equal.", "Equal.", "Equal.", []),
+        ("", "New.", "", "[New].", ["only in the right text: New"]),
+    ],
+)
+def test_differences_are_marked_and_said(
+    one: str, other: str, left: str, right: str, lines: list[str]
+) -> None:
+    found = texts.differing(one, other)
+    assert (shown(found.left), shown(found.right), found.lines) == (left, right, lines)
+
+
+def test_texts_with_too_many_words_are_not_compared() -> None:
+    long = "word " * (limits.WORDS_COMPARED_MAX + 1)
+    found = texts.differing(long, f"{long} more")
+    assert found.lines == [] and not any(one.differs for one in found.left + found.right)
+
+
+def test_evidence_decides_what_is_marked() -> None:
+    number = Evidence(Finding.NUMBER, (12, 16), (12, 16), "5434", "5433", "port")
+    judgement = Judgement(Verdict.UPDATE, (number,), 0.1, True)
+    found = texts.differing("The port is 5433 now.", "The port is 5434 today.", judgement)
+    assert shown(found.left) == "The port is [5433] now."
+    assert shown(found.right) == "The port is [5434] today."
+    assert found.lines == ["5434 instead of 5433"]

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(bool(lacking()), reason=lacking() or "runs")
 
 PAIRS = (
-    ("The backup job runs at night.", "At night, the job for backups is run."),
+    (
+        "The backup of the staging database runs every night at two.",
+        "Every night at two, the staging database is backed up.",
+    ),
     ("The team meets on Monday.", "Every Monday there is a meeting of the team."),
     ("Ana likes the dark theme.", "Ana prefers a dark colour scheme."),
 )
@@ -192,7 +195,9 @@ def test_same_lets_the_text_be_edited_and_warns(desk: Desk) -> None:
         text.press("d")
         seen.page.get_by_role("button", name="What does the text no longer have?").click()
         seen.sees("The text no longer has:")
-        seen.page.get_by_label("Text of the one that stays").fill("The backup job runs at night!")
+        seen.page.get_by_label("Text of the one that stays").fill(
+            "The backup of the staging database runs every night at two!"
+        )
         seen.page.get_by_role("button", name="Make them one").click()
         seen.sees("Same: they are one now.")
     assert sorted(map(str, desk.statuses(pair))) == ["active", "superseded"]
@@ -227,7 +232,7 @@ def test_keys_leaf_through_and_put_off(desk: Desk) -> None:
         seen.sees("Pair 2 of 3")
         seen.press("j")
         seen.sees("Pair 3 of 3")
-        seen.sees("backup job")
+        seen.sees("backed up")
         seen.page.go_back()
         seen.sees("Pair 2 of 3")
 
@@ -351,7 +356,7 @@ def test_hostile_and_long_texts_are_shown_as_text(desk: Desk) -> None:
             *(f"/m/{i}" for i in ids),
         ):
             seen.page.goto(desk.served.url + path)
-            assert "alert(" in seen.text()
+            assert "alert(" in seen.text() or path.startswith("/health")
             assert seen.page.locator("main script, main img, main svg").count() == 0
             assert seen.page.locator("[href^='javascript' i], [onclick]").count() == 0
         seen.page.goto(f"{desk.served.url}/m/{long}")

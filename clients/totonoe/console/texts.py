@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -14,11 +14,13 @@ from markupsafe import Markup, escape
 from totonoe.cli.text import age
 from totonoe.console import limits
 from totonoe.enums import Finding
-from totonoe.memories.models import Judgement
+from totonoe.memories.models import Evidence, Judgement
 from totonoe.unprintable import STEERING, line_feeds
 
 Span = tuple[int, int]
 """Start and end in characters."""
+ALIGNED_FROM = 0.6
+"""Share of the words in common, in one order, from which two texts are aligned."""
 
 # STEERING, and the marks of direction that show nothing by themselves.
 _MARKED = re.compile(f"{STEERING.pattern}|[\u061c\u200e\u200f]")
@@ -42,6 +44,15 @@ class Piece:
 
     text: str
     differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two texts cut at what differs, the earlier one first, and the same in words."""
+
+    left: list[Piece]
+    right: list[Piece]
+    lines: list[str]
 
 
 def language(text: str) -> str:
@@ -100,60 +111,88 @@ def pieces(text: str, spans: Iterable[Span]) -> list[Piece]:
     return cut
 
 
-def differing(one: str, other: str, judgement: Judgement | None = None) -> tuple[list[Piece], ...]:
-    """Cut two texts at what differs: by the evidence of a judgement, else word by word.
+def differing(one: str, other: str, judgement: Judgement | None = None) -> Difference:
+    """Compare two texts: by the evidence of a judgement, else word by word.
 
     Parameters
     ----------
     one, other : str
         The earlier text and the later one, which the judgement relates to it.
     """
-    evidence = judgement.evidence if judgement else ()
-    told = [found for found in evidence if found.finding not in _SAME]
-    spans = (
-        [found.other for found in told if found.other and found.other != (0, len(one))],
-        [found.own for found in told if found.own and found.own != (0, len(other))],
-    )
-    if not any(spans):
-        spans = _by_words(one, other)
-    return pieces(one, spans[0]), pieces(other, spans[1])
+    told = [found for found in (judgement.evidence if judgement else ()) if _is_difference(found)]
+    # A stretch that is the whole text marks nothing.
+    old = [found.other for found in told if found.other and found.other != (0, len(one))]
+    new = [found.own for found in told if found.own and found.own != (0, len(other))]
+    if old or new:
+        lines = [line for found in told if (line := _line(found.own_text, found.other_text))]
+    else:
+        old, new, lines = _by_words(one, other)
+    return Difference(pieces(one, old), pieces(other, new), lines)
 
 
-def _by_words(one: str, other: str) -> tuple[list[Span], list[Span]]:
-    """Compare two texts word by word; nothing is marked where they are too long, or all differs."""
-    words = [[match.span() for match in _WORD.finditer(text)] for text in (one, other)]
-    if max(map(len, words)) > limits.WORDS_COMPARED_MAX:
-        return [], []
-    named = [
+def _is_difference(found: Evidence) -> bool:
+    return found.finding not in _SAME
+
+
+def _line(new: str, old: str) -> str:
+    """Say a difference in words, for who sees no marks; empty: there is none."""
+    if new and old:
+        return f"{new} instead of {old}"
+    if new or old:
+        return f"only in the {'right' if new else 'left'} text: {new or old}"
+    return ""
+
+
+def _by_words(one: str, other: str) -> tuple[list[Span], list[Span], list[str]]:
+    """Compare two texts word by word; nothing is marked where they are too long.
+
+    Texts that have much in common in the same order are aligned. Of others each word counts that
+    the other text does not have.
+    """
+    spans = [[match.span() for match in _WORD.finditer(text)] for text in (one, other)]
+    if max(map(len, spans)) > limits.WORDS_COMPARED_MAX:
+        return [], [], []
+    words = [
         [text[start:end] for start, end in found]
-        for text, found in zip((one, other), words, strict=True)
+        for text, found in zip((one, other), spans, strict=True)
     ]
-    matcher = difflib.SequenceMatcher(None, named[0], named[1], autojunk=False)
-    spans: tuple[list[Span], list[Span]] = ([], [])
-    matched = 0
+    matcher = difflib.SequenceMatcher(None, words[0], words[1], autojunk=False)
+    if matcher.ratio() < ALIGNED_FROM:
+        return _lacking(one, other, spans, words)
+    old: list[Span] = []
+    new: list[Span] = []
+    lines = []
     for kind, a_from, a_to, b_from, b_to in matcher.get_opcodes():
         if kind == "equal":
-            matched += a_to - a_from
             continue
-        for side, first, last in ((0, a_from, a_to), (1, b_from, b_to)):
-            if first < last:
-                spans[side].append((words[side][first][0], words[side][last - 1][1]))
-    return spans if matched else ([], [])
+        if a_from < a_to:
+            old.append((spans[0][a_from][0], spans[0][a_to - 1][1]))
+        if b_from < b_to:
+            new.append((spans[1][b_from][0], spans[1][b_to - 1][1]))
+        told = slice(*new[-1]) if b_from < b_to else slice(0)
+        before = slice(*old[-1]) if a_from < a_to else slice(0)
+        lines.append(_line(other[told], one[before]))
+    return old, new, lines
 
 
-def in_words(cut: Sequence[Piece], other: Sequence[Piece]) -> list[str]:
-    """Return what differs in words: "5433 instead of 5434", for who sees no marks.
-
-    Parameters
-    ----------
-    cut, other
-        Pieces of the later text, and of the earlier one.
-    """
-    new = [piece.text for piece in cut if piece.differs]
-    old = [piece.text for piece in other if piece.differs]
-    if len(new) == len(old):
-        return [f"{now} instead of {before}" for now, before in zip(new, old, strict=True)]
-    return [
-        *(f"only in the right text: {text}" for text in new),
-        *(f"only in the left text: {text}" for text in old),
-    ]
+def _lacking(
+    one: str, other: str, spans: list[list[Span]], words: list[list[str]]
+) -> tuple[list[Span], list[Span], list[str]]:
+    """Mark the words of each text that the other one does not have, in runs."""
+    known = [{word.casefold() for word in found} for found in words]
+    runs: list[list[Span]] = [[], []]
+    for side, text in enumerate((one, other)):
+        run: list[Span] = []
+        for span, word in zip(spans[side], words[side], strict=True):
+            if word.casefold() in known[1 - side] or not word[0].isalnum():
+                run = []
+                continue
+            if run:
+                runs[side].pop()
+            run.append(span)
+            runs[side].append((run[0][0], span[1]))
+        if "".join(text[start:end] for start, end in runs[side]) == text:
+            runs[side] = []
+    lines = [_line(other[start:end], "") for start, end in runs[1]]
+    lines += [_line("", one[start:end]) for start, end in runs[0]]
+    return runs[0], runs[1], lines

@@ -173,4 +173,6 @@ def _here(request: Request) -> str:
 
 
 def _finding(found: Evidence) -> str:
-    return evidence(found, ("only in the right text", "only in the left text"))
+    name = found.finding.replace("_", " ")
+    words = evidence(found, ("only in the right text", "only in the left text"))
+    return words if words.startswith(name) else f"{name}: {words}"

@@ -26,13 +26,11 @@ _APART = frozenset({"content", "links", "vector", "content_hash", "memory_id"})
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Two versions of a text, cut at what differs."""
+    """Two versions of a text, and what differs."""
 
     older: Version
     newer: Version
-    left: list[texts.Piece]
-    right: list[texts.Piece]
-    difference: list[str]
+    difference: texts.Difference
 
 
 async def memory(view: View, request: Request) -> Response:
@@ -86,8 +84,7 @@ def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
     older, newer = (told[one] for one in chosen)
     if older.memory is None or newer.memory is None:
         return None
-    left, right = texts.differing(older.memory.content, newer.memory.content)
-    return SideBySide(older, newer, left, right, texts.in_words(right, left))
+    return SideBySide(older, newer, texts.differing(older.memory.content, newer.memory.content))
 
 
 async def _chain(client: AsyncClient, found: Memory) -> list[Memory]:

@@ -76,12 +76,9 @@ async def _shown(client: AsyncClient, pair: Pair) -> dict[str, Any]:
     judgement = pair.judgement
     if judgement is None:
         judgement = (await client.compare(pair.a.content, pair.b.content)).judgement
-    left, right = texts.differing(pair.a.content, pair.b.content, judgement)
     return {
         "judgement": judgement,
-        "left": left,
-        "right": right,
-        "difference": texts.in_words(right, left),
+        "difference": texts.differing(pair.a.content, pair.b.content, judgement),
         "equal": pair.a.content == pair.b.content,
     }
 

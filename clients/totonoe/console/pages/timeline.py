@@ -32,9 +32,7 @@ class Change:
     memory_id: str
     before: Memory | None
     after: Memory | None
-    left: list[texts.Piece]
-    right: list[texts.Piece]
-    difference: list[str]
+    difference: texts.Difference
 
     @property
     def fate(self) -> str:
@@ -45,7 +43,8 @@ class Change:
             return "gone"
         if self.before.status != self.after.status:
             return f"{self.before.status} before, {self.after.status} after"
-        return "changed" if self.left != self.right or self.difference else "text unchanged"
+        same = self.before.content == self.after.content
+        return "text unchanged" if same else "changed"
 
 
 async def timeline(view: View, request: Request) -> Response:
@@ -112,9 +111,12 @@ async def _changes(client: AsyncClient, revision: int, ids: tuple[str, ...]) -> 
     changes = []
     for one in ids:
         old, new = before.get(one), after.get(one)
-        left, right = texts.differing(old.content if old else "", new.content if new else "")
-        told = texts.in_words(right, left) if old and new else []
-        changes.append(Change(one, old, new, left, right, told))
+        if old and new:
+            difference = texts.differing(old.content, new.content)
+        else:
+            whole = [[texts.Piece(side.content, False)] if side else [] for side in (old, new)]
+            difference = texts.Difference(whole[0], whole[1], [])
+        changes.append(Change(one, old, new, difference))
     return changes
 
 
