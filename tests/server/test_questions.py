@@ -150,9 +150,10 @@ def test_command_lists_and_answers(client: Client) -> None:
     assert NIGHT in listed.output
     recalled = runner.invoke(app, ["recall", "backup", "--mode", "lexical"])
     assert f"also: {NIGHT}" in " ".join(recalled.output.split())
-    *_, typed, others = listed.output.splitlines()
+    *_, typed, others, page = listed.output.splitlines()
     assert re.search(r"^Answer with: totonoe resolve mem_\w+ mem_\w+ same\b", typed)
     assert others.startswith("In place of same: different, replaces")
+    assert page.startswith("On a page, by keys: totonoe console")
     for wrong in ("unknown", "replaced-by"):
         refused = runner.invoke(app, ["resolve", second, first, wrong])
         assert refused.exit_code == 2

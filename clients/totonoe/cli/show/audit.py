@@ -148,6 +148,7 @@ def audit(answer: Audit, now: datetime | None = None) -> None:
     if answer.open_question_count:
         line()
         line(f"The open questions: {step('questions')}")
+        line(f"On a page, by keys: {step('console')}")
     if answer.near_pairs:
         line()
         line("Nearest pairs (merge them, or dismiss them):")

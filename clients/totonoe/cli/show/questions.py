@@ -22,6 +22,7 @@ def questions(answer: QuestionPage) -> None:
         question(one)
     first = answer.questions[0]
     answer_with(first.a.id, first.b.id)
+    line(f"On a page, by keys: {step('console')}")
     if answer.next_page_token:
         line(f"More with: {again(page=answer.next_page_token)}")
 
