@@ -18,6 +18,7 @@ import pytest
 
 from support.browsers import Visitor, browser, lacking, visitor
 from support.consoles import ServedConsole
+from support.engines import vector_of
 from support.likelihood import Likelihood
 from totonoe import Client
 from totonoe.collections.models import GuardPolicy
@@ -344,6 +345,48 @@ def tab_to(seen: Visitor, words: str, *, back: bool = False) -> None:
 
 
 @pytest.mark.browser
+def test_buttons_of_the_other_pages(desk: Desk) -> None:
+    found = desk.remember("The printer is on the second floor.")
+    repeat = desk.remember("The printer is on the second floor.", force=True)
+    with desk.visit() as seen:
+        enter(desk, seen)
+        seen.page.get_by_role("button", name="Look for more pairs").click()
+        seen.sees("Found 1 pairs")
+        seen.page.get_by_role("link", name="Exact repeats").click()
+        seen.page.get_by_role("button", name="Close all 1").click()
+        seen.sees("Closed 1 exact repeats.")
+        live = found if desk.bo.get(found).status is Status.ACTIVE else repeat
+        seen.page.goto(f"{desk.served.url}/m/{live}")
+        seen.page.get_by_text("Edit", exact=True).click()
+        seen.page.get_by_label("Text", exact=True).fill("The printer is on the third floor.")
+        seen.page.get_by_label("Tags, with commas").fill("office")
+        seen.page.get_by_role("button", name="Save").click()
+        seen.sees("third instead of second")
+        seen.page.get_by_role("button", name="Compare the chosen two").click()
+        seen.sees("third instead of second")
+        seen.page.get_by_text("Replace by another text").click()
+        seen.page.get_by_label("The newer text").fill("The printer is on the fourth floor.")
+        seen.page.get_by_role("button", name="Replace", exact=True).click()
+        seen.sees("Replaced.")
+        seen.sees("What it replaced, and what replaced it")
+        for text in ("The cat sleeps on the sofa.", "The cat sleeps on the sofa now."):
+            desk.remember(text, force=True, vector=vector_of("cat", 384))
+        seen.page.get_by_role("link", name="Health").click()
+        seen.page.get_by_role("link", name="Show near states").click()
+        seen.page.get_by_label("close").last.check()
+        seen.page.get_by_role("button", name="Close the ticked ones").click()
+        seen.sees("Closed 1 states.")
+        seen.page.get_by_role("link", name="Search").click()
+        seen.page.get_by_label("What do you look for?").fill("printer")
+        seen.page.get_by_role("button", name="Search").click()
+        seen.page.get_by_label("Why does a memory not come?").fill(live)
+        seen.page.get_by_role("button", name="Ask").click()
+        seen.sees("A condition leaves it out.")
+        seen.page.get_by_role("button", name="Sign out").click()
+        seen.sees("You are signed out")
+
+
+@pytest.mark.browser
 def test_hostile_and_long_texts_are_shown_as_text(desk: Desk) -> None:
     ids = [desk.remember(text, category="x' onclick='alert(1)", force=True) for text in HOSTILE]
     long = desk.remember("会議は三時です。" + "長" * 10_000 + "終わり")
@@ -431,7 +474,9 @@ def paths(desk: Desk) -> list[str]:
     (pair, *_) = desk.ask()
     for text in (PAIRS[0][0], "東京の会議は午後三時に始まります。"):
         desk.remember(text, force=True, category="office", tags=["a", "b"])
-    cat = [desk.remember(f"The cat sleeps on the sofa{one}.", force=True) for one in ("", " now")]
+    near = {"force": True, "vector": vector_of("cat", 384)}
+    cat = [desk.remember(f"The cat sleeps on the sofa{one}.", **near) for one in ("", " now")]
+    desk.remember("The cat sleeps on the sofa today.", **near)
     desk.bo.update(cat[0], content="The cat sleeps on the bed.", reason="moved")
     one, other = desk.remember("The port is 5433."), desk.remember("The port is 5434.")
     done = desk.bo.resolve(one, other, "replaces")

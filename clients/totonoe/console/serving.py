@@ -5,10 +5,12 @@ from __future__ import annotations
 import fcntl
 import html
 import os
+import signal
 import socket
+import sys
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from totonoe.console.sessions import Logins
@@ -39,6 +41,8 @@ def serve(settings: Settings, opens: bool) -> None:
 
     from totonoe.console.app import make_app
 
+    # uvicorn stops, then raises the signal again: files are still to be removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     folder = state_dir(settings.port)
     with _locked(folder, settings), _bound(settings.port) as bound:
         logins = Logins(folder / "logins")
@@ -61,7 +65,8 @@ def serve(settings: Settings, opens: bool) -> None:
             limit_concurrency=CONNECTIONS_MAX,
             timeout_graceful_shutdown=GRACE_S,
         )
-        uvicorn.Server(config).run(sockets=[bound])
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[bound])
 
 
 def new_address(port: int) -> str:
