@@ -217,7 +217,7 @@ def test_search_for_more_pairs_finds_what_nobody_asks_about(desk: Desk) -> None:
     other = desk.remember("The lamp in the hall is glowing now.", links_max=0, force=True)
     assert desk.open_questions() == 0
     page = desk.page.submit(desk.page.get("/"), "/more")
-    assert "Found 1 pairs" in page.text and "A search found this pair" in page.text
+    assert "Found 1 pair of which" in page.text and "A search found this pair" in page.text
     assert one in page.text and other in page.text
     done = desk.page.submit(page, "/answer", "Different")
     assert "Nothing to answer" in done.text
@@ -254,7 +254,7 @@ def test_exact_repeats_are_shown_and_closed_as_one_operation(desk: Desk) -> None
     first = desk.remember(NIGHT)
     others = [desk.remember(NIGHT, force=True) for _ in range(3)]
     page = desk.page.get("/repeats")
-    assert "3 memories repeat another one" in page.text
+    assert "Memories that repeat another one: 3." in page.text
     desk.bo.forget(others[0])
     late = desk.page.submit(page, "/repeats")
     assert "the repeats changed meanwhile" in late.text

@@ -389,6 +389,15 @@ def test_sheet_is_short() -> None:
     assert "url(" not in sheet and "@import" not in sheet
 
 
+def test_page_shows_every_limit_with_its_value() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "console.md").read_text("utf-8")
+    shown = {}
+    for names, values in re.findall(r"^\| (`[A-Z][^|]*`) \| ([\d, ]+) \|", page, re.M):
+        pairs = zip(re.findall(r"`(\w+)`", names), values.split(","), strict=True)
+        shown.update({name: int(value) for name, value in pairs})
+    assert shown == {name: value for name, value in vars(limits).items() if name.isupper()}
+
+
 # -- the command
 
 

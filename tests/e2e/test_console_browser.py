@@ -351,10 +351,10 @@ def test_buttons_of_the_other_pages(desk: Desk) -> None:
     with desk.visit() as seen:
         enter(desk, seen)
         seen.page.get_by_role("button", name="Look for more pairs").click()
-        seen.sees("Found 1 pairs")
+        seen.sees("Found 1 pair of which")
         seen.page.get_by_role("link", name="Exact repeats").click()
         seen.page.get_by_role("button", name="Close all 1").click()
-        seen.sees("Closed 1 exact repeats.")
+        seen.sees("Closed 1 exact repeat.")
         live = found if desk.bo.get(found).status is Status.ACTIVE else repeat
         seen.page.goto(f"{desk.served.url}/m/{live}")
         seen.page.get_by_text("Edit", exact=True).click()
@@ -375,7 +375,7 @@ def test_buttons_of_the_other_pages(desk: Desk) -> None:
         seen.page.get_by_role("link", name="Show near states").click()
         seen.page.get_by_label("close").last.check()
         seen.page.get_by_role("button", name="Close the ticked ones").click()
-        seen.sees("Closed 1 states.")
+        seen.sees("Closed 1 state.")
         seen.page.get_by_role("link", name="Search").click()
         seen.page.get_by_label("What do you look for?").fill("printer")
         seen.page.get_by_role("button", name="Search").click()
@@ -438,7 +438,7 @@ def test_slider_says_the_revision(desk: Desk) -> None:
         assert seen.page.locator("#revision").inner_text() == "1"
         seen.page.get_by_role("button", name="Search").click()
         seen.sees("As of revision 1.")
-        seen.sees("1 memories")
+        seen.sees("1 memory")
 
 
 @pytest.mark.browser

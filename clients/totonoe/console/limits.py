@@ -28,10 +28,8 @@ QUESTION_PAGES_MAX = 60
 """Calls that one page makes at most to find its pair."""
 PAGE_ROWS = 20
 HITS_MAX = 200
-VERSIONS_MAX = 100
 CHAIN_MAX = 20
 """Steps of a chain of successors that a page follows."""
-COLLECTIONS_SHOWN_MAX = 100
 CLUSTERS_MAX = 20
 TIDY_EVENTS_MAX = 5_000
 RUN_EVENTS_MAX = 100_000

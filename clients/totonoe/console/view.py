@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from totonoe.cli.show.parts import evidence, shown_field
+from totonoe.cli.show.parts import counted, evidence, shown_field
 from totonoe.console import failures, limits, texts
 from totonoe.console.sessions import Done, Session
 from totonoe.console.settings import Settings
@@ -61,6 +61,7 @@ class View:
             "headings": _PAGE_HEADINGS,
             "fold_chars": limits.FOLD_CHARS,
             "link": link,
+            "counted": counted,
         }
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response
 
+from totonoe.cli.show.parts import counted
 from totonoe.console import limits
 from totonoe.console.pages.review import REASON
 from totonoe.console.sessions import Done, Session
@@ -89,7 +90,7 @@ async def apply(view: View, request: Request) -> Response:
         )
     done = await view.client.apply_tidy_plan(updates, reason=REASON)
     session.answered(done.revision)
-    words = f"Closed {done.closed_count} states."
+    words = f"Closed {counted(done.closed_count, 'state')}."
     return view.back(request, "/health/plan", Done(words, done.revision))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +79,21 @@ def _compared(page: HistoryPage, form: Form) -> SideBySide | None:
     told = {one.operation.revision: one for one in page.versions if one.memory is not None}
     chosen = sorted({form.number("left"), form.number("right")} & told.keys())
     if len(chosen) < 2:
-        chosen = sorted(sorted(told)[-2:])
+        chosen = _newest_two(told)
     if len(chosen) < 2:
         return None
     older, newer = (told[one] for one in chosen)
     if older.memory is None or newer.memory is None:
         return None
     return SideBySide(older, newer, texts.differing(older.memory.content, newer.memory.content))
+
+
+def _newest_two(told: Mapping[int, Version]) -> list[int]:
+    """Return the newest version and the newest one with another text, else the one before it."""
+    newest = sorted(told, reverse=True)
+    texts_of = {one: found.content for one in newest if (found := told[one].memory)}
+    others = [one for one in newest[1:] if texts_of[one] != texts_of[newest[0]]]
+    return sorted([*newest[:1], *(others or newest[1:])[:1]])
 
 
 async def _chain(client: AsyncClient, found: Memory) -> list[Memory]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from totonoe.cli.show.parts import no_longer_said
+from totonoe.cli.show.parts import counted, no_longer_said
 from totonoe.cli.text import age, snippet
 from totonoe.console import limits, texts
 from totonoe.console.pages import pairs
@@ -218,7 +218,11 @@ async def more(view: View, request: Request) -> Response:
         told = Done(f"The search did not end within {limits.RUN_S:.0f} s.", failed=True)
         return view.back(request, "/", told)
     count = len(session.found)
-    words = f"Found {count} pairs that may say the same." if count else "Found no more pairs."
+    words = (
+        f"Found {counted(count, 'pair')} of which both may say the same."
+        if count
+        else "Found no more pairs."
+    )
     return view.back(request, "/", Done(words))
 
 
@@ -259,7 +263,7 @@ async def close_repeats(view: View, request: Request) -> Response:
     done = await view.client.clean_up_duplicates(apply=True, limit=count, reason=REASON)
     session: Session = request.state.session
     session.answered(done.revision)
-    words = f"Closed {len(done.duplicates)} exact repeats."
+    words = f"Closed {counted(len(done.duplicates), 'exact repeat')}."
     return view.back(request, "/repeats", Done(words, done.revision))
 
 
