@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from support.access import add_identity
 from support.consoles import ConsoleRun, console
 from support.engines import vector_at, vector_of
 from support.likelihood import Likelihood
 from support.scripted import failing, scripted
+from support.waits import wait_until
 from totonoe import Client
 from totonoe.collections.models import GuardPolicy
 from totonoe.console import limits, texts
@@ -195,6 +197,23 @@ def test_second_person_hears_who_was_first(desk: Desk, asked: tuple[str, str]) -
         late = desk.page.get("/")
     desk.bo.forget(asked[1])
     assert "bo was faster" in desk.page.submit(late, "/answer", "Different").text
+
+
+def test_second_person_hears_it_before_the_text_is_edited(
+    desk: Desk, asked: tuple[str, str]
+) -> None:
+    page = desk.page.get("/")
+    target = re.search(r'data-key="s" href="([^"]+)"', page.body)
+    assert target is not None
+    way = target[1].replace("&amp;", "&")
+    dismissed = desk.bo.dismiss(*asked)
+    told = desk.page.submit(desk.page.get(way), "/answer")
+    assert "bo was faster" in told.text and desk.revision() == dismissed.revision
+    desk.bo.undo(dismissed.revision)
+    desk.bo.forget(asked[0])
+    late = desk.page.get(way)
+    assert late.status == 409
+    assert "This pair was answered already" in late.text and "bo was faster" in late.text
 
 
 @pytest.mark.usefixtures("asked")
@@ -555,6 +574,26 @@ def test_ticked_states_of_a_plan_are_closed(desk: Desk) -> None:
 
 
 # -- what holds for all pages
+
+
+def test_identity_that_may_only_read_sees_everything_and_changes_nothing(tmp_path: Path) -> None:
+    with running_server(tmp_path / "data") as server:
+        with server.client("bo") as bo:
+            ids = [bo.remember(NIGHT).memory_id, bo.remember("The team likes tea.").memory_id]
+        token = add_identity(server.data_dir, "reader", "default:read")
+        with console(server.address, tmp_path, token=token) as page:
+            wait_until(lambda: page.sign_in().get("/").status == 200)
+            for path in ("/", "/answered", f"/m/{ids[0]}", "/search?q=job", "/timeline", "/health"):
+                answer = page.get(path)
+                assert answer.status == 200, (path, answer.text)
+                assert "seen by identity of the token" in answer.text
+            operation = page.get("/op/1")
+            assert NIGHT in operation.text and "may not take it back" in operation.text
+            assert page.get("/op/99").status in (400, 404)
+            memory = page.get(f"/m/{ids[0]}")
+            refused = page.submit(memory, f"/m/{ids[0]}/forget", reason="no")
+            assert refused.status == 403 and "This identity may not do that" in refused.text
+            assert "tokens list" in refused.text
 
 
 def test_no_page_changes_anything(desk: Desk, asked: tuple[str, str]) -> None:

@@ -45,6 +45,7 @@ class View:
         self._templates = Environment(
             loader=PackageLoader("totonoe.console"),
             autoescape=True,
+            auto_reload=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -88,7 +88,13 @@ async def same(view: View, request: Request) -> Response:
     form = Form.sent(request) if request.method == "POST" else Form.asked(request)
     a, b = form.text("a"), form.text("b")
     content = form.text("content")
-    planned = await view.client.resolve(a, b, Answer.SAME, content=content, dry_run=True)
+    try:
+        planned = await view.client.resolve(a, b, Answer.SAME, content=content, dry_run=True)
+    except (NotActive, NotFound):
+        first = await _last_change(view.client, (a, b))
+        if first is None:
+            raise
+        return view.page(request, "overtaken", 409, told=_overtaken(first))
     found = await view.client.get_many([a, b])
     return view.page(
         request,
@@ -100,7 +106,7 @@ async def same(view: View, request: Request) -> Response:
         lost=no_longer_said(planned.lost)[1:],
         content=content or planned.memory.content,
         revisions={one.id: one.revision for one in found.memories},
-        seen=planned.revision,
+        seen=form.number("seen") or planned.revision,
         at=form.number("n", most=limits.PAIRS_AHEAD_MAX),
         filters=Filters.of(form),
     )

@@ -14,7 +14,7 @@ from totonoe.console import limits, texts
 from totonoe.console.pages.review import REASON, read
 from totonoe.console.sessions import Done, Session
 from totonoe.console.view import Form, View
-from totonoe.errors import NotFound, OutOfRange, TotonoeError, UndoRefused
+from totonoe.errors import NotFound, OutOfRange, PermissionDenied, TotonoeError, UndoRefused
 from totonoe.history.models import Operation
 from totonoe.memories.models import Memory
 
@@ -78,23 +78,41 @@ async def operation(view: View, request: Request) -> Response:
     client = view.client
     form = Form.asked(request)
     revision = _revision(request)
+    planned = None
     try:
         planned = await client.undo(revision, dry_run=True)
+        found = planned.operation
     except UndoRefused as error:
         return view.page(
             request, "undo_refused", 409, revision=revision, error=str(error), said=None
         )
+    except PermissionDenied:
+        # Who may only read sees what was done.
+        found = await _read_operation(client, revision)
     at = form.number("n", most=100_000)
-    ids = planned.operation.memory_ids
+    ids = found.memory_ids
     return view.page(
         request,
         "operation",
         planned=planned,
-        operation=planned.operation,
+        operation=found,
         changes=await _changes(client, revision, ids[at : at + limits.PAGE_ROWS]),
         at=at,
         step=limits.PAGE_ROWS,
     )
+
+
+async def _read_operation(client: AsyncClient, revision: int) -> Operation:
+    """Read an operation as a watch begins with it. Raises `OutOfRange` if it is not kept."""
+    stream = client.watch(revision - 1, heartbeat_s=1.0)
+    try:
+        async for event in stream:
+            if event.change is not None and event.change.operation.revision == revision:
+                return event.change.operation
+            break
+    finally:
+        await stream.aclose()
+    raise NotFound(f"revision {revision}: there is no such operation to be seen", code="NOT_FOUND")
 
 
 def _revision(request: Request) -> int:
