@@ -20,6 +20,7 @@ from support.probes import small_probe
 from totonoe import steps
 from totonoe.cli import main, stepping
 from totonoe.cli.main import app
+from totonoe.console.settings import Settings
 from totonoe_core.domain.records import Finding, Verdict
 from totonoe_core.engine.collection import calibrating
 from totonoe_server.tools.testing import RunningServer, running_server
@@ -268,9 +269,22 @@ def printing() -> Iterator[str]:
                     yield named(path, node.name)
 
 
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """Settings of each console that a line starts; none of them serves."""
+    found: list[Settings] = []
+
+    def serve(settings: Settings, opens: bool) -> None:
+        assert opens
+        found.append(settings)
+
+    monkeypatch.setattr("totonoe.console.serving.serve", serve)
+    return found
+
+
 @pytest.mark.timeout(300)
 def test_every_printed_line_changes_the_collection_that_it_is_about(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, printed: set[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, printed: set[str], shown: list[Settings]
 ) -> None:
     likely = Likelihood(monkeypatch)
     for one, other in itertools.combinations((NIGHT, NIGHTLY, EACH), 2):
@@ -300,6 +314,8 @@ def test_every_printed_line_changes_the_collection_that_it_is_about(
         typed += terminal.typed
     assert set(printing()) - printed == set(ELSEWHERE)
     assert len(typed) > 60
+    assert {one.agent for one in shown} == {AGENT}
+    assert {one.collection for one in shown} == {"questions", "a_store"}
 
 
 @pytest.mark.parametrize(
