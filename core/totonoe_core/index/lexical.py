@@ -202,10 +202,12 @@ class InvertedIndex:
         arrays = self._arrays
         # In one step: each term has at least as many postings as we read.
         sizes = arrays.sizes.copy()
-        place = np.flatnonzero(arrays.ids)
-        place = place[arrays.ids[place] <= len(sizes)]
+        # A copy: numpy gives up if the writer adds a term while it counts.
+        ids = arrays.ids.copy()
+        place = np.flatnonzero(ids)
+        place = place[ids[place] <= len(sizes)]
         hashes = np.zeros(len(sizes), np.int64)
-        hashes[arrays.ids[place] - 1] = arrays.keys[place]
+        hashes[ids[place] - 1] = arrays.keys[place]
         total = int(sizes.sum())
         slots, counts = np.empty(total, np.int32), np.empty(total, np.uint8)
         total = flatten(arrays.pool, arrays.heads, sizes, new_slots, slots, counts)
