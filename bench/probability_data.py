@@ -86,13 +86,18 @@ class Measured:
     example: Example
     seen: NDArray[np.float64]
     equal: bool
-    refused: bool
+    verdict: Verdict
     hard: bool
     open: bool
     placed: tuple[tuple[Finding, Slot], ...]
     judged: NDArray[np.float64] = field(
         default_factory=lambda: np.full(len(JUDGE_NAMES), np.nan), compare=False
     )
+
+    @property
+    def refused(self) -> bool:
+        """Return whether the guard refuses the second text beside the first."""
+        return self.verdict is Verdict.DUPLICATE
 
 
 def agent_pairs(directory: Path, kept_aside: bool) -> list[Example]:
@@ -247,7 +252,7 @@ def _measured(one: Example, vectors: Vectors, weights: Weights) -> Measured:
         example=one,
         seen=np.full(len(NAMES), np.nan) if seen is None else seen,
         equal=seen is None,
-        refused=found.judgement.verdict is Verdict.DUPLICATE,
+        verdict=found.judgement.verdict,
         hard=found.judgement.hard,
         open=is_open(found, found.judgement, one.b, one.a),
         placed=found.placed,
