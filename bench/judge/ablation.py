@@ -209,8 +209,10 @@ _PARTS |= {
     "Chinese: can be done": _calls("zh", ("chinese.place", "_potential", lambda *_: 0)),
     "Chinese: nothing asked": _calls("zh", ("chinese.place", "_ask_nothing", _none)),
     "Chinese: frames": _calls("zh", *_FRAMES_OFF),
-    **{f"Chinese: {name}": _calls("zh", one) for name, one in
-       zip((*_FRAMES, "unframed"), _FRAMES_OFF, strict=True)},
+    **{
+        f"Chinese: {name}": _calls("zh", one)
+        for name, one in zip((*_FRAMES, "unframed"), _FRAMES_OFF, strict=True)
+    },
     "Chinese: wrapping": _calls("zh", ("chinese.cut", "inner", lambda text: (0, len(text)))),
     "Chinese: foreign names": _calls("zh", ("chinese.cut", "_foreign_names", lambda _: [])),
     "Chinese: mentions": _calls("zh", ("chinese.cut", "_mentions", lambda _: [])),
@@ -362,7 +364,10 @@ class Bench:
         open_ones = judged(fitted, self._opinions, self._opinions.manifest)
         alone, together = fit.fitted_trees(fitted, guard), fit.fitted_trees(open_ones, both)
         published = self.with_opinions(sets.published)
-        before, after = _odds(published, guard, alone), _odds(published, both, together, alone, guard)
+        before, after = (
+            _odds(published, guard, alone),
+            _odds(published, both, together, alone, guard),
+        )
         found = _of_pairs(published, before, after)
         found |= _changed(self.whole, sets)
         for name, (count, stream) in sets.streams.items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from totonoe_core.text.reading.chinese.grammar import Kind
-from totonoe_core.text.reading.chinese.idioms import Spans, plainly
 from totonoe_core.text.reading.chinese.place import settled
 from totonoe_core.text.reading.chinese.script import simplify
 from totonoe_core.text.reading.chinese.token import Token, make_token
@@ -19,6 +18,7 @@ from totonoe_core.text.reading.model import PieceType
 from totonoe_core.text.reading.values.find import find_values
 
 _HOLE = "\ue000"
+Spans = list[tuple[int, int]]
 
 _TITLE = re.compile(r"《([^《》]{1,60})》")
 
@@ -63,7 +63,7 @@ def cut(text: str) -> tuple[str, list[Token]]:
         text = " " * start + text[start:end] + " " * (len(text) - end)
         plain = " " * start + plain[start:end] + " " * (len(plain) - end)
     holes = _holes(text, plain)
-    masked, spans = plainly(*_mask(plain, holes))
+    masked, spans = _mask(plain, holes)
     by_start = {hole.start: hole for hole in holes}
     tokens: list[Token] = []
     at = 0

@@ -1,7 +1,6 @@
 """Chinese texts, simplified or traditional, to readings.
 
 wrapping labels, greetings and the like, which are left out
-idioms   wordings that do not mean what their words do, put plainly
 script   traditional to simplified, width
 words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words

@@ -42,8 +42,12 @@ _NO_WORDS = (
     "下围棋",
     "很快",
     "很慢",
+    "多重",
 )
 """Phrases of the dictionary that tear the words beside them."""
+
+_NOT_CUT = words("不断电 不断网 不断线 不断开 不断货 不断供 不断粮 不断奶 不断水")
+"""Denials that would be cut as 不断, which is "always", and a rest."""
 
 _NO_SUPERLATIVE = words("最近 最后 最终 最初 最先 最少 最多")
 
@@ -97,6 +101,8 @@ def segmenter() -> Jieba:
     jieba = _new_jieba()
     for phrase in _NO_WORDS:
         jieba.add_word(phrase, 1, None)
+    for denial in _NOT_CUT:
+        jieba.add_word(denial, None, None)
     lists = lexicon("zh")
     words = {*lists.representatives, *lists.near_groups, *lists.opposite_keys, *lists.light}
     words |= {*QUESTIONS, *PRONOUNS, *QUANTIFIERS, *GRAMMAR, *_classes()}
