@@ -194,7 +194,6 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
 # What a verb led to, where they stand behind one.
 CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
 """对 X 进行 V is V X."""
-COMPLEMENTS = words("上 到 见 完 好 掉 住 起来 下来 下去 出来 成 完毕 出 得到")
 MODAL_QUESTIONS = {
     "能不能": "can",
     "能否": "can",
