@@ -6,6 +6,7 @@ who does it. Word order decides only which predicate a phrase belongs to.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from totonoe_core.text.reading.japanese.grammar import (
@@ -52,7 +53,17 @@ def assign(phrases: list[Phrase]) -> list[Phrase]:
             phrase.role, phrase.head = place.role, place.head
             place.role, place.head = Role.MODIFIER, phrase
     _coordinate(phrases)
+    _doubt(phrases)
     return phrases
+
+
+def _doubt(phrases: list[Phrase]) -> None:
+    """Leave the parts of two subjects of one predicate open: one of them is another's."""
+    subjects = [one for one in phrases if one.case == "が" and one.role == Role.AGENT]
+    counts = Counter(id(one.head) for one in subjects)
+    for subject in subjects:
+        if counts[id(subject.head)] > 1:
+            subject.role, subject.head = Role.UNKNOWN, None
 
 
 def _is_place(phrase: Phrase) -> bool:
