@@ -57,30 +57,9 @@ SAME = {
         ("A license is required for the plugin", "The plugin requires a license"),
         ("Unit R-14 needs a fuse", "A fuse is needed by unit R-14"),
     ],
-    "work as": [
-        ("Her uncle works as a baker", "Her uncle is a baker"),
-        ("Dana serves as treasurer", "Dana is the treasurer"),
-    ],
     "allergy": [
         ("Mia has a nut allergy", "Mia is allergic to nuts"),
         ("Mia has no nut allergy", "Mia is not allergic to nuts"),
-    ],
-    "can be done": [
-        ("The log is not readable", "The log cannot be read"),
-        ("The crash is reproducible on Mac", "The crash can be reproduced on Mac"),
-        ("The note is unreadable", "The note cannot be read"),
-    ],
-    "where it is found": [
-        ("The ladder can be found behind the shed", "The ladder is behind the shed"),
-        ("You find the ladder behind the shed", "The ladder is behind the shed"),
-    ],
-    "comparison from the other side": [
-        ("Lucas is older than Emil", "Emil is younger than Lucas"),
-        ("The tram is faster than the bus", "The bus is slower than the tram"),
-    ],
-    "deed that happens": [
-        ("Key renewal takes place annually", "The keys are renewed annually"),
-        ("The migration of the tables occurs on Friday", "The tables are migrated on Friday"),
     ],
     "idiom of denial": [
         ("He never fails to greet the guard", "He always greets the guard"),
@@ -115,10 +94,6 @@ SAME = {
         ("The cat, which is grey, sleeps", "The grey cat sleeps"),
         ("A man who is tall opened the door", "A tall man opened the door"),
     ],
-    "clothes": [
-        ("A clerk in a green hat is reading", "A clerk wearing a green hat is reading"),
-        ("A clerk with a green hat is reading", "A clerk in a green hat is reading"),
-    ],
     "order of what is joined": [
         ("Blue and yellow flags hang in the hall", "Yellow and blue flags hang in the hall"),
         ("Tom and Eva sing", "Eva and Tom sing"),
@@ -138,7 +113,6 @@ SAME = {
         ("The glass of the lamp is thin", "The lamp's glass is thin"),
     ],
     "bundles": [
-        ("We met a group of students", "We met students"),
         ("It raises a kind of warning", "It raises a warning"),
         ("The disk is for backup purposes", "The disk is for backups"),
         ("The door is red coloured", "The door is red"),

@@ -4,7 +4,7 @@ One pass from left to right with a small stack of clauses (main, subordinate, re
 participle). Where two readings are possible, the head stays unknown instead of guessed.
 
     state     what is known so far
-    wordings  times, comparisons, bundles
+    times     when something is
     phrases   nouns, adjectives, denials
     verbs     verbs and auxiliaries
     closing   parts given at the end of a clause
@@ -99,10 +99,6 @@ class Parse(Verbs):
             return
         following = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
         here = self._here
-        if here.predicate == self._last_content(at) and self._merely_is(at, here):
-            return
-        if here.predicate >= 0 and form in closed.PLACES:
-            self._you_find(here)
         if here.predicate >= 0 and (following is None or following.tag in "X.,CISP"):
             phrasal = f"{self.tokens[here.predicate].lemma} {form}"
             if words.is_listed(phrasal):  # "turn the light off"
@@ -124,41 +120,8 @@ class Parse(Verbs):
         self._prep_at = at
         self._joined = False
 
-    def _merely_is(self, at: int, here: Clause) -> bool:
-        """ "works as a nurse" as "is a nurse", "can be found in" as "is in"."""
-        if here.predicate < 0 or not here.subjects:
-            return False
-        lemma, form = self.tokens[here.predicate].lemma, self.tokens[at].lemma
-        works = form == "as" and lemma in closed.WORK_AS and not here.passive
-        found = lemma == "find" and here.passive and here.modality == "can"
-        if not works and not (found and form in closed.PLACES):
-            return False
-        self.kept[here.predicate] = False
-        here.predicate = -1
-        here.be, here.passive = True, False
-        if found:
-            here.modality = ""
-            self.carried.update(range(here.subjects[-1], at))
-        self._prep = ""
-        if works:
-            self.carried.add(at)
-        return works
-
-    def _you_find(self, here: Clause) -> None:
-        """ "you find the key under the mat" as "the key is under the mat"."""
-        lemmas = [self.tokens[at].lemma for at in (here.predicate, *here.subjects)]
-        told = here.tense or self.tokens[here.predicate].form != "find"
-        if told or lemmas != ["find", "you"] or len(here.objects) != 1 or here.objects[0] < 0:
-            return
-        self.kept[here.predicate] = self.kept[here.subjects[0]] = False
-        here.subjects, here.objects = here.objects, []
-        here.predicate, here.be, here.modality = -1, True, ""
-
     def _subordinate(self, at: int) -> None:
         form = self.tokens[at].lemma
-        here = self._here
-        if here.predicate == self._last_content(at) and self._merely_is(at, here):
-            return
         if not self._clause_follows(at):
             if form in closed.PREPOSITIONS_AS_WORDS:
                 self._adverb(at)

@@ -173,13 +173,6 @@ REPORTING = listed(
     " suggest argue hope expect confirm deny insist warn"
 )
 
-CLOTHES = listed(
-    "shirt t-shirt tshirt jacket coat hat cap dress suit tie uniform costume vest scarf glove"
-    " shoe boot pants trousers jeans shorts skirt sweater hoodie helmet glasses sunglasses"
-    " goggles robe gown clothing clothes outfit attire apron swimsuit bikini wetsuit mask"
-    " backpack headband bandana gear makeup wig veil kimono armor top blouse sneaker sandal"
-    " sock belt necklace jersey tuxedo"
-)
 CREATURES = listed(
     "man woman person people child boy girl baby kid dog cat horse cow sheep bird elephant"
     " zebra giraffe bear player rider skier surfer biker cyclist team crowd animal puppy"
@@ -190,15 +183,6 @@ CREATURES = listed(
     " customer adult lady guy human individual toddler infant athlete runner dancer"
 )
 """What can do something by itself, so that "a dog running" may be the dog's."""
-COLLECTIVES = listed(
-    "group bunch piece pair set couple slice bit crowd variety herd flock pack stack pile"
-    " team cluster gathering assortment"
-)
-"""Nouns before "of" that only bundle what follows."""
-MERE_COLLECTIVES = listed("group bunch set crowd herd flock cluster gathering assortment")
-"""Of these, those that say no more than a plural does."""
-SORTS = listed("kind type sort")
-"""Of a thing, with "a" before them: "a type of error" is an error, "the type of the error" not."""
 NUMBERED = listed(
     "commit port issue branch file flag node ticket release tag build job task line page room gate"
     " patch order flight train bus process thread block request stage step point test index link"
@@ -217,39 +201,4 @@ EITHER_OR = listed(
     " installed encrypted safe able legal official finished documented tested signed reachable"
 )
 """What is so or is not, with nothing between: "not unavailable" is available."""
-WORK_AS = listed("work serve act")
-HAPPEN = frozenset({"happen", "occur", "take place"})
-"""Said of a deed, these say only that it is done."""
-PLACES = listed("in on at under behind near above below beside between inside next")
-COMPARED = table("""
-old: young new
-large: small
-big: little
-fast: slow
-high: low
-expensive: cheap
-heavy: light
-strong: weak
-late: early
-far: near close
-thick: thin
-wide: narrow
-loud: quiet
-warm: cold cool
-better: worse
-more: less
-difficult: easy simple
-complex: simple
-""")
-"""Adjectives whose comparative says the same with the sides exchanged."""
-NOT_ABLE = listed(
-    "available reliable responsible comfortable possible stable capable valuable suitable portable"
-    " reasonable considerable notable remarkable acceptable sustainable variable vulnerable able"
-    " probable enjoyable favorable formidable honorable hospitable knowable likable liable"
-    " miserable"
-    " profitable questionable respectable sociable usable accountable agreeable applicable notable"
-    " affordable durable flexible visible edible sensible terrible horrible eligible compatible"
-    " feasible tangible plausible incredible credible gullible fashionable memorable"
-)
-"""Adjectives in -able that say more, or something else, than that it can be done."""
 TITLES = listed("mr mrs ms miss dr prof professor sir madam lord lady")

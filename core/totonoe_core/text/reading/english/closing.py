@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from totonoe_core.text.reading.english import closed, words
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause, State
 from totonoe_core.text.reading.model import Role
@@ -75,8 +74,6 @@ class Closing(State):
         self.modality[predicate] = clause.modality or ("if" if clause.link == "if" else "")
         self.tense[predicate] = clause.tense
         actor = -1
-        if lemma in closed.HAPPEN and len(subjects) == 1 and self._happens(predicate, clause):
-            return
         if lemma in PLACED and clause.passive and not clause.agents:
             self.light[predicate] = True
         if clause.passive and not clause.tense:
@@ -92,8 +89,6 @@ class Closing(State):
                 actor = clause.agents[0]
             elif patients:
                 actor = patients[0]
-            if lemma == "wear" and clause.agents and patients and self._clothes(patients):
-                self._worn(patients, predicate, actor)
             for at in real:
                 self._act(at, Role.PATIENT, predicate)
         else:
@@ -114,9 +109,7 @@ class Closing(State):
                 self._act(at, "prep:to" if to_whom else Role.PATIENT, predicate)
             if actor < 0 and real:
                 actor = real[0]  # as in a passive that names nobody
-            if lemma == "wear" and real and actor >= 0 and self._clothes(real):
-                self._worn(real, predicate, actor)
-            elif (
+            if (
                 actor >= 0
                 and real
                 and self.tokens[actor].lemma == "person"
@@ -136,45 +129,6 @@ class Closing(State):
             elif clause.kind != "that":
                 self.role[predicate] = "prep:" + clause.link
             self.head[predicate] = governor if governor != predicate else -1
-
-    def _happens(self, predicate: int, clause: Clause) -> bool:
-        """ "rotation of the logs happens daily" as "the logs are rotated daily"."""
-        deed = clause.subjects[0]
-        verb = words.deed(self.tokens[deed].lemma)
-        done = [
-            at
-            for at in range(predicate)
-            if self.role[at] == Role.MODIFIER
-            and self.head[at] == deed
-            and self.tokens[at].tag in "NM"
-        ]
-        if not verb or not done:
-            return False
-        for at, head in enumerate(self.head):
-            if head == predicate:
-                self.head[at] = deed
-        self.tokens[deed].lemma, self.tokens[deed].tag = verb, "V"
-        self.form[deed] = ""
-        self.kept[predicate] = False
-        self.role[deed], self.head[deed] = Role.PREDICATE, done[0]
-        self.denied[deed] += self.denied[predicate]
-        self.modality[deed], self.tense[deed] = self.modality[predicate], self.tense[predicate]
-        for at in done:
-            self.role[at] = Role.PATIENT
-        return True
-
-    def _clothes(self, things: list[int]) -> bool:
-        return all(self.tokens[at].lemma in closed.CLOTHES for at in things)
-
-    def _worn(self, things: list[int], predicate: int, wearer: int) -> None:
-        """ "wearing a hat" as "with a hat"."""
-        for at in things:
-            self.role[at], self.head[at] = "prep:with", wearer
-        self.kept[predicate] = False
-        self.denied[things[0]] += self.denied[predicate]
-        for at, head in enumerate(self.head):
-            if head == predicate:
-                self.head[at] = wearer if at != wearer else -1
 
     def _told(self, noun: int) -> bool:
         """Whether anything is said of `noun`: then it is not just anybody."""

@@ -6,7 +6,7 @@ from totonoe_core.text.reading.english import closed
 from totonoe_core.text.reading.english.closed import listed
 from totonoe_core.text.reading.english.state import PLACED, POSTURES, Clause
 from totonoe_core.text.reading.english.tags import is_plural
-from totonoe_core.text.reading.english.wordings import Wordings
+from totonoe_core.text.reading.english.times import Times
 from totonoe_core.text.reading.model import Role
 
 _COPULAR = listed("look seem appear become get feel remain stay sound taste smell turn")
@@ -15,7 +15,7 @@ _NEEDS = frozenset({"need", "require"})
 _NEVER_FINITE = frozenset({"be", "been", "being", "having"})
 
 
-class Phrases(Wordings):
+class Phrases(Times):
     """Reads noun phrases and bare adjectives."""
 
     def _nominal(self, at: int) -> int:
@@ -33,8 +33,6 @@ class Phrases(Wordings):
             denial += self.denied[back]
             self.denied[back] = 0
         self.denied[head] += denial
-        if bare and not self._prep and self._can_be_done(head):
-            return stop
         if bare and not self._prep:
             self._describe(head, start)
         else:
@@ -283,26 +281,15 @@ class Phrases(Wordings):
         tokens = self.tokens
         if prep == "of" and noun >= 0:
             self.carried.add(self._prep_at)
-            if self._bundles(noun):
-                self._bundle(noun, head, here)
-            else:
-                self._modify(head, noun)
+            self._modify(head, noun)
             return
         needed = prep == "for" and here.predicate >= 0 and tokens[here.predicate].lemma in _NEEDS
         if (prep == "by" or needed) and here.predicate >= 0 and here.passive:
             here.agents.append(head)
             self.carried.add(self._prep_at)
             return
-        if prep == "than" and here.be and here.complement >= 0 and len(here.subjects) == 1:
-            self._compared(head, here)
-            return
-        if tokens[head].lemma == "it" and self._on_itself(prep, head):
-            return
         self.role[head] = "prep:" + prep
-        if prep in ("in", "with") and tokens[head].lemma in closed.CLOTHES and noun >= 0:
-            self.role[head], self.head[head] = "prep:with", noun
-            self.carried.add(self._prep_at)
-        elif here.predicate >= 0:
+        if here.predicate >= 0:
             lemma = tokens[here.predicate].lemma
             subject = self._subject_of(here)
             light = (

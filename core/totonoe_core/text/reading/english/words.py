@@ -12,7 +12,7 @@ from importlib.resources import files
 from simplemma.strategies import DictionaryLookupStrategy
 
 from totonoe_core.text import lexicon as lexicons
-from totonoe_core.text.reading.english.closed import CLOSED, NOT_ABLE, listed, table
+from totonoe_core.text.reading.english.closed import CLOSED, listed, table
 from totonoe_core.text.word_forms import MappedForms
 
 _KNOWN_WORDS_MAX = 32_768
@@ -317,66 +317,6 @@ def _denied(form: str) -> str:
                 if ending and _DICTIONARY.get_lemma(base, "en") is not None:
                     return base
     return ""
-
-
-@lru_cache(_KNOWN_WORDS_MAX)
-def doable(form: str) -> str:
-    """The verb of an adjective that says it can be done: "readable" -> "read"; else ""."""
-    if form in NOT_ABLE or not form.endswith(("able", "ible")):
-        return ""
-    stem = form[:-4]
-    options = [stem, stem + "e", stem[:-1] + "y" if stem.endswith("i") else stem]
-    if len(stem) > 2 and stem[-1] == stem[-2]:
-        options.append(stem[:-1])
-    return next((verb for verb in options if verb in _words("verbs")), "")
-
-
-@lru_cache(_KNOWN_WORDS_MAX)
-def deed(noun: str) -> str:
-    """The verb whose doing a noun names: "rotation" -> "rotate"; "" if it names none."""
-    verbs, nounverbs = _words("verbs"), _words("nounverbs")
-    if noun in _DEEDS:
-        return _DEEDS[noun]
-    for ending, added in _DEED_ENDINGS:
-        if noun.endswith(ending) and (verb := noun[: -len(ending)] + added) in verbs | nounverbs:
-            return verb
-    return noun if noun in nounverbs else ""
-
-
-_DEED_ENDINGS = (
-    ("ation", "ate"),
-    ("ation", "e"),
-    ("ation", ""),
-    ("ition", "e"),
-    ("tion", "te"),
-    ("tion", "t"),
-    ("sion", "d"),
-    ("sion", "de"),
-    ("ment", ""),
-    ("ing", ""),
-    ("ing", "e"),
-    ("al", ""),
-    ("al", "e"),
-    ("ance", ""),
-    ("y", ""),
-)
-_DEEDS = table("""
-describe: description
-receive: reception receipt
-decide: decision
-arrive: arrival
-choose: choice
-lose: loss
-pay: payment
-grow: growth
-sell: sale
-fly: flight
-analyze: analysis
-destroy: destruction
-reduce: reduction
-produce: production
-expand: expansion
-""")
 
 
 _DENIABLE = listed(
