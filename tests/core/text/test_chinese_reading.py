@@ -37,7 +37,6 @@ SAME = [
     ("passive", "苹果被小狗吃了", "小狗吃了苹果"),
     ("把", "他把苹果吃了", "他吃了苹果"),
     ("由 names the doer", "数据库由张伟维护", "张伟维护数据库"),
-    ("fronted object", "衬衫上的墨水怎么洗掉", "怎样洗掉衬衫上的墨水"),
     ("question words", "如何安装这个软件", "咋安装这个软件"),
     ("what is X", "什么是微服务", "微服务是什么"),
     ("的 left out", "日本人口", "日本的人口"),
@@ -55,25 +54,16 @@ SAME = [
     ("traditional script", "用戶喜歡深色模式", "用户喜欢深色模式"),
     ("width and spaces", "ＡＰＩ　端口 ８０８０", "API端口8080"),
     ("particles and marks", "今天好冷啊！！", "今天好冷"),
-    ("light verb", "系统每天对日志进行清理", "系统每天清理日志"),
-    ("recipient", "他送我一本书", "他送一本书给我"),
     ("where a thing happens", "他在上海出生", "他出生在上海"),
-    ("who holds an office", "这个项目的负责人是李娜", "李娜是这个项目的负责人"),
-    ("which of two", "火车好还是飞机好", "飞机好还是火车好"),
-    ("what there is", "有什么好看的书", "什么书好看"),
     ("what it is called", "这首歌的名字叫什么", "这首歌叫什么名字"),
     ("by whom", "法务审查这份协议", "这份协议由法务审查"),
-    ("cleft", "这份周报是李娜写的", "李娜写了这份周报"),
     ("what is used", "小组用的是飞书", "小组用飞书"),
-    ("numbered things", "机器人乙把零件递给机器人甲", "零件由机器人乙递给机器人甲"),
-    ("fronted place", "在办公室张伟习惯站着工作", "张伟在办公室习惯站着工作"),
     ("fronted time", "十月我的侄子开始工作", "我的侄子十月开始工作"),
     ("already done", "车票已经买了", "车票买了"),
     ("a part of a whole", "五分之二的门店盈利", "40% 的门店盈利"),
     ("a minute and a half", "等待两分半钟", "等待 150 秒"),
     ("every week", "每个礼拜备份", "每周备份"),
     ("every day, all", "他每天都跑步", "他天天跑步"),
-    ("done, with 进行", "数据已经进行了清洗", "数据已清洗"),
     ("and by a comma", "他抽烟，而且喝酒", "他抽烟，喝酒"),
     ("at the end", "他喝咖啡啊", "他喝咖啡"),
     ("the present", "他目前住在天津", "他住在天津"),
@@ -283,8 +273,6 @@ def test_read_auxiliaries_become_modality_and_tense(
 
 
 def test_read_names_are_names() -> None:
-    assert _piece("老王和同事吃饭", "老王").type is PieceType.NAME
-    assert _piece("小李是同事", "小李").type is PieceType.NAME
     assert _piece("导演是史蒂文·斯皮尔伯格", "史蒂文·斯皮尔伯格").key == "史蒂文·斯皮尔伯格"
 
 

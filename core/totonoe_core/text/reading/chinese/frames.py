@@ -83,15 +83,6 @@ _WISHES = (
 )
 
 
-_CLAUSE_MAX_WORDS = 40
-
-
-def _clause_end(tokens: list[Token], at: int) -> int:
-    last = min(len(tokens), at + _CLAUSE_MAX_WORDS)
-    ends = (Kind.BREAK, Kind.QUESTION)
-    return next((n for n in range(at + 1, last) if tokens[n].kind in ends), last)
-
-
 _LATE = words("你 我 他 她 你们 他们")
 
 
@@ -106,56 +97,6 @@ def subject_first(tokens: list[Token]) -> list[Token]:
     while first > 0 and tokens[first - 1].kind is not Kind.BREAK:
         first -= 1
     return [*tokens[:first], tokens[last], *tokens[first:last], *tokens[last + 1 :]]
-
-
-def one_of_two(tokens: list[Token]) -> list[Token]:
-    """ "Is A good or is B good" as "A and B, which is good": the predicate once, behind both."""
-    for at, token in enumerate(tokens):
-        if _is_or(token) and 0 < at < len(tokens) - 1:
-            end = _clause_end(tokens, at)
-            before = tokens[at - 1]
-            same = [n for n in range(at + 1, end) if tokens[n].word == before.word]
-            if same and before.kind in (Kind.ADJECTIVE, Kind.VERB) and at > 1:
-                token.kind, token.value = Kind.AND, "or"
-                cut_from = at - 1
-                while cut_from > 0 and tokens[cut_from - 1].kind is Kind.ADVERB:
-                    cut_from -= 1
-                return tokens[:cut_from] + tokens[at:]
-    return tokens
-
-
-def which_there_is(tokens: list[Token]) -> list[Token]:
-    """ "What good films are there" as "what films are good": 有 goes, the adjective goes behind."""
-    for at, token in enumerate(tokens[:-2]):
-        if token.word not in ("有", "都有") or token.negated:
-            continue
-        if tokens[at + 1].kind is not Kind.ASK or tokens[at + 1].word not in ("什么", "哪些"):
-            continue
-        end = _clause_end(tokens, at)
-        rest = tokens[at + 2 : end]
-        if not any(t.kind in KEPT for t in rest):
-            return _asked_last(tokens, at)
-        if rest and rest[0].kind is Kind.ADJECTIVE and len(rest) > 1:
-            behind = 2 if rest[1].kind is Kind.OF else 1
-            while end > at + 2 and tokens[end - 1].kind is Kind.EMPTY:
-                end -= 1
-            if end > at + 2 + behind:
-                moved = [tokens[at + 1], *tokens[at + 2 + behind : end], rest[0]]
-                return tokens[:at] + moved + tokens[end:]
-        elif any(t.kind in (Kind.VERB, Kind.ADJECTIVE) for t in rest):
-            return tokens[:at] + tokens[at + 1 :]
-    return tokens
-
-
-def _asked_last(tokens: list[Token], at: int) -> list[Token]:
-    """ "The sites of X are which" as "X has which sites"."""
-    before = tokens[at - 1] if at else None
-    if before is None or before.kind is not Kind.NOUN:
-        return tokens
-    start = at - 1
-    if start and tokens[start - 1].kind is Kind.OF:
-        start -= 1
-    return [*tokens[:start], tokens[at], tokens[at + 1], before, *tokens[at + 2 :]]
 
 
 def without_name(tokens: list[Token]) -> list[Token]:
@@ -175,48 +116,6 @@ def without_name(tokens: list[Token]) -> list[Token]:
                 start -= 1
             return tokens[:start] + tokens[at:]
     return tokens
-
-
-_OBJECTS = frozenset((Kind.NOUN, Kind.PERSON, Kind.VALUE))
-
-
-def uncleft(tokens: list[Token]) -> list[Token]:
-    """ "The report is Li's writing 的" as "the report by Li written", "what he uses is X" as
-    "he uses X", "who speaks is X" as "X speaks"."""
-    for at, token in enumerate(tokens):
-        if token.kind is not Kind.COPULA or token.asks or at == 0:
-            continue
-        if tokens[at - 1].kind is Kind.OF and at > 1 and tokens[at - 2].kind is Kind.VERB:
-            end = _clause_end(tokens, at)
-            start = at - 2
-            while start and tokens[start - 1].kind not in (Kind.BREAK, Kind.QUESTION):
-                start -= 1
-            rest = tokens[at + 1 : end]
-            if not rest or rest[-1].kind not in _OBJECTS:
-                continue
-            if any(t.kind in _OBJECTS for t in tokens[start : at - 1]):
-                return tokens[: at - 1] + tokens[at + 1 :]
-            return tokens[:start] + rest + tokens[start : at - 1] + tokens[end:]
-        end = _clause_end(tokens, at)
-        if end - at < 3 or tokens[end - 1].kind is not Kind.OF:
-            continue
-        if tokens[end - 2].kind not in (Kind.VERB, Kind.ADJECTIVE, Kind.TENSE, Kind.COMPLEMENT):
-            continue
-        inner = tokens[at + 1 : end - 1]
-        someone = inner[0].kind in (Kind.PERSON, Kind.NOUN) and tokens[at - 1].kind in _OBJECTS
-        by = [token] if someone and inner[-1].kind is not Kind.ADJECTIVE else []
-        if by:
-            token.kind, token.value = Kind.PASSIVE, "by"
-            # Who did it is asked or said of what is done.
-            binding = tokens[end - 1]
-            binding.word, binding.kind, binding.value = "了", Kind.TENSE, "done"
-            inner.append(binding)
-        return tokens[:at] + by + inner + tokens[end:]
-    return tokens
-
-
-def _is_or(token: Token) -> bool:
-    return token.word == "还是" and token.kind is Kind.EMPTY
 
 
 def unframed(plain: str, tokens: list[Token]) -> tuple[list[Token], bool]:

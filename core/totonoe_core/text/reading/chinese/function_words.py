@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from totonoe_core.text.reading.chinese.frames import KEPT
-from totonoe_core.text.reading.chinese.grammar import CARRIES_OUT, Kind, words
-from totonoe_core.text.reading.chinese.phrases import is_time
+from totonoe_core.text.reading.chinese.grammar import Kind, words
+from totonoe_core.text.reading.chinese.roles import is_time
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord
 
@@ -48,7 +48,6 @@ _REASONS = {
     "binds a verb or adverb to what is beside it": "的 地 之 所 来 下 个 些 里",
     "a state that lasts, as the verb itself says": "着",
     "that it is done is the tense of its verb; at the end it says no more": "了",
-    "the verb behind it says what is done": "负责 " + " ".join(sorted(CARRIES_OUT)),
     "the question behind it says what is asked": "要 需要 需 还是",
 }
 IGNORED = {word: reason for reason, group in _REASONS.items() for word in group.split()}
@@ -129,7 +128,6 @@ def _relations(tokens: list[Token]) -> Iterator[FunctionWord]:
             row = token.group if token.group >= 0 else token.start
             rows.setdefault((token.role.removeprefix("prep:"), row), token)
     said = Counter(role for role, _ in rows)
-    said["对"] += sum(token.word in CARRIES_OUT for token in tokens)
     for (role, _), token in rows.items():
         yield _word(token, role)
     for at, token in enumerate(tokens):

@@ -191,9 +191,6 @@ GRAMMAR: dict[str, tuple[Kind, str]] = _table(
 )
 """Of several groups with a word the last one wins; `place` decides again by place."""
 
-# What a verb led to, where they stand behind one.
-CARRIES_OUT = words("进行 加以 予以 给予 作出 做出")
-"""对 X 进行 V is V X."""
 MODAL_QUESTIONS = {
     "能不能": "can",
     "能否": "can",

@@ -6,10 +6,8 @@ from totonoe_core.text.reading.chinese.grammar import (
     Kind,
     words,
 )
-from totonoe_core.text.reading.chinese.joined import is_little_name, joins
-from totonoe_core.text.reading.chinese.token import Token, make_token
-from totonoe_core.text.reading.chinese.words import known, tag_of
-from totonoe_core.text.reading.model import PieceType
+from totonoe_core.text.reading.chinese.token import Token
+from totonoe_core.text.reading.chinese.words import known
 
 _THINGS = frozenset((Kind.NOUN, Kind.PERSON, Kind.VALUE, Kind.DETERMINER, Kind.ASK))
 
@@ -61,25 +59,7 @@ def settled(tokens: list[Token]) -> list[Token]:
                 continue
         if token.word in _HOW_GOOD and _only_a_noun(out):
             token = Token(token.start, token.end, "怎么样", Kind.ASK, asks=True)
-        if previous is not None and joins(previous, token, following):
-            at += 1
-            continue
         _place(token, previous, following)
-        if is_little_name(token, following):
-            assert following is not None
-            token = Token(
-                token.start,
-                following.start + 1,
-                token.word + following.word[0],
-                Kind.PERSON,
-                type=PieceType.NAME,
-            )
-            rest = following.word[1:]
-            at += 1
-            if rest:
-                out.append(token)
-                tokens[at] = make_token(following.start + 1, following.end, rest, tag_of(rest))
-                continue
         if previous is not None and previous.kind is Kind.VERB and _repeats(previous, token):
             previous.end = token.end  # 看看, 看一看
         else:

@@ -4,11 +4,10 @@ wrapping labels, greetings and the like, which are left out
 script   traditional to simplified, width
 words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words
-joined   words that were left in two
-place    its kind where it stands
+place    words in several tokens, and what asks or denies
 cut      the text to tokens, by these and `values`
 frames   wordings that say the same, made one
-phrases  noun phrases; roles who does what to whom
+roles    parts, by what stands beside a word
 function_words   what no piece says, but counts
 chinese          pieces of what carries content
 """
@@ -21,11 +20,8 @@ from totonoe_core.text.lexicon import Lexicon, lexicon
 from totonoe_core.text.reading.chinese.cut import cut
 from totonoe_core.text.reading.chinese.frames import (
     KEPT,
-    one_of_two,
     subject_first,
-    uncleft,
     unframed,
-    which_there_is,
     without_name,
 )
 from totonoe_core.text.reading.chinese.function_words import function_words
@@ -59,8 +55,8 @@ def read(text: str) -> Reading:
     # "What I want to say is" breaks off: what it says is not there to be read.
     last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
     whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
-    tokens, wishes = unframed(plain, one_of_two(subject_first(uncleft(tokens))))
-    tokens = without_name(which_there_is(tokens))
+    tokens, wishes = unframed(plain, subject_first(tokens))
+    tokens = without_name(tokens)
     asks = assign(tokens) and not wishes
     lists = lexicon("zh")
     keys = {id(t): _key(t, lists) for t in tokens}
