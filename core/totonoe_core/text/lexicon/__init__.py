@@ -11,6 +11,10 @@ spaces, `_` stands for a space inside an expression:
     opposites.txt   two sides a line, `|` between them: each word left contradicts each word right
     light.txt       words that another wording may leave out without loss (very, currently)
     wrappers.txt    what stands around a statement and says nothing; see `text.reading.wrapping`
+    grammar.txt     function words and other words that a reader treats in a way of their own: under
+                    a heading in square brackets a set of words, or lines of a key, a colon and
+                    words that have it
+    expressions.txt what is one word in several, under a heading that says what it is
 
 Written for this project. A word of one synonym group may stand in no other.
 """
@@ -99,3 +103,36 @@ def _lines(file: Traversable) -> list[list[str]]:
         if words:
             found.append(words)
     return found
+
+
+class Grammar:
+    """The tables of a language's `grammar.txt` or `expressions.txt`, by heading.
+
+    Raises KeyError for a heading that is not there.
+    """
+
+    def __init__(self, language: str, name: str = "grammar") -> None:
+        self.lines: dict[str, list[str]] = {}
+        text = (files(__name__) / language / f"{name}.txt").read_text(encoding="utf-8")
+        for line in text.splitlines():
+            # "#" is also a word of its own: a comment begins a line.
+            if not line or line.startswith("# "):
+                continue
+            if line.startswith("[") and line.endswith("]"):
+                lines = self.lines[line[1:-1]] = []
+            else:
+                lines.append(line)
+
+    def words(self, heading: str) -> frozenset[str]:
+        """Return the words under a heading."""
+        return frozenset(word for line in self.lines[heading] for word in line.split())
+
+    def keys(self, heading: str) -> dict[str, str]:
+        """Return the key of each word under a heading, of lines "key: word word"."""
+        pairs = (line.partition(":") for line in self.lines[heading])
+        return {word: key.strip() for key, _, words in pairs for word in words.split()}
+
+    def pairs(self, heading: str) -> dict[str, str]:
+        """Return what stands on both sides of "=" in lines under a heading."""
+        rows = (line.partition("=") for line in self.lines[heading])
+        return {left.strip(): right.strip() for left, _, right in rows}

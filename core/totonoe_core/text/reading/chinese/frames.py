@@ -6,7 +6,7 @@ What frames a question or request without saying anything ("may I ask", "who can
 
 from __future__ import annotations
 
-from totonoe_core.text.reading.chinese.grammar import Kind, words
+from totonoe_core.text.reading.chinese.grammar import LISTS, Kind, words
 from totonoe_core.text.reading.chinese.token import Token
 
 KEPT = frozenset(
@@ -25,33 +25,10 @@ KEPT = frozenset(
     )
 )
 
-_OPENINGS = """
-我想问一下 我想问下 我想问 我想知道 想问一下 想问下 想问问 想问 想知道 问一下 问下 问问 请问一下
-请问下 请问 请教一下 请教
-有谁知道 谁知道 谁能告诉我 谁可以告诉我 有没有人知道 有人知道 有没有谁知道 你知道 你知不知道
-你能告诉我 能告诉我 能不能告诉我
-可以告诉我 你可以告诉我 请告诉我 你告诉我 告诉我 跟我说说 说说 你说 说一下 哪位知道 大家知道
-谁了解 有谁了解 请问你知道 你了解
-帮我 请帮我 帮忙 帮帮忙 你帮我 麻烦帮我 麻烦你帮我 能帮我 你能帮我 可以帮我 你可以帮我
-能不能帮我 你能不能帮我 可不可以帮我 你可不可以帮我 能否帮我 你能否帮我 帮个忙
-求 急求 跪求 请 麻烦 麻烦你 请你 请您 拜托 给我 请给我 你给我 能给我 谁能给 谁能给我 谁给我
-可以给我 有人给我 有谁给我 谁能 谁来 请大家 谁有 哪位有 求问 求教 那么 那
-大家 大神 各位 高手 亲们 亲 朋友们 各位朋友 哥们 兄弟们 同志们 话说 请推荐 求推荐
-推荐一下 推荐 求助 急 你好 您好 请给
-"""
 
-_CLOSINGS = """
-谢谢 谢谢了 谢谢大家 谢谢各位 多谢 求解答 求解 求大神 求大神解答 求大师解答 求大师解答解答
-求高手解答 求助 急 急急 急急急 急用 急求 在线等
-请教 求告知 求指教 请指教 求帮助 求推荐 请回答 请解答 解答一下 求回答 谁知道 有谁知道 有人知道吗
-谁能告诉我 告诉我 谢啦 拜托 拜托了 好吗
-求大家帮忙 帮帮忙 帮忙 帮忙看看 怎么办呢谢谢 辛苦了 辛苦 求指点 请指点 高手帮忙 你知道吗 知道吗
-求介绍 求高人指点 各位大神 大神 亲 哦亲
-"""
+_OPENING = LISTS.words("framing")
 
-_OPENING = words(_OPENINGS)
-
-_CLOSING = words(_CLOSINGS)
+_CLOSING = LISTS.words("framed")
 
 _FRAME_MAX_WORDS = 6
 
@@ -65,22 +42,7 @@ _ASKS_TO_KNOW = ("告诉我", "知道", "想问")
 
 _ASKS_HELP = ("帮我", "帮忙", "给我")
 
-_WISHES = (
-    "找一",
-    "找几",
-    "找个",
-    "寻",
-    "求",
-    "急求",
-    "跪求",
-    "谁有",
-    "哪位有",
-    "谁能给",
-    "谁给",
-    "有谁给",
-    "谁推荐",
-    "求推荐",
-)
+_WISHES = tuple(sorted(LISTS.words("wishes")))
 
 
 _LATE = words("你 我 他 她 你们 他们")

@@ -11,6 +11,7 @@ from totonoe_core.text.reading.chinese.grammar import (
     ADVERBS,
     GRAMMAR,
     HOW_OFTEN,
+    LISTS,
     PERSONS,
     PRONOUNS,
     QUANTIFIERS,
@@ -25,30 +26,15 @@ _BREAKS = frozenset("，。！？；：,.!?;:\n\r…—~～|【】[]{}<>()（）
 
 _A_NOT_A = re.compile(r"([一-鿿]{1,2})(?:不|没)\1")
 
-_ADJECTIVES = words(
-    "好 坏 大 小 多 少 高 低 快 慢 新 旧 贵 便宜 漂亮 美丽 好看 好吃 好玩 好用 好听 好喝 有名 "
-    "厉害 可爱 难 "
-    "容易 简单 合适 重要 安全 危险 正常 可用 稳定 远 近 长 短 热 冷 累 忙 饿 困 胖 瘦 真 假 "
-    "美 丑 帅 香 甜"
-)
+_ADJECTIVES = LISTS.words("adjectives")
 
 _RESULTS = "懂清见完好到掉开起动住成上下了着得"
 
-_NOUNS = words("联想 首都 真伪 汽车 牌子 品牌")
+_NOUNS = LISTS.words("nouns")
 
 ABOUT = words("近 约 左右 上下 大概")
 
-VERBS = words(
-    "有 喜欢 爱 去 来 做 买 卖 吃 喝 看 听 说 写 玩 叫 给 用 在 到 学 找 开 关 毕业 管理 工作 "
-    "学习"
-    "部署 升级 发布 备份 删除 使用 上课 出生 死 死于 生于 出生于 领导 打败 击败 超过 清理 清除 "
-    "重启 启动 "
-    "停止 关闭 打开 安装 卸载 更新 修复 测试 检查 监控 配置 创建 修改 添加 移除 上传 下载 导入 "
-    "导出 同步 "
-    "合并 提交 回滚 迁移 扫描 验证 登录 退出 注册 启用 禁用 运行 执行 调用 调试 编译 保存 加载 "
-    "读取 写入 "
-    "发送 接收 连接 断开 播放 暂停 设置 改进"
-)
+VERBS = LISTS.words("verbs")
 
 
 @dataclass(slots=True)

@@ -19,12 +19,12 @@ from totonoe_core.base.once import once
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.chinese.grammar import (
     GRAMMAR,
+    LISTS,
     MEASURES,
     NEGATION_FREE,
     PRONOUNS,
     QUANTIFIERS,
     QUESTIONS,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -32,39 +32,19 @@ if TYPE_CHECKING:
 
 _NAME_TAGS = ("nr", "ns", "nt", "nz")
 
-_NO_WORDS = (
-    "服务器端",
-    "很漂亮",
-    "今天天气",
-    "不断改进",
-    "去一趟",
-    "也有",
-    "下围棋",
-    "很快",
-    "很慢",
-    "多重",
-)
+_NO_WORDS = tuple(sorted(LISTS.words("no words")))
 """Phrases of the dictionary that tear the words beside them."""
 
-_NOT_CUT = words("不断电 不断网 不断线 不断开 不断货 不断供 不断粮 不断奶 不断水")
+_NOT_CUT = LISTS.words("not cut")
 """Denials that would be cut as 不断, which is "always", and a rest."""
 
-_NO_SUPERLATIVE = words("最近 最后 最终 最初 最先 最少 最多")
+_NO_SUPERLATIVE = LISTS.words("no superlative")
 
-_WITH_RESULT = words(
-    "看到 得到 感到 遇到 找到 收到 受到 想到 听到 达到 提到 遭到 直到 等到 做到 遇到 碰到 见到 "
-    "送到 学到 拿到 买到 接到 "
-    "存在 所在 潜在 内在 好在 正在 实在 现在 感到 迟到 签到 周到 报到 意识到 补给 供给 配给 "
-    "不在 还在 有在"
-)
+_WITH_RESULT = LISTS.words("with result")
 
-_WITH_ASPECT = words(
-    "通过 经过 超过 难过 不过 路过 错过 度过 越过 胜过 透过 渡过 见过 罢了 为了 除了 跟着 随着 "
-    "沿着 接着 "
-    "试着 意味着 有着 本着 对着"
-)
+_WITH_ASPECT = LISTS.words("with aspect")
 
-_TWO_WORDS = words("也是 都是 还有 都有 也有 又有 有何 有啥 没啥")
+_TWO_WORDS = LISTS.words("two words")
 
 _TAKES_OBJECT = frozenset("去来发看听买卖学做找开关订吃喝玩用写读放查改办")
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from simplemma.strategies import DictionaryLookupStrategy
 
 from totonoe_core.text import lexicon as lexicons
-from totonoe_core.text.reading.english.closed import CLOSED, listed, table
+from totonoe_core.text.reading.english.closed import CLOSED, GRAMMAR
 from totonoe_core.text.word_forms import MappedForms
 
 _KNOWN_WORDS_MAX = 32_768
@@ -20,74 +20,9 @@ _FORM_MAX = 40
 """Longer forms are no words of the language; they stay as they are."""
 _DICTIONARY = DictionaryLookupStrategy(MappedForms())
 
-_LEMMAS = table("""
-sit: sitting
-sing: singing sings
-mars: mars
-lens: lenses lense
-shut: shutting
-left: left
-saw: saws
-ski: skis skiing skied
-bus: busses
-glasses: glasses
-sunglasses: sunglasses
-pants: pants
-shorts: shorts
-jeans: jeans
-trousers: trousers
-goggles: goggles
-headphones: headphones
-scissors: scissors
-news: news
-series: series
-data: data datum
-people: people
-see: saw
-better: better
-worse: worse
-worst: worst
-best: best
-more: more
-most: most
-less: less
-least: least
-feel: felt feeling feels
-find: found finding
-grind: ground
-wind: wound
-lay: laying laid
-lie: lying
-building: building
-ceiling: ceiling
-painting: painting
-meeting: meeting
-clothing: clothing
-evening: evening
-morning: morning
-wedding: wedding
-setting: setting settings
-string: string strings
-thing: thing things
-spring: spring
-""")
-_NOT_DENIED = listed(
-    "invaluable important international independent individual industrial internal intense"
-    " inner initial indian innocent intelligent infinite instant integral intimate immediate"
-    " immense impressive imperial discrete distinct distant distinguished different difficult"
-    " disappointed disgusting unique united universal unanimous uniform unified under until"
-    " unless input inside insert install instance indoor invite inform include increase"
-    " improve import imply impact impose discuss discover display distance distribute district"
-    " disease dish disk disc irish iron irritated irrigate union unit university unite"
-    " universe understand undertake untie uncle underground nonetheless nonsense inflammable"
-    " infamous increment index indent inherit inject inline inspect instruct integrate intend"
-    " interact invoke issue imagine immerse inhabit"
-)
-_UNDO_PREFIXED = listed(
-    "unlock undo unpack unload uninstall unsubscribe unplug unfold unwrap unzip untie unset"
-    " unpin unbind disable disconnect discard dismiss disappear dislike disagree disallow"
-    " discontinue disclose dismount discharge disassemble disengage discourage disapprove"
-)
+_LEMMAS = GRAMMAR.keys("lemmas")
+_NOT_DENIED = GRAMMAR.words("not denied")
+_UNDO_PREFIXED = GRAMMAR.words("undo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,40 +158,9 @@ def _spelled(lemma: str) -> str:
     return _SPELLINGS.get(lemma) or _american(lemma)
 
 
-_SPELLINGS = table("""
-gray: grey
-color: colour
-tire: tyre
-favorite: favourite
-center: centre
-theater: theatre
-meter: metre
-license: licence
-practice: practise
-defense: defence
-offense: offence
-judgment: judgement
-catalog: catalogue
-dialog: dialogue
-jewelry: jewellery
-mom: mum
-aluminum: aluminium
-airplane: aeroplane
-pajamas: pyjamas
-plow: plough
-analyze: analyse
-paralyze: paralyse
-fulfill: fulfil
-enroll: enrol
-skillful: skilful
-""")
-_ISE_STAYS = listed(
-    "advertise advise arise exercise franchise improvise supervise televise surprise promise"
-    " premise rise wise raise praise noise cruise disguise otherwise likewise revise devise"
-    " comprise compromise enterprise expertise merchandise paradise precise concise demise"
-    " despise disguise excise"
-)
-_OUR_STAYS = listed("four hour our your tour pour sour flour contour detour velour")
+_SPELLINGS = GRAMMAR.keys("spellings")
+_ISE_STAYS = GRAMMAR.words("ise stays")
+_OUR_STAYS = GRAMMAR.words("our stays")
 
 
 def _american(lemma: str) -> str:
@@ -269,20 +173,8 @@ def _american(lemma: str) -> str:
     return lemma
 
 
-_ALSO_NOUNS = listed(
-    "official executive individual criminal public human native local professional potential"
-    " animal adult future past present front back side top bottom middle center orange cold"
-    " light dark left right good minor major standard total average novel patient key male"
-    " female blank cool secret original"
-)
-_ADVERBS = listed(
-    "very too also still already now then here there again soon quite rather so almost even"
-    " away back together alone ahead apart aside forward yesterday today tomorrow tonight"
-    " however therefore instead once twice well maybe perhaps far long fast hard late early"
-    " yet ago abroad upstairs downstairs outdoors indoors else anyway meanwhile moreover"
-    " otherwise thus hence somewhat somehow anymore nearby overhead sideways upside halfway"
-    " barefoot forever more less least"
-)
+_ALSO_NOUNS = GRAMMAR.words("also nouns")
+_ADVERBS = GRAMMAR.words("adverbs")
 
 
 _ADJECTIVE_ENDINGS = (
@@ -319,18 +211,7 @@ def _denied(form: str) -> str:
     return ""
 
 
-_DENIABLE = listed(
-    "like aware able likely usual known clear fair sure ready happy easy safe lucky kind"
-    " known seen audible visible possible polite mature legal logical literate regular"
-    " relevant responsible resistible replaceable reversible accurate adequate appropriate"
-    " attentive capable complete consistent correct decent definite dependent direct discreet"
-    " edible effective efficient eligible equal evitable experienced expensive finite flexible"
-    " formal frequent human secure sane significant sincere sufficient tolerant valid variable"
-    " visible honest loyal obedient organized respectful satisfied similar content healthy"
-    " real reliable natural pleasant popular familiar fortunate employed answered armed cut"
-    " done born broken written true wise worthy tidy steady stable material mobile moral"
-    " mortal movable partial patient perfect permanent personal pure practical"
-)
+_DENIABLE = GRAMMAR.words("deniable")
 
 
 def is_listed(expression: str) -> bool:
