@@ -13,7 +13,7 @@ from totonoe_core.domain.records import Verdict
 from totonoe_core.guard import verdict
 from totonoe_core.text.lexicon import lexicon
 from totonoe_core.text.reading.european.read import read
-from totonoe_core.text.reading.european.words import TONGUES
+from totonoe_core.text.reading.european.words import LANGUAGES
 from totonoe_core.text.reading.model import PieceType
 
 SAME = {
@@ -254,12 +254,12 @@ def test_read_names_inside_a_sentence_are_names() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("language", sorted(TONGUES))
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_read_hardly_a_known_word_is_not_certain(language: str) -> None:
     assert not read("qwrtz brxlq vkkpf zzgrm", language).certain
 
 
-@pytest.mark.parametrize("language", [*sorted(TONGUES), "ko"])
+@pytest.mark.parametrize("language", [*sorted(LANGUAGES), "ko"])
 def test_lexicon_loads_and_no_word_contradicts_itself(language: str) -> None:
     lists = lexicon(language)
     assert len(lists.opposite_keys) >= 60
@@ -273,11 +273,11 @@ def test_read_unknown_language_raises() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _dictionaries_are_loaded() -> None:
-    for language in TONGUES:
+    for language in LANGUAGES:
         read("qwrtz", language)
 
 
-@given(text=st.text(max_size=200), language=st.sampled_from(sorted(TONGUES)))
+@given(text=st.text(max_size=200), language=st.sampled_from(sorted(LANGUAGES)))
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_read_any_text_gives_ordered_places_and_the_same_again(text: str, language: str) -> None:
     reading = read(text, language)
@@ -320,7 +320,8 @@ _PARTS = [
 
 
 @given(
-    words=st.lists(st.sampled_from(_PARTS), max_size=14), language=st.sampled_from(sorted(TONGUES))
+    words=st.lists(st.sampled_from(_PARTS), max_size=14),
+    language=st.sampled_from(sorted(LANGUAGES)),
 )
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_read_words_of_grammar_in_any_order_never_raise(words: list[str], language: str) -> None:

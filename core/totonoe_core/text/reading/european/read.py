@@ -18,7 +18,7 @@ from simplemma.strategies import DefaultStrategy
 from simplemma.strategies.dictionary_lookup import DictionaryLookupStrategy
 
 from totonoe_core.text.lexicon import lexicon
-from totonoe_core.text.reading.european.words import ARTICLE_FORMS, TONGUES, Tongue
+from totonoe_core.text.reading.european.words import LANGUAGES, Tongue, tongue_of
 from totonoe_core.text.reading.model import Piece, PieceType, Reading
 from totonoe_core.text.reading.values.find import Value, find_values
 from totonoe_core.text.word_forms import MappedForms
@@ -116,7 +116,7 @@ def _word(text: str, language: str) -> _Word:
     lower = text.lower()
     if len(text) > _LETTERS_MAX:
         return _Word(lower, False)
-    tongue = TONGUES[language]
+    tongue = tongue_of(language)
     known = _KNOWN.get_lemma(text, language) is not None
     lemma = _LEMMATIZER.lemmatize(text, lang=language).lower()
     if language == "ru":
@@ -165,7 +165,7 @@ def _german_past(word: str, lemma: str) -> bool:
     stem = lemma.removesuffix("en")
     if word.startswith(stem):
         return _WEAK_PAST.match(word, len(stem)) is not None
-    return TONGUES["de"].past.match(word) is not None
+    return tongue_of("de").past.match(word) is not None
 
 
 def read(text: str, language: str) -> Reading:
@@ -183,9 +183,9 @@ def read(text: str, language: str) -> Reading:
     Reading
         `certain` if at least a third of the words stands in the language's word list.
     """
-    if language not in TONGUES:
+    if language not in LANGUAGES:
         raise ValueError(f"no European language that is read: {language!r}")
-    tongue = TONGUES[language]
+    tongue = tongue_of(language)
     drafts: list[_Draft] = []
     asks = bool(_ASKS.search(text))
     for number, (clause, begins) in enumerate(_clauses(text, language)):
@@ -306,7 +306,7 @@ class _Clause:
         elif lower in tongue.none:
             self.denied, self.of_noun = 1, self.language == "de"
         elif lower in tongue.articles and not (last and lower == "ein"):
-            self.form = ARTICLE_FORMS[self.language].get(token.lower, "")
+            self.form = tongue.article_forms.get(token.lower, "")
         elif lower in tongue.auxiliaries:
             self.tags += tongue.auxiliaries[lower].split()
         elif lower in tongue.have and self._participle_follows(number):
