@@ -156,6 +156,6 @@ def cjk_grammar(language: str) -> CjkGrammar:
     return CjkGrammar(
         language, skip, frozenset(_TAILS[language].split()),
         _NUMBERS[language], relative, weekdays, _PERIODS[language],
-        frozenset(_COUNTERS[language].split()), units.WORDS[language], _RATES[language],
+        frozenset(_COUNTERS[language].split()), units.words_of(language), _RATES[language],
         heads, "".join(sorted(starts)),
     )  # fmt: skip

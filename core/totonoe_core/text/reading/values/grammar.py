@@ -84,7 +84,7 @@ def grammar(language: str) -> Grammar:
     starts |= set(numerals.FRACTION_SIGNS) | set(_VERSION.split()) | {"v", "q"}
     return Grammar(
         language, numbers, months, weekdays, every, relative,
-        units.WORDS.get(language, {}) | (units.WORDS["en"] if language == "" else {}),
+        units.words_of(language or "en"),
         {name.lower(): unit for name, unit in units.SYMBOLS.items()
          if len(name) > 1 and name.lower() not in ("mw", "mpa", "mj", "mv", "ma", "pa", "mn")},
         _set(_TO, language), _set(_OF, language), _set(_AM, language), _set(_PM, language),
