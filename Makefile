@@ -9,7 +9,7 @@
 #     bench-recall | bench-scale | bench-transport [ARGS="..."]
 #   make lint | format | proto | examples | soak | soak-load | clean
 #   make judge-base | judge-edits | judge-train | judge-eval | judge-export | judge-fit |
-#     judge-figures | judge-nominate
+#     judge-figures | judge-nominate | judge-ablation
 #   make lint-typescript | test-typescript   the part that is about the TypeScript client
 #   make lock | audit | dist            for a release; docs/release.md
 
@@ -108,7 +108,7 @@ $(BENCHES): bench-%: $(VENV)/.server
 
 JUDGE := build/judge
 JUDGE_PYTHON := PYTHONPATH=. $(JUDGE)/venv/bin/python
-.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export judge-fit judge-figures
+.PHONY: judge-base judge-edits judge-train judge-eval judge-nominate judge-export judge-fit judge-figures judge-ablation
 
 $(JUDGE)/venv/.done:
 	$(PYTHON) -m venv $(JUDGE)/venv
@@ -139,6 +139,10 @@ judge-export: judge-base
 # PAIRS and STREAMS: directories of labelled files, as `totonoe quality` reads them.
 judge-fit: $(VENV)/.server
 	$(BIN)/python -m bench.judge.fit $(PAIRS) $(STREAMS) $(ARGS)
+
+# What each reader and each of its parts is worth; half a minute a part on one core.
+judge-ablation: $(VENV)/.server
+	$(BIN)/python -m bench.judge.ablation $(PAIRS) $(STREAMS) $(ARGS)
 
 judge-figures: $(VENV)/.server
 	$(BIN)/python -m bench.judge.figures $(ARGS)

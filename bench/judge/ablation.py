@@ -1,6 +1,6 @@
 """What each reader, each kind of finding and each group of features is worth beside the judge.
 
-    make judge-ablation PAIRS=... STREAMS=... [ARGS="--only NAME ..."]
+    make judge-ablation PAIRS=... STREAMS=... [ARGS="--only 'English: times' 'roles: en'"]
 
 Each row of bench/results/judge_ablation.jsonl has one part switched off: texts are read and
 compared anew, the trees are fitted anew, with the judge's opinions and without them, on the pairs
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
 from unittest import mock
 from zlib import crc32
@@ -29,7 +30,7 @@ from bench import probability_data as data
 from bench import probability_fit as fit
 from bench.judge.data import HERE, groups
 from bench.judge.evaluate import auc
-from bench.judge.fit import WITH_JUDGE, grouped, judged, texts_of
+from bench.judge.fit import WITH_JUDGE, grouped, judged
 from bench.judge.opinions import Opinions
 from bench.probability_data import Example, Measured, Nominated, Vectors
 from totonoe_core.domain.records import Evidence, Finding, ModelIdentity
@@ -43,13 +44,11 @@ from totonoe_core.text.reading.model import Piece, Reading
 from totonoe_server.tools.quality.rig import opened
 
 Float64 = NDArray[np.float64]
-Parts = dict[str, object]
 _SURE = 40.0
 _LIKELY, _CERTAIN = 0.45, 0.85
 _SAME = JUDGE_NAMES.index("judge_same")
 _LOOK_ALIKES = 0.08
 """Share of look-alikes that may be asked about, where the share of found twins is measured."""
-_LANGUAGES = ("en", "ja", "zh", "ko", "de", "fr", "es", "pt", "it", "ru")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,69 +178,21 @@ def _same(given: object, *_: object) -> object:
     return given
 
 
-def _no(*_: object) -> bool:
-    return False
-
-
-def _none(*_: object) -> None:
-    return None
-
-
-_FRAMES = ("uncleft", "subject_first", "one_of_two", "which_there_is", "without_name")
-_FRAMES_OFF = (
-    *(("chinese.read", name, _same) for name in _FRAMES),
-    ("chinese.read", "unframed", lambda plain, tokens: (tokens, False)),
-)
-_IDIOMS_OFF = ("chinese.cut", "plainly", lambda text, spans: (text, spans))
-_PLACES_OFF = ("chinese.place", "_place", _none)
-_TURNS = ("_without_sorts", "_without_light_verbs", "_remembered", "_there_is")
-_TURNED = ("_say_of_compound", "_end_in_predicate", "_needed")
-_WORDINGS = {
-    "_compared": _none, "_bundles": _no, "_on_itself": _no, "_can_be_done": _no,
-    "_merely_is": _no, "_you_find": _none, "_happens": _no, "_clothes": _no, "_acts": _no,
-    "_past_reading": _no, "_told": _no,
-}  # fmt: skip
 _PARTS |= {
-    "Chinese: idioms": _calls("zh", _IDIOMS_OFF),
-    "Chinese: places": _calls("zh", _PLACES_OFF),
-    "Chinese: joined words": _calls("zh", ("chinese.place", "joins", _no)),
-    "Chinese: little names": _calls("zh", ("chinese.place", "is_little_name", _no)),
-    "Chinese: can be done": _calls("zh", ("chinese.place", "_potential", lambda *_: 0)),
-    "Chinese: nothing asked": _calls("zh", ("chinese.place", "_ask_nothing", _none)),
-    "Chinese: frames": _calls("zh", *_FRAMES_OFF),
-    **{
-        f"Chinese: {name}": _calls("zh", one)
-        for name, one in zip((*_FRAMES, "unframed"), _FRAMES_OFF, strict=True)
-    },
+    "Chinese: frames": _calls(
+        "zh", ("chinese.read", "unframed", lambda _, tokens: (tokens, False))
+    ),
     "Chinese: wrapping": _calls("zh", ("chinese.cut", "inner", lambda text: (0, len(text)))),
-    "Chinese: foreign names": _calls("zh", ("chinese.cut", "_foreign_names", lambda _: [])),
-    "Chinese: mentions": _calls("zh", ("chinese.cut", "_mentions", lambda _: [])),
-    "Chinese: whole words": _calls("zh", ("chinese.cut", "_whole_words", lambda _, holes: holes)),
     "Chinese: words cut again": _calls(
         "zh", ("chinese.cut", "word_parts", lambda word, tag: ((word, tag, 0),))
     ),
-    "Chinese: idioms, places": _calls("zh", _IDIOMS_OFF, _PLACES_OFF),
-    "Chinese: idioms, places, frames": _calls("zh", _IDIOMS_OFF, _PLACES_OFF, *_FRAMES_OFF),
     "Chinese: function words": _calls("zh", ("chinese.read", "function_words", lambda *_: ())),
-    "Japanese: turns": _calls("ja", ("japanese.roles", "rewrite", _same)),
-    **{f"Japanese: {name}": _calls("ja", ("japanese.rewrite", name, _same)) for name in _TURNS},
-    **{f"Japanese: {name}": _calls("ja", ("japanese.rewrite", name, _none)) for name in _TURNED},
-    "Japanese: voice": _calls("ja", ("japanese.roles", "resolve", _none)),
-    "Japanese: turns, voice": _calls(
-        "ja", ("japanese.roles", "rewrite", _same), ("japanese.roles", "resolve", _none)
-    ),
-    "Japanese: coordination": _calls("ja", ("japanese.roles", "_coordinate", _none)),
+    "Japanese: light verbs": _calls("ja", ("japanese.roles", "rewrite", _same)),
+    "Japanese: voice": _calls("ja", ("japanese.roles", "resolve", lambda *_: None)),
     "Japanese: function words": _calls("ja", ("japanese.read", "function_words", lambda *_: ())),
     "English: expressions": _calls("en", ("english.tags", "joined", _same)),
     "English: function words": _calls("en", ("english.read", "function_words", lambda *_: ())),
-    "English: forms": _calls("en", ("english.read", "_form", lambda *_: "")),
-    "English: wordings": _calls(
-        "en", *(("english.clauses", f"Parse.{name}", off) for name, off in _WORDINGS.items())
-    ),
-    **{
-        f"English: {name}": _calls("en", ("english.clauses", f"Parse.{name}", off))
-        for name, off in _WORDINGS.items()
-    },
+    "English: times": _calls("en", ("english.clauses", "Parse._timed", lambda *_: False)),
 }
 _FINDINGS = tuple(name for name in NAMES if name.startswith("finding_"))
 _ROLES = ("roles_agree", "heads_agree", "predicate_paired", "rest_predicates", "soft", "moved")
@@ -317,18 +268,19 @@ class Bench:
         """Return what is measured without a part."""
         if switch.off is _nothing:
             return self.whole
-        known: dict[tuple[str, str], Measured] = {}
 
         def again(pairs: Sequence[Measured]) -> list[Measured]:
             touched = [
-                one.example
-                for one in pairs
-                if not switch.languages
+                not switch.languages
                 or common_language(one.example.a, one.example.b) in switch.languages
+                for one in pairs
             ]
-            found = data.measured(touched, self._vectors, self._model)
-            known.update({(one.example.id, one.example.source): one for one in found})
-            return [known.get((one.example.id, one.example.source), one) for one in pairs]
+            chosen = [one.example for one in compress(pairs, touched)]
+            found = iter(data.measured(chosen, self._vectors, self._model))
+            return [
+                next(found) if is_touched else one
+                for one, is_touched in zip(pairs, touched, strict=True)
+            ]
 
         whole = self.whole
         with switched(switch):

@@ -17,7 +17,24 @@ LINES_MAX = 80
 BRANCHES_MAX = 30
 BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.Try, ast.BoolOp, ast.match_case)
 GENERATED = ROOT / "clients" / "totonoe" / "v1"
-READING = ROOT / "core" / "totonoe_core" / "text" / "reading"
+READING = "core/totonoe_core/text/reading/"
+OVER = {
+    READING + name
+    for name in (
+        "chinese/words.py word_parts",
+        "english/closing.py _close",
+        "english/phrases.py _phrase",
+        "english/tags.py _open_tag",
+        "english/tags.py _verb_or_noun",
+        "english/verbs.py _auxiliary",
+        "english/verbs.py _verb",
+        "japanese/phrases.py _after_compound",
+        "japanese/predicates.py predicate",
+        "japanese/voice.py resolve",
+        "japanese/words.py words",
+    )
+}
+"""Functions that are over the limits of size today. The list may only shrink."""
 UNFINISHED = re.compile(r"TO" + r"DO|FIX" + r"ME|NotImplemented" + r"Error")
 
 
@@ -202,8 +219,7 @@ def test_kernels_know_no_policy_and_the_pure_rooms_no_disk() -> None:
 def test_functions_stay_readable(folder: str) -> None:
     too_large = []
     for path in modules(folder):
-        # Rules of grammar are long lists of cases.
-        if GENERATED in path.parents or READING in path.parents:
+        if GENERATED in path.parents:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -211,8 +227,9 @@ def test_functions_stay_readable(folder: str) -> None:
                 lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
                 branches = sum(isinstance(one, BRANCHES) for one in ast.walk(node))
                 if lines > LINES_MAX or branches > BRANCHES_MAX:
-                    too_large.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
-    assert not too_large
+                    too_large.append(f"{path.relative_to(ROOT)} {node.name}")
+    # What became small enough goes from the list.
+    assert set(too_large) == {name for name in OVER if name.startswith(f"{folder}/")}
 
 
 @pytest.mark.parametrize("folder", [*SOURCES, "proto", "tests"])

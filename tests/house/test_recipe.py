@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ SOURCES = (
     PACKAGE / "index" / "lexical.py",
     PACKAGE / "kernels" / "hashing.py",
 )
+LISTS = sorted((PACKAGE / "text" / "lexicon").glob("*/units.txt"))
 
 
 def form(node: Any) -> Any:
@@ -39,15 +41,20 @@ def _ignored(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def fingerprint(sources: list[str]) -> str:
+def fingerprint(sources: list[str], lists: Sequence[str] = ()) -> str:
     digest = blake2b(digest_size=8)
+    for text in lists:
+        digest.update(text.encode())
     for source in sources:
         digest.update(repr(form(ast.parse(source))).encode())
     return digest.hexdigest()
 
 
 def test_recipe_is_raised_when_its_sources_change() -> None:
-    found = fingerprint([path.read_text() for path in SOURCES])
+    assert len(LISTS) >= 10
+    found = fingerprint(
+        [path.read_text() for path in SOURCES], [path.read_text("utf-8") for path in LISTS]
+    )
     assert found == recipe.SOURCES_FINGERPRINT, (
         "the sources that make tokens, terms and hashes have changed: if any text may now give "
         "others, raise RECIPE in core/totonoe_core/index/recipe.py; then set "
