@@ -48,9 +48,7 @@ QUANTIFIERS = GRAMMAR.keys("quantifiers")
 PERSON_WORDS = listed("everyone everybody someone somebody anyone anybody nobody none") - {"none"}
 SOMEBODY = listed("someone somebody anyone anybody")
 THING_WORDS = listed("everything something anything nothing")
-PLACE_WORDS = listed("everywhere somewhere anywhere nowhere")
 
-NEGATORS = listed("not n't never nor neither no none nobody nothing nowhere without")
 
 BE = listed("am is are was were be been being")
 HAVE = listed("have has had having")

@@ -78,9 +78,6 @@ CASES: Final = Table(_EXPRESSIONS.lines["cases"], str)
 
 SAME_CASE: Final = {"へ": "に", "にて": "で", "の": "の"}
 
-# Verbs that only make a verb of the noun before を or が.
-MAKING: Final = LISTS.words("making")
-"""Verbs that make a verb of the action they stand behind."""
 
 LIGHT_VERBS: Final = LISTS.words("light verbs")
 

@@ -39,7 +39,15 @@ def rewrite(phrases: list[Phrase]) -> list[Phrase]:
                 if before is not None and before.sort == THING and before.case == "の":
                     before.case = "を"
         found.append(phrase)
+    _end_in_predicate(found)
     return found
+
+
+def _end_in_predicate(phrases: list[Phrase]) -> None:
+    """Say a thing at the end of its topic: 上司はトム."""
+    last = phrases[-1] if phrases else None
+    if last is not None and last.sort == THING and not last.case and not last.topic:
+        last.sort, last.be = PREDICATE, last.words[-1].tag != ACTION
 
 
 def _is_verdict(phrase: Phrase) -> bool:
