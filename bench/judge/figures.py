@@ -267,7 +267,9 @@ def _refused(one: data.Nominated, probability: float) -> data.Nominated:
     """Return the pair, refused if the judge is certain."""
     certain = POLICY.certain_from is not None and probability >= POLICY.certain_from
     certain = certain and bool(one.measured.judged[_SAME] >= 0.5)
-    return replace(one, measured=replace(one.measured, refused=one.measured.refused or certain))
+    if not certain:
+        return one
+    return replace(one, measured=replace(one.measured, verdict=Verdict.DUPLICATE))
 
 
 def _probability(pair: data.Measured) -> float:
