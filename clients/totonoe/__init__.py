@@ -31,7 +31,17 @@ if TYPE_CHECKING:
         Stats,
         TidyPolicy,
     )
-    from totonoe.enums import Action, Kind, LinkType, Method, RecallMode, StateKind, Status, Verdict
+    from totonoe.enums import (
+        Action,
+        Kind,
+        LinkType,
+        Method,
+        RecallMode,
+        Source,
+        StateKind,
+        Status,
+        Verdict,
+    )
     from totonoe.errors import TotonoeError
     from totonoe.graph.models import Merged, Neighborhood
     from totonoe.history.models import Undone
@@ -92,6 +102,7 @@ __all__ = [
     "RetentionPolicy",
     "RetryPolicy",
     "Similar",
+    "Source",
     "StateKind",
     "Stats",
     "Status",
@@ -115,7 +126,7 @@ _MODULES = {
     "collections.models": (
         "BlastPolicy DecayPolicy DiversityPolicy GuardPolicy RetentionPolicy Stats TidyPolicy"
     ),
-    "enums": "Action Kind LinkType Method RecallMode StateKind Status Verdict",
+    "enums": "Action Kind LinkType Method RecallMode Source StateKind Status Verdict",
     "errors": "TotonoeError",
     "graph.models": "Merged Neighborhood",
     "history.models": "Undone",

@@ -38,6 +38,19 @@ class StateKind(StrEnum):
 StateKindWord: TypeAlias = StateKind | Literal["fact", "relation", "task", "summary", "long_mood"]
 
 
+class Source(StrEnum):
+    """The origin of a memory's text, as its caller said; the least trusted first."""
+
+    EXTERNAL = "external"
+    TOOL = "tool"
+    AGENT = "agent"
+    USER = "user"
+    UNKNOWN = "unknown"
+
+
+SourceWord: TypeAlias = Source | Literal["external", "tool", "agent", "user"]
+
+
 class Status(StrEnum):
     """The stage of a memory's life."""
 

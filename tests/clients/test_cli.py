@@ -28,6 +28,7 @@ def memory(number: int, content: str = "The port is 8080.", **fields: Any) -> ty
         content=content,
         kind=types_pb2.KIND_STATE,
         state_kind=types_pb2.STATE_KIND_FACT,
+        source=types_pb2.SOURCE_AGENT,
         status=types_pb2.STATUS_ACTIVE,
         created_time=THREE_DAYS_AGO,
         importance=3,

@@ -43,7 +43,7 @@ MEMORY_FIELDS = {
     "entities", "evidence_ids", "about_time", "created_time", "updated_time",
     "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time",
     "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key", "namespace",
-    "expires_time", "expires_after_s",
+    "expires_time", "expires_after_s", "source",
 }  # fmt: skip
 CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
     "remember": (

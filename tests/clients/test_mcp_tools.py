@@ -189,6 +189,7 @@ def test_remember_with_all_arguments_stores_them(
         supersede_ids=[old],
         emotion="relieved",
         private=True,
+        source="user",
     )
     assert answer["superseded_ids"] == [old]
     with daemon.client("planner") as client:
@@ -196,6 +197,7 @@ def test_remember_with_all_arguments_stores_them(
     assert (memory.category, memory.tags, memory.importance) == ("decision", ("ops", "team"), 5)
     assert memory.key is not None and memory.key.attribute == "time"
     assert memory.private and memory.agent_id == "planner" and memory.emotion == "relieved"
+    assert memory.source == "user"
     assert re.fullmatch("mcp_[0-9a-f]{12}", memory.session_id)
     with daemon.client("other") as client, pytest.raises(TotonoeError):
         client.get(answer["memory_id"], collection=collection)
@@ -238,6 +240,17 @@ def test_recall_shows_notes_between_markers(connect: Connect, mode: str) -> None
     assert lines[2].endswith("by planner, category fact, tags infra")
     assert lines[3:-1] == [f"    {PORT}"]
     assert (note["content"], note["agent_id"], note["cut"]) == (PORT, "planner", False)
+
+
+def test_recall_names_a_source_and_leaves_out_less_trusted_ones(connect: Connect) -> None:
+    agent = connect(name="planner")
+    agent.data("remember", content=PORT, source="external")
+    agent.data("remember", content="Staging has a database for tests.")
+    shown = agent.text("recall", query="staging database").splitlines()
+    (line,) = [one for one in shown if "source" in one]
+    assert ", by planner, source external" in line
+    (note,) = agent.data("recall", query="staging database", min_source="agent")["notes"]
+    assert note["source"] == "agent"
 
 
 def test_recalled_text_cannot_leave_its_place(connect: Connect) -> None:
@@ -689,6 +702,8 @@ def test_identity_that_may_make_no_collection_says_who_does(tmp_path: Path) -> N
         ("recall", {"query": "x", "limit": 51}, "limit: got 51, allowed: less than or equal to 50"),
         ("recall", {"query": ""}, "query: got neither text nor vector"),
         ("recall", {"query": "x", "since": "noon"}, "since: got 'noon', allowed: a date or time"),
+        ("recall", {"query": "x", "min_source": "rumour"}, "min_source: got 'rumour', allowed:"),
+        ("remember", {"content": "x", "source": "rumour"}, "source: got 'rumour', allowed:"),
         ("get_memory", {"memory_ids": []}, "memory_ids: got [], allowed:"),
         ("get_memory", {"memory_ids": ["mem_1"] * 21}, "memory_ids: got ["),
         ("get_memory", {"memory_ids": [UNKNOWN]}, NOT_FOUND % UNKNOWN),

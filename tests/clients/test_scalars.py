@@ -175,6 +175,7 @@ def test_draft_every_field_of_contract_reaches_the_wire() -> None:
         namespace=["users", "ada"],
         expires_time=moment,
         expires_after_s=60,
+        source="external",
     )
     message = encode_draft(draft)
     set_fields = {field.name for field, _ in message.ListFields()}

@@ -27,6 +27,7 @@ from totonoe_core.store.sqlite.store import SqliteStore
 
 DATA = Path(__file__).parent / "data"
 FORMATS = sorted(int(path.name.split("-")[1]) for path in DATA.glob("format-*"))
+DISMISSALS_TOLD_SINCE = 7
 SINCE_4 = [one for one in FORMATS if one >= 4]
 """Those whose directories hold a private memory with an external id."""
 
@@ -78,6 +79,8 @@ def told_now(old: Old) -> dict[str, Any]:
     """What is told now, without the changes that Watch did not name when the data was made."""
     with old.opened() as store:
         now = told(store)
+    if old.format >= DISMISSALS_TOLD_SINCE:
+        return now
     for agent in ("anna", "ben"):
         changes = now[agent]["changes"]
         named = [one["operation"]["kind"] for one in changes["changes"]]

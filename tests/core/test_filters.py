@@ -11,7 +11,7 @@ import pytest
 from support.engines import DAY_US, NOON, vector_of
 from totonoe_core.domain.filter import ORDERING, Comparison, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy, Tokenizer
-from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, Status, TimeRange
+from totonoe_core.domain.records import Fields, Kind, Memory, Source, StateKind, Status, TimeRange
 from totonoe_core.index import masks
 from totonoe_core.index.collection_index import CollectionIndex, Features
 from totonoe_core.search.filters import matches
@@ -76,6 +76,7 @@ def random_memory(rng: np.random.Generator, row: int) -> Memory:
         valid_from_us=valid.from_us,
         valid_to_us=valid.to_us,
         namespace=some(rng, NAMESPACES, 1, 1)[0],
+        source=some(rng, tuple(Source), 1, 1)[0],
     )
     statuses = (*(Status.ACTIVE,) * 4, Status.SUPERSEDED, Status.CLOSED, Status.FORGOTTEN)
     text = f"memory {row}"
@@ -119,6 +120,8 @@ def random_filter(rng: np.random.Generator) -> Filter:
         "entities": some(rng, ("a", "Ada"), 0, 2),
         "comparisons": tuple(comparison(rng) for _ in range(int(rng.integers(0, 3)))),
         "namespace_prefix": some(rng, NAMESPACES, 1, 1)[0],
+        "sources": some(rng, tuple(Source)),
+        "min_source": some(rng, tuple(Source), 1, 1)[0],
     }
     return Filter(**{name: conditions[name] for name in some(rng, tuple(conditions), 0, 3)})
 

@@ -29,7 +29,7 @@ from totonoe_core.base import errors
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.policy import DiversityPolicy
 from totonoe_core.domain.queries import DiversityEffect, RecallMode, RecallQuery
-from totonoe_core.domain.records import Kind, StateKind, Status, TimeRange, TypedKey
+from totonoe_core.domain.records import Kind, Source, StateKind, Status, TimeRange, TypedKey
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.search import why_not
 from totonoe_core.search.filters import Unmet
@@ -178,6 +178,8 @@ def test_every_condition_that_keeps_it_out_is_named_with_both_values(store: Stor
         min_confidence=0.4,
         attributes={"n": 2},
         entities=("Ada",),
+        sources=(Source.USER, Source.TOOL),
+        min_source=Source.USER,
     )
     store.clock.advance(40 * DAY_US)
     told = ask(store, one, query("pump", filter=where))
@@ -193,6 +195,8 @@ def test_every_condition_that_keeps_it_out_is_named_with_both_values(store: Stor
         "min_confidence": ("0.4", f"{0.5 * 0.99**40:.4g}"),
         "attributes": ('{"n": 2}', '{"n": 1}'),
         "entities": ("Ada", ""),
+        "sources": ("user, tool", "agent"),
+        "min_source": ("user", "agent"),
     }  # fmt: skip
     assert (told.confidence, told.effective_confidence) == (0.5, pytest.approx(0.5 * 0.99**40))
     assert told.standing is not None

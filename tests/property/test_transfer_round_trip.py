@@ -23,6 +23,7 @@ from totonoe_core.domain.records import (
     Link,
     LinkType,
     Memory,
+    Source,
     StateKind,
     Status,
     TimeRange,
@@ -95,6 +96,7 @@ def all_fields(draw: st.DrawFn) -> Fields:
         **dict(zip(("valid_from_us", "valid_to_us"), draw(ranges()), strict=True)),
         private=draw(st.booleans()),
         key=draw(keys) if kind is Kind.STATE else None,
+        source=draw(st.sampled_from(Source)),
     )
 
 

@@ -29,6 +29,7 @@ from totonoe_core.domain.records import (
     Link,
     LinkType,
     Memory,
+    Source,
     StateKind,
     Status,
     TimeRange,
@@ -72,6 +73,7 @@ def fields_strategy() -> st.SearchStrategy[Fields]:
         thread_id=texts, entities=labels, evidence_ids=labels, about_time=ranges,
         created_us=optional_times, last_confirmed_us=optional_times, done_us=optional_times,
         valid_from_us=optional_times, valid_to_us=optional_times, private=st.booleans(),
+        source=st.sampled_from(Source),
     )  # fmt: skip
     return made.map(lambda f: f if f.kind is Kind.STATE else replace(f, state_kind=StateKind.NONE))
 
@@ -113,6 +115,7 @@ def draft_of(content: str, fields: Fields) -> types_pb2.MemoryDraft:
         last_confirmed_time=timestamp(fields.last_confirmed_us),
         done_time=timestamp(fields.done_us), valid_from_time=timestamp(fields.valid_from_us),
         valid_to_time=timestamp(fields.valid_to_us), private=fields.private,
+        source=types_pb2.Source.Value(f"SOURCE_{fields.source.name}"),
     )  # fmt: skip
 
 

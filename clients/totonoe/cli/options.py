@@ -31,6 +31,10 @@ Kind: TypeAlias = Annotated[
 StateKind: TypeAlias = Annotated[
     str | None, typer.Option(help="fact, relation, task, summary or long_mood. Default: fact.")
 ]
+Source: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="Origin of the text: user, agent, tool or external. Default: agent."),
+]
 Category: TypeAlias = Annotated[str | None, typer.Option(help="Free label.")]
 Tags: TypeAlias = Annotated[list[str] | None, typer.Option("--tag", help="May be repeated.")]
 Entities: TypeAlias = Annotated[
@@ -186,6 +190,13 @@ MinConfidence: TypeAlias = Annotated[
     float | None, typer.Option(help="Effective (decayed) confidence at least this.")
 ]
 MinImportance: TypeAlias = Annotated[int | None, typer.Option(help="Importance at least this.")]
+Sources: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--source", help="Any of these; may be repeated.")
+]
+MinSource: TypeAlias = Annotated[
+    str | None,
+    typer.Option(help="This source or a more trusted one: external, tool, agent, user."),
+]
 AttributeEquals: TypeAlias = Annotated[
     str | None,
     typer.Option("--attributes", help="JSON object: these attributes, each equal."),
@@ -224,6 +235,8 @@ def _filter_options(
     attributes: AttributeEquals = None,
     comparisons: Where = None,
     namespace_prefix: InNamespace = None,
+    sources: Sources = None,
+    min_source: MinSource = None,
 ) -> None:
     """The signature that `filtered` adds to a command's own."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from totonoe.enums import LinkType
+from totonoe.enums import LinkType, Source
 from totonoe.memories.models import (
     Duplicate,
     ForgottenMatch,
@@ -66,7 +66,13 @@ def key_words(key: TypedKey) -> str:
 
 def keyed(memory: Memory) -> str:
     """Return the text of a memory behind its typed key, without which it may say nothing."""
-    return memory.content if memory.key is None else f"{key_words(memory.key)}: {memory.content}"
+    text = memory.content if memory.key is None else f"{key_words(memory.key)}: {memory.content}"
+    return sourced(memory, text)
+
+
+def sourced(memory: Memory, text: str) -> str:
+    """Return a text of a memory behind its source: "[external] ...". The agent's has none."""
+    return text if memory.source is Source.AGENT else f"[{memory.source}] {text}"
 
 
 def against(

@@ -31,6 +31,7 @@ class Note(BaseModel):
     category: str
     tags: list[str]
     importance: int
+    source: str
     status: str
     key: str | None = None
     relevance: float | None = None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from totonoe.cli.plain import plain
 from totonoe.cli.text import against, age, clean, key_words
+from totonoe.enums import Source
 from totonoe.mcp.answers import Alike, Note, Other
 from totonoe.memories.models import Hit, Memory, OtherMemory
 
@@ -34,6 +35,7 @@ def noted(memory: Memory, chars_max: int, relevance: float | None = None) -> Not
         category=memory.category,
         tags=list(memory.tags),
         importance=memory.importance,
+        source=str(memory.source),
         status=str(memory.status),
         key=None if memory.key is None else key_words(memory.key),
         relevance=None if relevance is None else round(relevance, 4),
@@ -82,6 +84,8 @@ def block_of(memory: Memory, note: Note) -> str:
         about.append(f"relevance {note.relevance:.2f}")
     if memory.agent_id:
         about.append(f"by {memory.agent_id}")
+    if memory.source is not Source.AGENT:
+        about.append(f"source {memory.source}")
     if memory.category:
         about.append(f"category {memory.category}")
     if note.key:

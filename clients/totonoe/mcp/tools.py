@@ -98,18 +98,17 @@ class CoreTools:
     async def remember(
         self,
         content: str,
-        category: Annotated[str, Field(description="e.g. preference, decision, gotcha")] = "",
+        category: Annotated[str, Field(description="e.g. decision, gotcha")] = "",
         tags: Labels = (),
         importance: Annotated[int | None, Field(ge=1, le=5)] = None,
-        subject: Annotated[
-            str, Field(description="with attribute: a new value replaces the old one")
-        ] = "",
+        subject: Annotated[str, Field(description="with attribute: replaces the old value")] = "",
         attribute: str = "",
         supersede_ids: Annotated[SomeIds, Field(description="no longer true")] = (),
         distinct_from: Annotated[SomeIds, Field(description="checked: these differ")] = (),
         emotion: str = "",
         force: Annotated[bool, Field(description="save although it repeats")] = False,
         private: Annotated[bool, Field(description="only you read it")] = False,
+        source: Literal["user", "agent", "tool", "external"] = "agent",
     ) -> Annotated[CallToolResult, answers.Remembered]:
         """Save a text, or name the memory that says the same."""
         if bool(subject) != bool(attribute):
@@ -123,6 +122,7 @@ class CoreTools:
             "distinct_from": distinct_from or None,
             "emotion": emotion or None,
             "private": private or None,
+            "source": source,
             "session_id": CALLER.get().session or None,
         }
         given = {name: value for name, value in fields.items() if value is not None}
@@ -169,10 +169,11 @@ class CoreTools:
         limit: Annotated[int, Field(ge=1, le=RECALLED_MAX)] = 8,
         category: str = "",
         tags: Annotated[Labels, Field(description="all of them")] = (),
-        since: Annotated[str, Field(description="ISO 8601, saved from then on")] = "",
-        until: Annotated[str, Field(description="ISO 8601, saved before")] = "",
+        since: Annotated[str, Field(description="ISO 8601, from then on")] = "",
+        until: Annotated[str, Field(description="ISO 8601, before")] = "",
         this_session: bool = False,
         min_relevance: Annotated[float, Field(ge=0, le=1)] = RELEVANCE_MIN,
+        min_source: str = "",
     ) -> Annotated[CallToolResult, answers.Recalled]:
         """Find memories by meaning and by words."""
         conditions: dict[str, Any] = {}
@@ -180,6 +181,8 @@ class CoreTools:
             conditions["categories"] = [category]
         if tags:
             conditions["tags"] = tags
+        if min_source:
+            conditions["min_source"] = min_source
         begin, end = moment(since, "since"), moment(until, "until")
         if begin or end:
             conditions["created"] = TimeRange(begin, end)

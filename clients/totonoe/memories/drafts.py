@@ -17,6 +17,7 @@ from totonoe.enums import (
     KindWord,
     OperatorSign,
     OperatorWord,
+    SourceWord,
     StateKindWord,
     StatusWord,
 )
@@ -61,6 +62,7 @@ class EditableFields(TypedDict, total=False):
     namespace: Iterable[str] | None
     expires_time: datetime | None
     expires_after_s: float | None
+    source: SourceWord | None
 
 
 class DraftFields(EditableFields, total=False):
@@ -118,6 +120,8 @@ class FilterFields(TypedDict, total=False):
     entities: Iterable[str]
     comparisons: Iterable[Comparison]
     namespace_prefix: Iterable[str]
+    sources: Iterable[SourceWord]
+    min_source: SourceWord
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +194,7 @@ class Draft:
     namespace: Iterable[str] | None = None
     expires_time: datetime | None = None
     expires_after_s: float | None = None
+    source: SourceWord | None = None
     operation_id: str = ""
     force: bool = False
     supersede_ids: Iterable[str] | None = None

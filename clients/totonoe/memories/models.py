@@ -21,6 +21,7 @@ from totonoe.enums import (
     Kind,
     LinkType,
     Method,
+    Source,
     StateKind,
     Status,
     Verdict,
@@ -69,6 +70,8 @@ class Memory:
         That of the last operation that changed this memory: what `expected_revision` means.
     expires_time : datetime or None
         From then on it counts as forgotten; as far as reads have put it off by now.
+    source : Source
+        Where the text comes from, as its caller said.
     """
 
     id: str
@@ -111,6 +114,7 @@ class Memory:
     namespace: tuple[str, ...]
     expires_time: datetime | None
     expires_after_s: float | None
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,14 @@ class StateKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STATE_KIND_SUMMARY: _ClassVar[StateKind]
     STATE_KIND_LONG_MOOD: _ClassVar[StateKind]
 
+class Source(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SOURCE_UNSPECIFIED: _ClassVar[Source]
+    SOURCE_EXTERNAL: _ClassVar[Source]
+    SOURCE_TOOL: _ClassVar[Source]
+    SOURCE_AGENT: _ClassVar[Source]
+    SOURCE_USER: _ClassVar[Source]
+
 class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     STATUS_UNSPECIFIED: _ClassVar[Status]
@@ -146,6 +154,11 @@ STATE_KIND_RELATION: StateKind
 STATE_KIND_TASK: StateKind
 STATE_KIND_SUMMARY: StateKind
 STATE_KIND_LONG_MOOD: StateKind
+SOURCE_UNSPECIFIED: Source
+SOURCE_EXTERNAL: Source
+SOURCE_TOOL: Source
+SOURCE_AGENT: Source
+SOURCE_USER: Source
 STATUS_UNSPECIFIED: Status
 STATUS_ACTIVE: Status
 STATUS_SUPERSEDED: Status
@@ -259,7 +272,7 @@ class Link(_message.Message):
     def __init__(self, target_id: _Optional[str] = ..., type: _Optional[_Union[LinkType, str]] = ..., confidence: _Optional[float] = ..., note: _Optional[str] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key", "namespace", "expires_time", "expires_after_s")
+    __slots__ = ("id", "external_id", "content", "content_hash", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "agent_id", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "updated_time", "last_access_time", "access_count", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "status", "superseded_by", "private", "links", "revision", "key", "namespace", "expires_time", "expires_after_s", "source")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     CONTENT_FIELD_NUMBER: _ClassVar[int]
@@ -300,6 +313,7 @@ class Memory(_message.Message):
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_TIME_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AFTER_S_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     id: str
     external_id: str
     content: str
@@ -340,10 +354,11 @@ class Memory(_message.Message):
     namespace: _containers.RepeatedScalarFieldContainer[str]
     expires_time: _timestamp_pb2.Timestamp
     expires_after_s: float
-    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ...) -> None: ...
+    source: Source
+    def __init__(self, id: _Optional[str] = ..., external_id: _Optional[str] = ..., content: _Optional[str] = ..., content_hash: _Optional[bytes] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., agent_id: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_access_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., access_count: _Optional[int] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., status: _Optional[_Union[Status, str]] = ..., superseded_by: _Optional[str] = ..., private: _Optional[bool] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., revision: _Optional[int] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class MemoryDraft(_message.Message):
-    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "key", "namespace", "expires_time", "expires_after_s")
+    __slots__ = ("content", "external_id", "vector", "kind", "state_kind", "category", "tags", "attributes", "payload", "importance", "confidence", "salience", "emotion", "perception_type", "life_stage", "session_id", "thread_id", "entities", "evidence_ids", "about_time", "created_time", "last_confirmed_time", "done_time", "valid_from_time", "valid_to_time", "private", "key", "namespace", "expires_time", "expires_after_s", "source")
     CONTENT_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
     VECTOR_FIELD_NUMBER: _ClassVar[int]
@@ -374,6 +389,7 @@ class MemoryDraft(_message.Message):
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_TIME_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AFTER_S_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     content: str
     external_id: str
     vector: bytes
@@ -404,7 +420,8 @@ class MemoryDraft(_message.Message):
     namespace: _containers.RepeatedScalarFieldContainer[str]
     expires_time: _timestamp_pb2.Timestamp
     expires_after_s: float
-    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ...) -> None: ...
+    source: Source
+    def __init__(self, content: _Optional[str] = ..., external_id: _Optional[str] = ..., vector: _Optional[bytes] = ..., kind: _Optional[_Union[Kind, str]] = ..., state_kind: _Optional[_Union[StateKind, str]] = ..., category: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., importance: _Optional[int] = ..., confidence: _Optional[float] = ..., salience: _Optional[float] = ..., emotion: _Optional[str] = ..., perception_type: _Optional[str] = ..., life_stage: _Optional[str] = ..., session_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., entities: _Optional[_Iterable[str]] = ..., evidence_ids: _Optional[_Iterable[str]] = ..., about_time: _Optional[_Union[TimeRange, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_confirmed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., done_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_from_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., valid_to_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., private: _Optional[bool] = ..., key: _Optional[_Union[TypedKey, _Mapping]] = ..., namespace: _Optional[_Iterable[str]] = ..., expires_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_after_s: _Optional[float] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class Comparison(_message.Message):
     __slots__ = ("path", "operator", "value")
@@ -417,7 +434,7 @@ class Comparison(_message.Message):
     def __init__(self, path: _Optional[_Iterable[str]] = ..., operator: _Optional[_Union[Operator, str]] = ..., value: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
 
 class Filter(_message.Message):
-    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities", "comparisons", "namespace_prefix")
+    __slots__ = ("kinds", "state_kinds", "categories", "tags", "agent_ids", "session_ids", "thread_ids", "statuses", "created", "updated", "about", "valid", "min_confidence", "min_importance", "attributes", "entities", "comparisons", "namespace_prefix", "sources", "min_source")
     KINDS_FIELD_NUMBER: _ClassVar[int]
     STATE_KINDS_FIELD_NUMBER: _ClassVar[int]
     CATEGORIES_FIELD_NUMBER: _ClassVar[int]
@@ -436,6 +453,8 @@ class Filter(_message.Message):
     ENTITIES_FIELD_NUMBER: _ClassVar[int]
     COMPARISONS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    SOURCES_FIELD_NUMBER: _ClassVar[int]
+    MIN_SOURCE_FIELD_NUMBER: _ClassVar[int]
     kinds: _containers.RepeatedScalarFieldContainer[Kind]
     state_kinds: _containers.RepeatedScalarFieldContainer[StateKind]
     categories: _containers.RepeatedScalarFieldContainer[str]
@@ -454,7 +473,9 @@ class Filter(_message.Message):
     entities: _containers.RepeatedScalarFieldContainer[str]
     comparisons: _containers.RepeatedCompositeFieldContainer[Comparison]
     namespace_prefix: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, kinds: _Optional[_Iterable[_Union[Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[Status, str]]] = ..., created: _Optional[_Union[TimeRange, _Mapping]] = ..., updated: _Optional[_Union[TimeRange, _Mapping]] = ..., about: _Optional[_Union[TimeRange, _Mapping]] = ..., valid: _Optional[_Union[TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ..., comparisons: _Optional[_Iterable[_Union[Comparison, _Mapping]]] = ..., namespace_prefix: _Optional[_Iterable[str]] = ...) -> None: ...
+    sources: _containers.RepeatedScalarFieldContainer[Source]
+    min_source: Source
+    def __init__(self, kinds: _Optional[_Iterable[_Union[Kind, str]]] = ..., state_kinds: _Optional[_Iterable[_Union[StateKind, str]]] = ..., categories: _Optional[_Iterable[str]] = ..., tags: _Optional[_Iterable[str]] = ..., agent_ids: _Optional[_Iterable[str]] = ..., session_ids: _Optional[_Iterable[str]] = ..., thread_ids: _Optional[_Iterable[str]] = ..., statuses: _Optional[_Iterable[_Union[Status, str]]] = ..., created: _Optional[_Union[TimeRange, _Mapping]] = ..., updated: _Optional[_Union[TimeRange, _Mapping]] = ..., about: _Optional[_Union[TimeRange, _Mapping]] = ..., valid: _Optional[_Union[TimeRange, _Mapping]] = ..., min_confidence: _Optional[float] = ..., min_importance: _Optional[int] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., entities: _Optional[_Iterable[str]] = ..., comparisons: _Optional[_Iterable[_Union[Comparison, _Mapping]]] = ..., namespace_prefix: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, str]]] = ..., min_source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class Span(_message.Message):
     __slots__ = ("start", "end")

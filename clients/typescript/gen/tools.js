@@ -9,7 +9,7 @@ export const TOOLS = {
           "type": "string"
         },
         "category": {
-          "description": "e.g. preference, decision, gotcha",
+          "description": "e.g. decision, gotcha",
           "type": "string"
         },
         "tags": {
@@ -25,7 +25,7 @@ export const TOOLS = {
           "type": "integer"
         },
         "subject": {
-          "description": "with attribute: a new value replaces the old one",
+          "description": "with attribute: replaces the old value",
           "type": "string"
         },
         "attribute": {
@@ -57,6 +57,16 @@ export const TOOLS = {
         "private": {
           "description": "only you read it",
           "type": "boolean"
+        },
+        "source": {
+          "default": "agent",
+          "enum": [
+            "user",
+            "agent",
+            "tool",
+            "external"
+          ],
+          "type": "string"
         }
       },
       "required": [
@@ -91,11 +101,11 @@ export const TOOLS = {
           "type": "array"
         },
         "since": {
-          "description": "ISO 8601, saved from then on",
+          "description": "ISO 8601, from then on",
           "type": "string"
         },
         "until": {
-          "description": "ISO 8601, saved before",
+          "description": "ISO 8601, before",
           "type": "string"
         },
         "this_session": {
@@ -106,6 +116,9 @@ export const TOOLS = {
           "maximum": 1,
           "minimum": 0,
           "type": "number"
+        },
+        "min_source": {
+          "type": "string"
         }
       },
       "required": [

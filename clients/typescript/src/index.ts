@@ -19,6 +19,7 @@ export type {
   Operator,
   Preset,
   RecallMode,
+  Source,
   StateKind,
   Status,
   TidyPhase,

@@ -13,6 +13,7 @@ type WordsOf<E> = Lowercase<Exclude<keyof E & string, "UNSPECIFIED">>;
 
 export type Kind = WordsOf<typeof types.Kind>;
 export type StateKind = WordsOf<typeof types.StateKind>;
+export type Source = WordsOf<typeof types.Source>;
 export type Status = WordsOf<typeof types.Status>;
 export type LinkType = WordsOf<typeof types.LinkType>;
 export type Operator = WordsOf<typeof types.Operator>;
@@ -38,6 +39,8 @@ export type WordOf<T> = T extends types.Kind
   ? Kind
   : T extends types.StateKind
     ? StateKind
+    : T extends types.Source
+      ? Source
     : T extends types.Status
       ? Status
       : T extends types.LinkType

@@ -9,6 +9,7 @@ from typing import Any
 from totonoe_core.domain.records import (
     ANY_TIME,
     Kind,
+    Source,
     StateKind,
     Status,
     TimeRange,
@@ -47,7 +48,7 @@ class Filter:
 
     Empty `statuses` means ACTIVE only. `tags`, `entities`, `attributes` and `comparisons` must all
     be there; attributes are compared at the top level. `namespace_prefix` are the first names of a
-    memory's namespace.
+    memory's namespace. `min_source` is the least trusted source; EXTERNAL means any.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -68,6 +69,8 @@ class Filter:
     entities: tuple[str, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     namespace_prefix: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    min_source: Source = Source.EXTERNAL
 
 
 NO_FILTER = Filter()

@@ -33,6 +33,22 @@ class StateKind(StrEnum):
     LONG_MOOD = "long_mood"
 
 
+class Source(StrEnum):
+    """Origin of a memory's text, as its caller said; the least trusted first (`TRUST`)."""
+
+    EXTERNAL = "external"
+    """A web page, a mail, a document."""
+    TOOL = "tool"
+    AGENT = "agent"
+    """A conclusion of the agent itself."""
+    USER = "user"
+    """Said by a person."""
+
+
+TRUST = {source: level for level, source in enumerate(Source)}
+"""Trust in a source, 0 for the least trusted."""
+
+
 class Status(StrEnum):
     """Lifecycle of a memory. ACTIVE is live."""
 
@@ -305,6 +321,7 @@ class Fields:
     namespace: tuple[str, ...] = ()
     expires_us: int | None = None
     expires_after_s: float | None = None
+    source: Source = Source.AGENT
 
     @property
     def compared(self) -> bool:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from totonoe_core.domain.records import Kind, StateKind, Status
+from totonoe_core.domain.records import TRUST, Kind, Source, StateKind, Status
 from totonoe_core.index import pages
 
 CHUNK = 16_384
@@ -50,6 +50,7 @@ COLUMNS: dict[str, Any] = {
     "kind": np.uint8,
     "state_kind": np.uint8,
     "private": np.uint8,
+    "source": np.uint8,
     "importance": np.uint8,
     "agent": np.int32,
     "session": np.int32,
@@ -78,6 +79,7 @@ COLUMNS: dict[str, Any] = {
 
 SELDOM: dict[str, int] = {
     "private": 0,
+    "source": TRUST[Source.AGENT],
     "session": 0,
     "thread": 0,
     "category": 0,

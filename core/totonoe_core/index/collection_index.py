@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import plain
 from totonoe_core.domain import expiry
 from totonoe_core.domain.policy import Tokenizer
-from totonoe_core.domain.records import Fields, Memory, Status, TypedKey, said_payload
+from totonoe_core.domain.records import TRUST, Fields, Memory, Status, TypedKey, said_payload
 from totonoe_core.index.arrays import (
     KINDS,
     NEVER,
@@ -195,6 +195,7 @@ class CollectionIndex:
             "kind": KINDS[fields.kind],
             "state_kind": STATE_KINDS[fields.state_kind],
             "private": fields.private,
+            "source": TRUST[fields.source],
             "importance": fields.importance,
             "agent": arrays.agents.code(memory.agent_id),
             "session": arrays.sessions.code(fields.session_id),

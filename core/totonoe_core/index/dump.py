@@ -225,7 +225,7 @@ def load(
     for chunk, size in zip(chunks, sizes, strict=True):
         chunk.columns["last_access"][:size] = NO_TIME
     filled = View(tuple(chunks), count)
-    checked = ("status", "kind", "state_kind", "private", "row", "term_count", *LABELS)
+    checked = ("status", "kind", "state_kind", "private", "source", "row", "term_count", *LABELS)
     check_columns(
         {name: filled.column(name) for name in checked},
         {name: len(meta["labels"][name]) for name in LABELS},

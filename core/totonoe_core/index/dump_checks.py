@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from totonoe_core.domain.records import TRUST
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES
 
 
@@ -56,6 +57,7 @@ def check_columns(
         "kind": len(KINDS),
         "state_kind": len(STATE_KINDS),
         "private": 2,
+        "source": len(TRUST),
         "term_count": 2**31,
         **label_counts,
     }

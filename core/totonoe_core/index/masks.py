@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from totonoe_core.domain.decay import effective_confidence
 from totonoe_core.domain.filter import ORDERING, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy
-from totonoe_core.domain.records import ANY_TIME, FILE_CATEGORY, Kind, Status, TimeRange
+from totonoe_core.domain.records import (
+    ANY_TIME,
+    FILE_CATEGORY,
+    TRUST,
+    Kind,
+    Source,
+    Status,
+    TimeRange,
+)
 from totonoe_core.index.arrays import (
     KINDS,
     NO_TIME,
@@ -99,6 +107,10 @@ def matching(
     if where.state_kinds:
         codes = [STATE_KINDS[kind] for kind in where.state_kinds]
         mask &= np.isin(view.column("state_kind"), codes)
+    if where.sources:
+        mask &= np.isin(view.column("source"), [TRUST[source] for source in where.sources])
+    if where.min_source is not Source.EXTERNAL:
+        mask &= view.column("source") >= TRUST[where.min_source]
     for column, names, wanted in (
         ("category", arrays.categories, where.categories),
         ("agent", arrays.agents, where.agent_ids),

@@ -26,6 +26,7 @@ from totonoe_core.domain.records import (
     LinkType,
     Memory,
     ModelIdentity,
+    Source,
     StateKind,
     Status,
     TimeRange,
@@ -241,6 +242,7 @@ def _fields(values: Values) -> Fields:
         expires_after_s=(
             values.take("expires_after_s", float) if values.has("expires_after_s") else None
         ),
+        source=values.member("source", Source, DEFAULTS.source),
     )
 
 

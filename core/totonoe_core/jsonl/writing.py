@@ -18,7 +18,7 @@ _PLAIN = (
     "external_id", "kind", "state_kind", "category", "importance", "confidence", "salience",
     "emotion", "perception_type", "life_stage", "session_id", "thread_id", "last_confirmed_us",
     "done_us", "valid_from_us", "valid_to_us", "expires_us",
-    "expires_after_s", "private", "attributes", "payload",
+    "expires_after_s", "private", "attributes", "payload", "source",
 )  # fmt: skip
 _LISTS = ("tags", "entities", "evidence_ids", "namespace")
 DEFAULTS = Fields()

@@ -621,7 +621,7 @@ def where(value: Filter) -> None:
         count(len(values), "filter." + name, limits.FILTER_VALUES_MAX)
         for item in values:
             optional_text(item, "filter." + name, limits.NAME_BYTES_MAX)
-    for name in ("kinds", "state_kinds", "statuses"):
+    for name in ("kinds", "state_kinds", "statuses", "sources"):
         count(len(getattr(value, name)), "filter." + name, limits.FILTER_VALUES_MAX)
     for name in ("created", "updated", "about", "valid"):
         time_range(getattr(value, name), "filter." + name)

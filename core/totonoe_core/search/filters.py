@@ -14,7 +14,7 @@ import numpy as np
 from totonoe_core.domain.decay import effective_confidence
 from totonoe_core.domain.filter import Comparison, Filter, Operator
 from totonoe_core.domain.policy import DecayPolicy
-from totonoe_core.domain.records import ANY_TIME, FILE_CATEGORY, Memory, Status, TimeRange
+from totonoe_core.domain.records import ANY_TIME, FILE_CATEGORY, TRUST, Memory, Status, TimeRange
 from totonoe_core.index.lexical import label_terms, value_term
 
 
@@ -53,6 +53,7 @@ def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Ite
     for name, wanted, value in (
         ("kinds", where.kinds, fields.kind),
         ("state_kinds", where.state_kinds, fields.state_kind),
+        ("sources", where.sources, fields.source),
         ("categories", where.categories, fields.category),
         ("agent_ids", where.agent_ids, memory.agent_id),
         ("session_ids", where.session_ids, fields.session_id),
@@ -75,6 +76,8 @@ def unmet(memory: Memory, where: Filter, decay: DecayPolicy, now_us: int) -> Ite
         yield Unmet("valid", where.valid, TimeRange(fields.valid_from_us, fields.valid_to_us))
     if fields.importance < where.min_importance:
         yield Unmet("min_importance", where.min_importance, fields.importance)
+    if TRUST[fields.source] < TRUST[where.min_source]:
+        yield Unmet("min_source", where.min_source, fields.source)
     for name in ("tags", "entities"):
         held = getattr(fields, name)
         missing = tuple(one for one in getattr(where, name) if one not in held)

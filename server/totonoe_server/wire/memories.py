@@ -22,6 +22,7 @@ from totonoe_core.domain.records import (
     Link,
     LinkType,
     Memory,
+    Source,
     StateKind,
     Status,
     TypedKey,
@@ -33,6 +34,7 @@ from totonoe_server.wire.scalars import (
     ACTIONS,
     KINDS,
     OPERATORS,
+    SOURCES,
     STATE_KINDS,
     STATUSES,
     range_from_wire,
@@ -95,6 +97,7 @@ _BY_NAME: dict[str, _Reader] = {
     "payload": _json("payload", limits.PAYLOAD_BYTES_MAX),
     "about_time": lambda draft, _, field: range_from_wire(draft, "about_time", field),
     "key": lambda _, value, __: TypedKey(value.subject, value.attribute),
+    "source": lambda _, value, field: SOURCES.from_wire(value, field),
     **{name: _moment(name) for name in _MOMENTS},
 }
 _READERS = {
@@ -296,7 +299,10 @@ _SELDOM: dict[str, _Setter] = {
 }
 """How fields are set that most memories have at their default, which the contract leaves out."""
 _ALWAYS = frozenset(
-    ("kind", "state_kind", "importance", "confidence", "salience", "created_us", "expires_us")
+    (
+        *("kind", "state_kind", "source", "importance", "confidence", "salience"),
+        *("created_us", "expires_us"),
+    )
 )
 """Fields that are set by hand; `created_us` is the memory's."""
 if _SELDOM.keys() | _ALWAYS != set(Fields.__dataclass_fields__):
@@ -318,6 +324,7 @@ def memory_into_wire(message: types_pb2.Memory, memory: Memory, include_vector: 
         message.vector = memory.vector
     message.kind = KINDS.to_wire(fields.kind)
     message.state_kind = STATE_KINDS.to_wire(fields.state_kind)
+    message.source = SOURCES.to_wire(fields.source)
     message.importance = fields.importance
     message.confidence = fields.confidence
     message.salience = fields.salience
@@ -378,6 +385,9 @@ _filter_from_wire = decoder(
         # Only a status may be "not said": it means ACTIVE.
         "statuses": lambda value, at: STATUSES.list_from_wire(
             value.statuses, f"{at}statuses", unset=Status.ACTIVE
+        ),
+        "min_source": lambda value, at: SOURCES.from_wire(
+            value.min_source, f"{at}min_source", unset=Source.EXTERNAL
         ),
     },
 )

@@ -119,6 +119,7 @@ def table_of(wire: EnumDescriptor, kind: type[StrEnum]) -> EnumTable[Any]:
 
 KINDS = EnumTable(types_pb2.Kind.DESCRIPTOR, records.Kind)
 STATE_KINDS = EnumTable(types_pb2.StateKind.DESCRIPTOR, records.StateKind, records.StateKind.NONE)
+SOURCES = EnumTable(types_pb2.Source.DESCRIPTOR, records.Source)
 # A purged memory is not there for callers: its status has no number.
 STATUSES = EnumTable(types_pb2.Status.DESCRIPTOR, records.Status, records.Status.PURGED)
 OPERATORS = EnumTable(types_pb2.Operator.DESCRIPTOR, filter.Operator)

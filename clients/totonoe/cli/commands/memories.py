@@ -38,6 +38,7 @@ def remember(
     text: options.Text,
     kind: options.Kind = None,
     state_kind: options.StateKind = None,
+    source: options.Source = None,
     category: options.Category = None,
     tags: options.Tags = None,
     importance: options.Importance = None,
@@ -74,6 +75,7 @@ def remember(
     fields = given(
         kind=kind,
         state_kind=state_kind,
+        source=source,
         category=category,
         tags=tags,
         importance=importance,
@@ -114,6 +116,7 @@ def check(
     text: options.Text,
     kind: options.Kind = None,
     state_kind: options.StateKind = None,
+    source: options.Source = None,
     session_id: options.SessionId = None,
     payload: options.Payload = None,
     namespace: options.Namespace = None,
@@ -132,6 +135,7 @@ def check(
     fields = given(
         kind=kind,
         state_kind=state_kind,
+        source=source,
         session_id=session_id,
         payload=json_object(payload, "--payload"),
         namespace=options.names(namespace, "--namespace"),
@@ -276,6 +280,7 @@ def update(
         str | None, typer.Option(help="New text; passes the guard. `-` reads standard input.")
     ] = None,
     state_kind: options.StateKind = None,
+    source: options.Source = None,
     category: options.Category = None,
     tags: options.Tags = None,
     importance: options.Importance = None,
@@ -307,6 +312,7 @@ def update(
     fields = given(
         content=None if content is None else text_of(content),
         state_kind=state_kind,
+        source=source,
         category=category,
         tags=tags,
         importance=importance,

@@ -37,6 +37,7 @@ from totonoe.cli.text import (
     saved_as,
     says_again,
     shown_similarity,
+    sourced,
 )
 from totonoe.enums import Verdict
 from totonoe.history.models import Purged
@@ -210,7 +211,10 @@ def listed(page: Page) -> None:
     """Print a page of memories, and how to get the next one."""
     as_of(page.as_of_revision)
     rows = [
-        (memory.id, _kind(memory), str(memory.status), age(memory.created_time), memory.content)
+        (
+            *(memory.id, _kind(memory), str(memory.status), age(memory.created_time)),
+            sourced(memory, memory.content),
+        )
         for memory in page.memories
     ]
     if rows:

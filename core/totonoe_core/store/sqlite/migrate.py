@@ -182,5 +182,17 @@ def _from_6(connection: apsw.Connection) -> None:
     """Change no row. `fields` may now hold names that a daemon of format 6 cannot read."""
 
 
-COLLECTION_STEPS: Mapping[int, Step] = {3: _from_3, 4: _from_4, 5: _from_5, 6: _from_6}
+def _from_7(connection: apsw.Connection) -> None:
+    """Change no row: a row without a source is the agent's. A daemon of format 7 reads no source,
+    so that it would lose those that are stored from now on.
+    """
+
+
+COLLECTION_STEPS: Mapping[int, Step] = {
+    3: _from_3,
+    4: _from_4,
+    5: _from_5,
+    6: _from_6,
+    7: _from_7,
+}
 """Steps that bring a collection's file to the next format, by the format it has."""

@@ -41,7 +41,7 @@ from totonoe_core.store.sqlite import identity, length
 from totonoe_core.store.sqlite.loss import Evidence, leave_as_it_is
 from totonoe_core.store.sqlite.migrate import COLLECTION_STEPS, Step, migrate
 
-FORMAT = 7
+FORMAT = 8
 CATALOG_FORMAT = 3
 """Each kind of file has a format number of its own."""
 APPLICATION_ID = 0x746F746E  # "totn"

@@ -407,6 +407,13 @@ export declare type Memory = Message<"totonoe.v1.Memory"> & {
    * @generated from field: optional double expires_after_s = 40;
    */
   expiresAfterS?: number | undefined;
+
+  /**
+   * Where its text comes from, as its caller said.
+   *
+   * @generated from field: totonoe.v1.Source source = 41;
+   */
+  source: Source;
 };
 
 /**
@@ -638,6 +645,13 @@ export declare type MemoryDraft = Message<"totonoe.v1.MemoryDraft"> & {
    * @generated from field: optional double expires_after_s = 30;
    */
   expiresAfterS?: number | undefined;
+
+  /**
+   * Where the text comes from. Default SOURCE_AGENT.
+   *
+   * @generated from field: totonoe.v1.Source source = 31;
+   */
+  source: Source;
 };
 
 /**
@@ -813,6 +827,20 @@ export declare type Filter = Message<"totonoe.v1.Filter"> & {
    * @generated from field: repeated string namespace_prefix = 18;
    */
   namespacePrefix: string[];
+
+  /**
+   * Any of these sources; SOURCE_UNSPECIFIED is refused.
+   *
+   * @generated from field: repeated totonoe.v1.Source sources = 19;
+   */
+  sources: Source[];
+
+  /**
+   * Its source is this one or is trusted more: external < tool < agent < user. Default: any.
+   *
+   * @generated from field: totonoe.v1.Source min_source = 20;
+   */
+  minSource: Source;
 };
 
 /**
@@ -1949,6 +1977,54 @@ export enum StateKind {
  * Describes the enum totonoe.v1.StateKind.
  */
 export declare const StateKindSchema: GenEnum<StateKind>;
+
+/**
+ * Where the text of a memory comes from, as its caller said. Higher numbers are trusted more.
+ *
+ * @generated from enum totonoe.v1.Source
+ */
+export enum Source {
+  /**
+   * Not said: a request means SOURCE_AGENT, `min_source` of a filter SOURCE_EXTERNAL; an answer
+   * never holds it.
+   *
+   * @generated from enum value: SOURCE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A web page, a mail, a document: written by somebody that nobody here knows.
+   *
+   * @generated from enum value: SOURCE_EXTERNAL = 1;
+   */
+  EXTERNAL = 1,
+
+  /**
+   * What a tool returned.
+   *
+   * @generated from enum value: SOURCE_TOOL = 2;
+   */
+  TOOL = 2,
+
+  /**
+   * What the agent concluded itself.
+   *
+   * @generated from enum value: SOURCE_AGENT = 3;
+   */
+  AGENT = 3,
+
+  /**
+   * What a person told the agent.
+   *
+   * @generated from enum value: SOURCE_USER = 4;
+   */
+  USER = 4,
+}
+
+/**
+ * Describes the enum totonoe.v1.Source.
+ */
+export declare const SourceSchema: GenEnum<Source>;
 
 /**
  * Where a memory stands in its life.

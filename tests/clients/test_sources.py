@@ -1,0 +1,94 @@
+"""The source of a memory through both clients, the command, an export and an import."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from totonoe import Client, Source
+from totonoe.cli.main import app
+from totonoe.errors import InvalidArgument
+from totonoe_server.tools.testing import running_server
+
+Call = Callable[..., Any]
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    with running_server() as made:
+        yield made
+
+
+@pytest.fixture
+def fresh(server: Any) -> str:
+    """Name of a new collection."""
+    name = f"c{next(_NUMBERS)}"
+    with Client(server.address) as client:
+        client.create_collection(name)
+    return name
+
+
+@pytest.fixture
+def store(server: Any, fresh: str, call: Call) -> Call:
+    """`store(method, ...)` on an empty collection of a daemon."""
+
+    def run(name: str, /, *args: Any, **kwargs: Any) -> Any:
+        return call(server.address, name, *args, collection=fresh, **kwargs)
+
+    return run
+
+
+def test_source_is_set_changed_filtered_and_read(store: Call) -> None:
+    page = store("remember", "The museum opens at nine.", source="external").memory_id
+    own = store("remember", "The pump in the cellar leaks.").memory_id
+    assert store("get", page).source is Source.EXTERNAL
+    assert store("get", own).source is Source.AGENT
+    assert [one.id for one in store("list", sources=["external"]).memories] == [page]
+    hits = store("recall", "museum pump", min_source=Source.AGENT).hits
+    assert [hit.memory.id for hit in hits] == [own]
+    assert store("update", page, source="user").memory.source is Source.USER
+    assert store("update", page, source=None).memory.source is Source.AGENT
+    changed = [version.changed for version in store("history", page).versions]
+    assert changed.count(("source",)) == 2
+
+
+def test_unknown_source_is_refused_by_its_name(store: Call) -> None:
+    with pytest.raises((InvalidArgument, ValueError), match="source"):
+        store("remember", "The museum opens at nine.", source="rumour")
+
+
+def test_command_sets_filters_and_shows_it(server: Any, fresh: str, tmp_path: Any) -> None:
+    place = ["--address", server.address, "--collection", fresh]
+
+    def run(*arguments: str) -> str:
+        done = CliRunner().invoke(app, [*place, *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    page = json.loads(
+        run("--json", "remember", "The museum opens at nine.", "--source", "external")
+    )["memory_id"]
+    run("remember", "The pump in the cellar leaks.")
+    assert "[external] The museum opens at nine." in run("recall", "museum")
+    listed = run("list")
+    assert "[external] The museum" in listed and "[agent]" not in listed
+    assert "source: external" in run("get", page)
+    assert "museum" not in run("list", "--min-source", "tool")
+    assert "pump" not in run("list", "--source", "external", "--source", "user")
+    file = tmp_path / "all.jsonl"
+    run("export", str(file))
+    other = f"{fresh}-copy"
+    CliRunner().invoke(app, ["--address", server.address, "collections", "create", other])
+    place[-1] = other
+    run("import", str(file))
+    copied = json.loads(run("--json", "list"))["memories"]
+    assert {one["content"][4:10]: one["source"] for one in copied} == {
+        "museum": "external",
+        "pump i": "agent",
+    }
