@@ -364,6 +364,7 @@ class KeepReason(StrEnum):
     ACCESS_COUNT = "access_count"
     NEWER = "newer"
     ID = "id"
+    SOURCE = "source"
     UNKNOWN = "unknown"
 
 

@@ -160,18 +160,18 @@ def test_why_not_names_the_hit_that_carries_it(store: Store, likelihood: Likelih
 class Columns:
     """A view with the columns that folding reads."""
 
-    def __init__(self, created: Sequence[int]) -> None:
-        self._created = np.array(created, np.int64)
+    def __init__(self, created: Sequence[int], source: Sequence[int]) -> None:
+        self._columns = {"created": np.array(created), "source": np.array(source)}
 
     def take(self, name: str, slots: Any) -> Any:
-        return self._created[slots] if name == "created" else slots
+        return slots if name == "row" else self._columns[name][slots]
 
 
 def test_every_candidate_stands_in_exactly_one_group() -> None:
     rng = np.random.default_rng(7)
     for _ in range(200):
         count = int(rng.integers(1, 12))
-        view: View = Columns(rng.integers(0, 5, count))  # type: ignore[assignment]
+        view: View = Columns(rng.integers(0, 5, count), rng.integers(0, 2, count))  # type: ignore
         slots = rng.permutation(count).astype(np.int64)
         linked: dict[int, list[int]] = {}
         for one in range(count):
@@ -185,4 +185,8 @@ def test_every_candidate_stands_in_exactly_one_group() -> None:
         assert found.best.tolist() == sorted(found.best.tolist())
         for slot, also in found.also.items():
             assert set(also) <= set(linked[slot])
-            assert all(view.take("created", one) <= view.take("created", slot) for one in also)
+            for one in also:
+                ages = [
+                    [view.take(name, at) for name in ("source", "created")] for at in (one, slot)
+                ]
+                assert ages[0] <= ages[1]

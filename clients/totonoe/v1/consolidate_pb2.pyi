@@ -16,12 +16,14 @@ class KeepReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     KEEP_REASON_ACCESS_COUNT: _ClassVar[KeepReason]
     KEEP_REASON_NEWER: _ClassVar[KeepReason]
     KEEP_REASON_ID: _ClassVar[KeepReason]
+    KEEP_REASON_SOURCE: _ClassVar[KeepReason]
 KEEP_REASON_UNSPECIFIED: KeepReason
 KEEP_REASON_MORE_DETAIL: KeepReason
 KEEP_REASON_CONFIDENCE: KeepReason
 KEEP_REASON_ACCESS_COUNT: KeepReason
 KEEP_REASON_NEWER: KeepReason
 KEEP_REASON_ID: KeepReason
+KEEP_REASON_SOURCE: KeepReason
 
 class ConsolidateRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "window_hours", "distance_below", "jaccard_above", "max_merge_candidates", "since_revision", "max_replay_events", "resume_token")

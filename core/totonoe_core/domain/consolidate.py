@@ -84,6 +84,8 @@ class KeepReason(StrEnum):
     ACCESS_COUNT = "access_count"
     NEWER = "newer"
     ID = "id"
+    SOURCE = "source"
+    """It comes from a more trusted source; before all others."""
 
 
 @dataclass(frozen=True, slots=True)

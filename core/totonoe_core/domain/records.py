@@ -7,6 +7,7 @@ server's codec alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -47,6 +48,11 @@ class Source(StrEnum):
 
 TRUST = {source: level for level, source in enumerate(Source)}
 """Trust in a source, 0 for the least trusted."""
+
+
+def least_trusted(sources: Iterable[Source]) -> Source:
+    """Return the least trusted of some sources, at least one."""
+    return min(sources, key=TRUST.__getitem__)
 
 
 class Status(StrEnum):

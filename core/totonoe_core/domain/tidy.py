@@ -238,7 +238,7 @@ def reason(what: str, why: str) -> str:
 def _said(memory: Memory) -> tuple[object, ...]:
     fields = memory.fields
     payload = plain.dumps(said_payload(fields.payload)) + plain.dumps(fields.namespace)
-    return fields.state_kind, fields.private, memory.content, payload, fields.key
+    return fields.state_kind, fields.private, fields.source, memory.content, payload, fields.key
 
 
 def _rank(memory: Memory) -> tuple[float, int, str]:

@@ -25,7 +25,7 @@ from totonoe_core.guard.cosines import PRUNES_FROM, Cosines, similarities64_at
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
 from totonoe_core.index.prefix import Prefix
-from totonoe_core.index.selection import Selection, equal
+from totonoe_core.index.selection import Selection, at_least, equal
 from totonoe_core.index.token_index import TokenIndex, jaccard_at
 
 
@@ -38,7 +38,8 @@ class Probe:
     `confirm_text` and `judge`, which takes a slot and its cosine, decide on the texts themselves;
     `fetch` reads the texts of slots that will be judged, by one statement.
     `blind` is the reason for a missing vector (it is zero): then no cosine layer runs. `lacking` is
-    true if some memory may have no vector. `judge` compares such a pair by its words.
+    true if some memory may have no vector. `judge` compares such a pair by its words. `trust` is
+    that in the source of the text (`records.TRUST`).
     """
 
     vector: NDArray[np.float32]
@@ -52,6 +53,7 @@ class Probe:
     fetch: Callable[[Sequence[int]], None]
     blind: str = ""
     lacking: bool = False
+    trust: int = 0
 
 
 class Candidate(NamedTuple):
@@ -261,6 +263,8 @@ class _Layers:
         self._view, self._probe, self._policy = view, probe, policy
         self._comparable, self._cosines, self._by_words = comparable, cosines, by_words
         self._refusing = comparable.narrowed(equal("payload_hash", probe.payload))
+        # Only equal text refuses whatever its source.
+        self._trusted = self._refusing.narrowed(at_least("source", probe.trust))
         # More if all holders of a value may go.
         self._read_max = (
             limits.SAME_VALUE_MAX if policy.supersedes else limits.VERDICT_CANDIDATES_MAX
@@ -290,7 +294,7 @@ class _Layers:
         slots, values = self._by_words
         best = float(values.max()) if len(values) else None
         report = LayerReport(Method.JACCARD, True, best_similarity=best, unread_count=unread_count)
-        over = (values > threshold) & self._refusing.at(slots)
+        over = (values > threshold) & self._trusted.at(slots)
         if not over.any():
             return report, -1, 0.0
         # argmax takes the first of equal values, which is the lowest slot.
@@ -352,7 +356,7 @@ class _Layers:
         if not by_threshold:
             return _off(Method.COSINE)
         at_least = _lowest_refused(policy)
-        slot, similarity = self._cosines.best(self._refusing, at_least)
+        slot, similarity = self._cosines.best(self._trusted, at_least)
         _, best = self._cosines.best(self._comparable, at_least)
         report = LayerReport(
             Method.COSINE, True, best_similarity=_shown(best), unread_count=unread_count
@@ -415,7 +419,7 @@ class _Layers:
         if self._probe.blind:
             return _off(layer, self._probe.blind)
         same = equal("session", self._probe.session)
-        slot, similarity = self._cosines.best(self._refusing.narrowed(same), threshold)
+        slot, similarity = self._cosines.best(self._trusted.narrowed(same), threshold)
         _, best = self._cosines.best(self._comparable.narrowed(same), threshold)
         report = LayerReport(layer, ran=True, best_similarity=_shown(best))
         if similarity is None or similarity < threshold:

@@ -108,6 +108,11 @@ def differing(column: str, value: int) -> Condition:
     return lambda columns: columns(column) != value
 
 
+def at_least(column: str, value: int) -> Condition:
+    """Select slots with this value in a column, or a higher one."""
+    return lambda columns: columns(column) >= value
+
+
 def none() -> Condition:
     """Select no slot."""
     return lambda columns: np.zeros(len(columns("status")), np.bool_)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import KeepReason, MergeCluster
 from totonoe_core.domain.grouping import complete_link
-from totonoe_core.domain.records import Link, LinkType, Memory, RecallEvent, Verdict
+from totonoe_core.domain.records import TRUST, Link, LinkType, Memory, RecallEvent, Verdict
 
 Pair = tuple[int, int]
 _ASKED_AT_ONCE = 256
@@ -110,9 +110,12 @@ class Nearest:
 
 def keeper(a: Memory, b: Memory, verdict: Verdict) -> tuple[Memory, KeepReason]:
     """Choose which of two memories to keep, and why: a total order, independent of their order."""
-    if verdict in (Verdict.REFINEMENT, Verdict.CONTAINED) and len(a.content) != len(b.content):
+    same_source = a.fields.source is b.fields.source
+    in_detail = verdict in (Verdict.REFINEMENT, Verdict.CONTAINED) and same_source
+    if in_detail and len(a.content) != len(b.content):
         return (a if len(a.content) > len(b.content) else b), KeepReason.MORE_DETAIL
     for reason, of_a, of_b in (
+        (KeepReason.SOURCE, TRUST[a.fields.source], TRUST[b.fields.source]),
         (KeepReason.CONFIDENCE, a.fields.confidence, b.fields.confidence),
         (KeepReason.ACCESS_COUNT, a.access_count, b.access_count),
         (KeepReason.NEWER, a.created_us, b.created_us),
@@ -130,8 +133,9 @@ def clusters(pairs: Iterable[tuple[int, int]], memories: Collection[Memory]) -> 
     return [MergeCluster(tuple(by_row[row].id for row in group)) for group in groups]
 
 
-def _wanted(memory: Memory) -> tuple[float, int, int, str]:
-    return -memory.fields.confidence, -memory.access_count, -memory.created_us, memory.id
+def _wanted(memory: Memory) -> tuple[int, float, int, int, str]:
+    trust, confidence = TRUST[memory.fields.source], memory.fields.confidence
+    return -trust, -confidence, -memory.access_count, -memory.created_us, memory.id
 
 
 # -- Phase 1: links of memories that were recalled together

@@ -20,6 +20,7 @@ from totonoe_core.domain.records import (
     Memory,
     TimeRange,
     TypedKey,
+    least_trusted,
 )
 
 # -- Fields
@@ -36,6 +37,7 @@ def joined(
     created                                 the earliest
     importance, confidence, salience        the highest
     last confirmed                          the latest
+    source                                  the least trusted
     tags, entities, evidence ids            each once, up to their limits; not its own id
     attributes                              the first that has a name wins; what does not fit
                                             in ATTRIBUTES_BYTES_MAX is left out
@@ -62,6 +64,7 @@ def joined(
         confidence=max(one.confidence for one in all_fields),
         salience=max(one.salience for one in all_fields),
         last_confirmed_us=max(confirmed, default=None),
+        source=least_trusted(one.source for one in all_fields),
         tags=_each_once((one.tags for one in all_fields), limits.TAGS_PER_MEMORY_MAX),
         entities=_each_once((one.entities for one in all_fields), limits.ENTITIES_PER_MEMORY_MAX),
         evidence_ids=_each_once((evidence,), limits.EVIDENCE_IDS_PER_MEMORY_MAX),

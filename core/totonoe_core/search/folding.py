@@ -40,15 +40,16 @@ def fold(view: View, slots: NDArray[np.int64], partners: Partners) -> Folded:
     """Fold candidates, given best first: int64[n].
 
     The best candidate that is in no group yet opens the next one. Shown is the newest of it and its
-    partners; the older partners of that one join, so that nothing stands under what is older.
+    partners; the older partners of that one join, so that nothing stands under what is older. A
+    memory from a more trusted source counts as newer.
     """
     alone = np.arange(len(slots), dtype=np.int64)
     linked = partners(view, slots)
     if not linked:
         return Folded(alone, alone, {})
     places = {slot: place for place, slot in enumerate(slots.tolist())}
-    ages = zip(view.take("created", slots).tolist(), view.take("row", slots).tolist(), strict=True)
-    age = dict(zip(places, ages, strict=True))
+    columns = (view.take(name, slots).tolist() for name in ("source", "created", "row"))
+    age = dict(zip(places, zip(*columns, strict=True), strict=True))
     free = set(places)
     best, shown, also = [], [], {}
     for slot, place in places.items():

@@ -20,6 +20,7 @@ _WHY = {
     KeepReason.ACCESS_COUNT: "recalled more often",
     KeepReason.NEWER: "newer",
     KeepReason.ID: "first by id",
+    KeepReason.SOURCE: "more trusted source",
 }
 _UNMARKED = frozenset(
     {Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT, Finding.SYNONYM, Finding.JUDGE}

@@ -45,7 +45,7 @@ def plan(
     group = _groups(
         [
             view.take(name, slots)
-            for name in ("text_hash", "payload_hash", "key_hash", "state_kind", "private")
+            for name in ("text_hash", "payload_hash", "key_hash", "state_kind", "private", "source")
         ]
     )
     sizes = np.bincount(group, minlength=1)
@@ -134,7 +134,7 @@ def _groups(columns: Iterable[NDArray[np.generic]]) -> NDArray[np.int64]:
 
 
 def _equal(memory: Memory) -> _Key:
-    """Return the key of equal memories: the full text, and payload and key as in the guard."""
+    """Return the key of equal memories: full text and source, payload and key as in the guard."""
     fields = memory.fields
     return (
         refusing_form(memory.content),
@@ -142,6 +142,7 @@ def _equal(memory: Memory) -> _Key:
         payload_hash(fields),
         key_hash(fields.key),
         fields.private,
+        fields.source,
     )
 
 

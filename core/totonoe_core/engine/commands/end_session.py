@@ -233,7 +233,7 @@ def _rooms(items: _Items) -> NDArray[np.int64]:
     """Number each item: only items with the same number may be one.
 
     Items differ by category, as in docs/sources.md, 002. They also differ so that no public memory
-    is lost from sight, nor a key's value, a state kind or a payload.
+    is lost from sight, nor a key's value, a state kind, a source or a payload.
     """
     known: dict[tuple[object, ...], int] = {}
     numbers = [
@@ -242,6 +242,7 @@ def _rooms(items: _Items) -> NDArray[np.int64]:
                 fields.category,
                 fields.state_kind,
                 fields.private,
+                fields.source,
                 key_hash(fields.key),
                 payload_hash(fields),
             ),

@@ -15,7 +15,14 @@ from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
-from totonoe_core.domain.records import Finding, GuardReport, Judgement, Memory, Verdict
+from totonoe_core.domain.records import (
+    Finding,
+    GuardReport,
+    Judgement,
+    Memory,
+    Verdict,
+    least_trusted,
+)
 from totonoe_core.engine.guarding import outdated
 from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
 from totonoe_core.engine.state.ledger import Ledger, check_state
@@ -55,7 +62,9 @@ def by_saved(
     are those of its key. The report asks about none of them, and shows none as the nearest.
     """
     if holders or text.fields.key is not None:
-        return (*text.replaced, *holders), report
+        beside = [slot for slot in holders if guarding.is_less_trusted(text, slot)]
+        held = (neighbours.texts.of(slot).id for slot in beside[: limits.SIMILAR_SHOWN_MAX])
+        return (*text.replaced, *holders), replace(report, maybe_replaced_ids=tuple(held))
     gone, asked = _by_verdict(guarding, text, report, neighbours)
     texts = neighbours.texts
     ids = (texts.of(slot).id for slot in asked[: limits.SIMILAR_SHOWN_MAX])
@@ -128,7 +137,9 @@ def by_duplicate(
     kept = ledger.live(report.duplicate.memory_id, text.agent_id)
     # A private text or duplicate must not replace a public memory.
     private = text.fields.private or kept.fields.private
-    text = replace(text, fields=replace(text.fields, private=private))
+    # Nor may a less trusted one replace what nobody names.
+    source = least_trusted((text.fields.source, kept.fields.source))
+    text = replace(text, fields=replace(text.fields, private=private, source=source))
     for slot in text.replaced:
         if not guarding.gives_way(text, slot):
             public = ledger.by_slot(slot)
@@ -162,14 +173,15 @@ def _by_verdict(
         for judged in neighbours.judged
         if text.policy.action(judged.judgement) is Action.SUPERSEDE
         and judged.slot != without
-        and guarding.gives_way(text, judged.slot)
+        and (guarding.gives_way(text, judged.slot) or guarding.is_less_trusted(text, judged.slot))
     }
     texts = neighbours.texts
     texts.read(list(given_up))
     old = {
         slot: value
         for slot, judgement in given_up.items()
-        if (value := _old_value(text.content, texts.of(slot).content, judgement)) is not None
+        if guarding.gives_way(text, slot)
+        and (value := _old_value(text.content, texts.of(slot).content, judgement)) is not None
     }
     gone = _holders(guarding, text, neighbours, old, without)
     return gone, tuple(slot for slot in given_up if slot not in gone)

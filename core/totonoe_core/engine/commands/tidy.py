@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import plain
 from totonoe_core.domain import blast, tidy
 from totonoe_core.domain.blast import Blast
-from totonoe_core.domain.records import FILE_CATEGORY, Kind, StateKind
+from totonoe_core.domain.records import FILE_CATEGORY, TRUST, Kind, StateKind
 from totonoe_core.domain.tidy import ClosedDoubles, Doubles, Tidied, Tidy, TidyState
 from totonoe_core.engine.commands import planning
 from totonoe_core.engine.state.ledger import Ledger, Operation
@@ -165,7 +165,8 @@ class Tidying:
             [
                 view.take("text_hash", slots),
                 view.take("payload_hash", slots),
-                kinds.astype(np.uint64) * 2 + view.take("private", slots).astype(np.uint64),
+                (kinds.astype(np.uint64) * 2 + view.take("private", slots)) * len(TRUST)
+                + view.take("source", slots),
             ],
             axis=1,
         )

@@ -15,7 +15,7 @@ from totonoe_core.base.errors import InvalidArgument, Precondition
 from totonoe_core.domain import blast, tidy
 from totonoe_core.domain.keeping import protected
 from totonoe_core.domain.memories import Remember, Remembered, Update, Updated
-from totonoe_core.domain.records import Fields, Memory, StateKind
+from totonoe_core.domain.records import Fields, Memory, Source, StateKind, least_trusted
 from totonoe_core.domain.tidy import ApplyTidyPlan, PlanApplied, TidyOp, TidyUpdate, TidyUpsert
 from totonoe_core.engine.commands import planning
 from totonoe_core.engine.commands.remember import Remembering
@@ -111,6 +111,11 @@ class TidyPlans:
             fields = replace(fields, done_us=now_us)
         self._ledger.close(operation, memory, fields)
 
+    def _source(self, own: Source, one: TidyUpdate, agent_id: str) -> Source:
+        """Return the least trusted source of a new text and of the evidence that it rests on."""
+        found = (self._ledger.visible(evidence, agent_id) for evidence in one.evidence_ids)
+        return least_trusted((own, *(memory.fields.source for memory in found)))
+
     def upsert(
         self, operation: Operation, command: TidyUpsert, vector: NDArray[np.float32] | None
     ) -> Remembered | Updated:
@@ -129,7 +134,8 @@ class TidyPlans:
                 "payload": tidy.noted(one.payload, **notes),
                 "evidence_ids": one.evidence_ids,
             }
-            fields = Fields(state_kind=one.kind, **values)
+            source = self._source(Source.AGENT, one, command.agent_id)
+            fields = Fields(state_kind=one.kind, source=source, **values)
             new = Remember(command.agent_id, one.body_text, fields, one.vector)
             return self._remembering.remember(operation, new, vector)
         before = self._ledger.live(one.state_id, command.agent_id)
@@ -138,6 +144,8 @@ class TidyPlans:
         if one.evidence_ids:
             values["evidence_ids"] = joined_evidence(own, one.evidence_ids)
         same_text = one.body_text in ("", before.content)
+        if not same_text:
+            values["source"] = self._source(own.source, one, command.agent_id)
         same_vector = not one.vector or (vector is not None and vector.tobytes() == before.vector)
         same_payload = payload_hash(replace(own, payload=values["payload"])) == payload_hash(own)
         mask = [*values]

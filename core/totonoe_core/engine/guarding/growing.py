@@ -1,4 +1,4 @@
-"""Growth: a scope has one SUMMARY and one LONG_MOOD; a second text is its next version.
+"""Growth: a scope has one SUMMARY and one LONG_MOOD of a source; a second text is its next version.
 
 Remember, Check, RememberMany and a tidy plan with a new state all follow this rule. A grown memory
 keeps id, agent, created time and links.
@@ -12,7 +12,7 @@ import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember
-from totonoe_core.domain.records import Fields, Kind, Memory, StateKind, said_payload
+from totonoe_core.domain.records import TRUST, Fields, Kind, Memory, StateKind, said_payload
 from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.index.arrays import KINDS, NO_TIME, STATE_KINDS
 from totonoe_core.index.collection_index import CollectionIndex
@@ -78,7 +78,7 @@ def _over(said: Fields, now_us: int) -> bool:
 
 
 def _scope_of(index: CollectionIndex, command: Remember, now_us: int) -> Condition:
-    """Select one state kind and category, not over, and one thread, else session, else agent.
+    """Select one state kind, category and source, not over; one thread, else session, else agent.
 
     A private text grows its agent's private memories only, a public one public ones.
     """
@@ -88,6 +88,8 @@ def _scope_of(index: CollectionIndex, command: Remember, now_us: int) -> Conditi
         ("category", arrays.categories.find(said.category)),
         ("private", int(said.private)),
         ("key_hash", 0),
+        # A less trusted text replaces no more trusted one, nor makes one of its own of it.
+        ("source", TRUST[said.source]),
         ("namespace", arrays.namespaces.find(name_of(said.namespace))),
     ]
     if said.thread_id:

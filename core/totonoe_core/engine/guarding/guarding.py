@@ -15,6 +15,7 @@ from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action, GuardPolicy
 from totonoe_core.domain.records import (
     FILE_CATEGORY,
+    TRUST,
     Duplicate,
     Fields,
     GuardReport,
@@ -334,6 +335,7 @@ class Guarding:
             if opinion is not None:
                 of_own = stated_for(opinion, put, text.content)
                 judgement = cascade.judged_by(pair, of_own, text.policy)
+                judgement = _by_trust(view, text, pair.slot, judgement)
                 judged[pair.slot] = replace(judged[pair.slot], judgement=judgement)
                 before.add(pair.slot)
                 opinions += 1
@@ -427,9 +429,21 @@ class Guarding:
         return tuple(slots[comparable.at(slots)].tolist())
 
     def gives_way(self, text: GuardedText, slot: int) -> bool:
-        """Return whether a text may supersede a memory: a private one may not hide a public one."""
+        """Return whether a text may supersede a memory.
+
+        A private one may not hide a public one, nor a less trusted one a memory that its caller
+        does not name.
+        """
+        if text.fields.private and not self._state.index.arrays.writer_view().value(
+            "private", slot
+        ):
+            return False
+        return slot in text.replaced or not self.is_less_trusted(text, slot)
+
+    def is_less_trusted(self, text: GuardedText, slot: int) -> bool:
+        """Return whether a text comes from a less trusted source than a memory."""
         view = self._state.index.arrays.writer_view()
-        return not text.fields.private or bool(view.value("private", slot))
+        return TRUST[text.fields.source] < int(view.value("source", slot))
 
     def most_alike(
         self, text: GuardedText, own: Features, rows: Sequence[int], count: int
@@ -492,7 +506,7 @@ class Guarding:
             compared = compared.separate()
         # Settled again: a judge may call the same what it gives a low probability.
         heard = hearing.heard(compared, similarity, weights, own, other_text)
-        found = text.policy.settled(heard)
+        found = _by_trust(texts.view, text, slot, text.policy.settled(heard))
         if texts.view.value("payload_hash", slot) != payload:
             other_payload = _WITH_OTHER_PAYLOAD.get(found.verdict, found.verdict)
             return replace(found, verdict=other_payload, hard=True), compared
@@ -578,6 +592,7 @@ class Guarding:
             fetch=texts.read,
             blind=blind,
             lacking=index.arrays.may_lack,
+            trust=TRUST[text.fields.source],
         )
 
     def _blind(self, view: View, features: Features) -> str:
@@ -695,6 +710,18 @@ def _open(text: GuardedText, judged: Iterable[Judged]) -> list[Judged]:
         and text.policy.action(one.judgement) is not Action.SUPERSEDE
     ]
     return sorted(found, key=lambda one: (-one.judgement.same_probability, one.slot))
+
+
+def _by_trust(view: View, text: GuardedText, slot: int, judgement: Judgement) -> Judgement:
+    """Call RELATED what would refuse a text although the memory comes from a less trusted source.
+
+    Both stay, and somebody is asked whether they say the same.
+    """
+    if int(view.value("source", slot)) >= TRUST[text.fields.source]:
+        return judgement
+    if text.policy.action(judgement) is not Action.REFUSE:
+        return judgement
+    return replace(judgement, verdict=Verdict.RELATED)
 
 
 def _by_words(view: View, own: Features, slot: int) -> bool:

@@ -19,7 +19,7 @@ from totonoe_core.base.clock import age_text
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.queries import OtherMemory
-from totonoe_core.domain.records import Finding, LinkType, Memory, Status
+from totonoe_core.domain.records import TRUST, Finding, LinkType, Memory, Status
 from totonoe_core.domain.weights import Weights
 from totonoe_core.engine.state.comparing import similarity_of
 from totonoe_core.guard.exclusive import certainly_exclusive
@@ -141,6 +141,8 @@ class Known:
         weights = weights_for(self._info.calibration, self._info.model) if by_vectors else CAREFUL
         known = by_vectors and bundled(self._info.model)
         exclusive, values = _compared(new.content, old.content, similarity, weights, known)
+        # A less trusted memory stands first only if somebody said so.
+        exclusive = exclusive and TRUST[new.fields.source] >= TRUST[old.fields.source]
         if not (exclusive or old.superseded_by == new.id or self._linked_by_hand(newer, older)):
             return False
         return not any(_names(query, value) for value in values)

@@ -490,6 +490,13 @@ export enum KeepReason {
    * @generated from enum value: KEEP_REASON_ID = 5;
    */
   ID = 5,
+
+  /**
+   * It comes from a more trusted source. Looked at before all others.
+   *
+   * @generated from enum value: KEEP_REASON_SOURCE = 6;
+   */
+  SOURCE = 6,
 }
 
 /**
