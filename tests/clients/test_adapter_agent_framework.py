@@ -18,8 +18,9 @@ from agent_framework import (
 )
 
 from totonoe import AsyncClient
-from totonoe.adapters.agent_framework import LEAD, TotonoeContextProvider
+from totonoe.adapters.agent_framework import TotonoeContextProvider
 from totonoe.errors import Unavailable
+from totonoe.fence import LEAD
 from totonoe_server.tools.testing import RunningServer, running_server
 
 COLLECTIONS = (f"af-{number}" for number in count())

@@ -34,7 +34,7 @@ except ModuleNotFoundError as error:
 
 from totonoe.adapters.texts import pieces
 from totonoe.aio import AsyncClient
-from totonoe.enums import Status
+from totonoe.enums import Source, Status
 from totonoe.errors import NotFound, OperationIdReused, TotonoeError
 from totonoe.memories.drafts import Draft
 from totonoe.memories.models import Memory
@@ -122,6 +122,7 @@ class TotonoeMemoryService(BaseMemoryService):
                     **entry.custom_metadata,
                     **_origin(entry.author, entry.content.role),
                 },
+                source=_source(entry.author),
             )
             for entry in memories
             for piece in pieces(_text(entry.content))
@@ -180,6 +181,10 @@ def _origin(author: str | None, role: str | None) -> Mapping[str, str]:
     return {name: value for name, value in (("author", author), ("role", role)) if value}
 
 
+def _source(author: str | None) -> Source:
+    return Source.USER if author == "user" else Source.AGENT
+
+
 def _of_event(
     event: Event, agent_id: str, session_id: str, metadata: Mapping[str, object] | None
 ) -> Iterator[Draft]:
@@ -198,6 +203,7 @@ def _of_event(
                 "event": event.id,
                 **({"piece": number} if number else {}),
             },
+            source=_source(event.author),
             created_time=min(created, datetime.now(UTC)),
             # Two callers that add an event at the same time make the same operation.
             operation_id=_operation_id(agent_id, session_id, event.id, str(number)),

@@ -174,7 +174,8 @@ def at_start(client: Client, payload: Mapping[str, Any]) -> dict[str, Any]:
     TotonoeError
         The daemon does not answer, or refuses.
     """
-    from totonoe.mcp.notes import between_markers, block_of, noted
+    from totonoe.fence import between_markers
+    from totonoe.mcp.notes import block_of, noted
 
     _begun(payload)
     root = git_root(folder_of(payload)) or folder_of(payload)

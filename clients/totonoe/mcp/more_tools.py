@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from totonoe import fence
 from totonoe.mcp import answers, notes, words
 from totonoe.mcp.schemas import reply
 from totonoe.mcp.tools import CoreTools, Id, OperationId, Revision
@@ -74,10 +75,10 @@ class FullTools(CoreTools):
             gone_count=episode.gone_count,
         )
         blocks = [
-            f"[{episode.id}] {notes.indented(episode.summary)}",
+            f"[{episode.id}] {fence.indented(episode.summary)}",
             *(notes.block_of(memory, note) for memory, note in kept),
         ]
-        data = notes.between_markers(blocks)
+        data = fence.between_markers(blocks)
         if episode.gone_count:
             data += f"\nNote: {episode.gone_count} memory(ies) no longer exist."
         return reply(data, structure)

@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, ToolAnnotations
 
 import totonoe
+from totonoe import fence
 from totonoe.errors import InvalidArgument, NotFound, TotonoeError
 from totonoe.mcp import notes
 from totonoe.mcp.access import CALLER, Access, Refused, caller_of
@@ -266,7 +267,7 @@ async def _begin(server: MCPServer[None]) -> AsyncIterator[None]:
 def _shown(memories: list[Memory], chars_max: int) -> str:
     """Return memories between markers; empty if there are none."""
     blocks = [notes.block_of(one, notes.noted(one, chars_max)) for one in memories]
-    return notes.between_markers(blocks) if blocks else ""
+    return fence.between_markers(blocks) if blocks else ""
 
 
 async def _resource(read: Callable[[], Awaitable[R]]) -> R:

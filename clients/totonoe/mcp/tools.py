@@ -10,6 +10,7 @@ from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from totonoe import fence
 from totonoe.cli.plain import plain
 from totonoe.cli.text import similarity_of
 from totonoe.consolidate.models import Consolidated
@@ -197,7 +198,7 @@ class CoreTools:
             return reply(words.nothing(found, min_relevance, bool(conditions)), structure)
         blocks = [notes.block_of(memory, note) for memory, note in kept]
         degraded = f"Note: {found.degraded_because}\n" if found.degraded_because else ""
-        return reply(degraded + notes.between_markers(blocks), structure)
+        return reply(degraded + fence.between_markers(blocks), structure)
 
     async def get_memory(
         self,
@@ -244,7 +245,7 @@ class CoreTools:
                 for one in page.versions
             ],
         )
-        return reply("\n".join([notes.between_markers(blocks), *missing]), structure)
+        return reply("\n".join([fence.between_markers(blocks), *missing]), structure)
 
     async def forget(
         self, memory_id: Id, reason: str = ""
@@ -368,7 +369,7 @@ class CoreTools:
             for one, newer, older in pairs
             for block in (notes.block_of(one.b, newer), notes.block_of(one.a, older))
         ]
-        return reply(f"{notes.between_markers(blocks)}\n{words.asked(page)}", structure)
+        return reply(f"{fence.between_markers(blocks)}\n{words.asked(page)}", structure)
 
     async def resolve(
         self,

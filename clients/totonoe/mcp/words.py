@@ -22,9 +22,9 @@ from totonoe.cli.text import (
 )
 from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Answer, Finding, Verdict
+from totonoe.fence import indented, one_line
 from totonoe.graph.models import Merged
 from totonoe.history.models import Undone, Version
-from totonoe.mcp.notes import indented, one_line
 from totonoe.memories.models import (
     Duplicate,
     Forgotten,
