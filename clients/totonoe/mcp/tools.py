@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
@@ -16,8 +17,9 @@ from totonoe.cli.text import similarity_of
 from totonoe.consolidate.models import Consolidated
 from totonoe.enums import Answer as Verdict
 from totonoe.errors import TotonoeError
+from totonoe.graph.models import Merged
 from totonoe.history.models import HistoryPage
-from totonoe.mcp import answers, notes, words
+from totonoe.mcp import answers, notes, withholding, words
 from totonoe.mcp.access import CALLER, Access, Refused
 from totonoe.mcp.schemas import failure, reply
 from totonoe.memories.models import Found, Remembered, Similar, TimeRange
@@ -133,7 +135,8 @@ class CoreTools:
             # A host shows no turns of its conversation; one that brings something to keep is one.
             with suppress(TotonoeError):
                 await client.record_turn(timeout_s=TURN_S)
-            return done
+            known = await withholding.quotable(client, withholding.named(done))
+            return withholding.remembered(done, known)
 
         done = await self._access.run(save)
         structure = answers.Remembered(
@@ -266,9 +269,14 @@ class CoreTools:
         content: Annotated[str, Field(description="new text of keep_id")] = "",
     ) -> Annotated[CallToolResult, answers.Merged]:
         """Make one memory of several."""
-        done = await self._access.run(
-            lambda client: client.merge(keep_id, remove_ids, content=content)
-        )
+
+        async def merge(client: AsyncClient) -> Merged:
+            done = await client.merge(keep_id, remove_ids, content=content)
+            ids = [] if done.duplicate is None else [done.duplicate.memory_id]
+            known = await withholding.quotable(client, ids)
+            return replace(done, duplicate=withholding.duplicate(done.duplicate, known))
+
+        done = await self._access.run(merge)
         structure = answers.Merged(
             advice="",
             operation_id=done.operation_id,
@@ -276,7 +284,7 @@ class CoreTools:
             memory_id=done.memory.id if done.merged else keep_id,
             removed_ids=[one.id for one in done.sources],
             duplicate_of=done.duplicate_of,
-            lost=[f"{one.finding}: {one.text}" for one in done.lost],
+            lost=[f"{one.finding}: {one.text}" for one in words.lost(done)],
         )
         return reply(words.merged(done), structure)
 
@@ -291,7 +299,10 @@ class CoreTools:
                     seen, total = event.progress.scanned_count, event.progress.total_count
                     await ctx.report_progress(seen, max(1, total), "comparing")
                 if event.done is not None:
-                    return event.done
+                    pairs = event.done.merge_candidates
+                    ids = (name for one in pairs for name in (one.memory_a_id, one.memory_b_id))
+                    known = await withholding.quotable(client, ids)
+                    return withholding.consolidated(event.done, known)
             raise Refused("The run ended early; call consolidate again.")
 
         done = await self._access.run(read)
@@ -389,7 +400,7 @@ class CoreTools:
             memory_id=done.memory.id,
             closed_id=done.closed_id,
             duplicate_of=done.duplicate.memory_id if done.duplicate else None,
-            lost=[f"{one.finding}: {one.text}" for one in done.lost],
+            lost=[f"{one.finding}: {one.text}" for one in words.lost(done)],
         )
         return reply(words.resolved(done, Verdict(answer)), structure)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from totonoe.cli.show.parts import counted, no_longer_said
 from totonoe.cli.show.parts import evidence as finding
@@ -23,8 +24,9 @@ from totonoe.cli.text import (
 from totonoe.consolidate.models import Consolidated, MergeCandidate
 from totonoe.enums import Answer, Finding, Verdict
 from totonoe.fence import indented, one_line
-from totonoe.graph.models import Merged
+from totonoe.graph.models import LostDetail, Merged
 from totonoe.history.models import Undone, Version
+from totonoe.mcp.withholding import WITHHELD, may_quote, quoted
 from totonoe.memories.models import (
     Duplicate,
     Forgotten,
@@ -209,7 +211,7 @@ def forgotten(answer: Forgotten) -> str:
     """Say what was forgotten, and how to take it back."""
     lines = []
     for memory in answer.forgotten:
-        lines += [f"Forgot {brief(memory)}", felt(memory)]
+        lines += [f"Forgot {brief(quoted(memory))}", felt(memory)]
     return joined([*lines, undo_line(answer.operation_id)])
 
 
@@ -217,12 +219,21 @@ def merged(answer: Merged) -> str:
     """Say which memory stayed, and what its text lost."""
     if not answer.merged:
         return joined(["Not merged: the text repeats another memory.", *_repeats(answer.duplicate)])
-    kept = answer.memory
+    kept = quoted(answer.memory)
     lines = [
         f"Merged {counted(len(answer.sources), 'memory', 'memories')} into {kept.id}: "
         f"{snippet(kept.content)}"
     ]
-    return joined([*lines, *no_longer_said(answer.lost), undo_line(answer.operation_id)])
+    return joined([*lines, *no_longer_said(lost(answer)), undo_line(answer.operation_id)])
+
+
+def lost(answer: Merged | Resolved) -> list[LostDetail]:
+    """Return what a merged text lost, in words only if all of its parts may be quoted.
+
+    The merged memory has the least trusted source of its parts.
+    """
+    shown = may_quote(answer.memory)
+    return [one if shown else replace(one, text=WITHHELD) for one in answer.lost]
 
 
 def _repeats(duplicate: Duplicate | None) -> tuple[str, ...]:
@@ -271,7 +282,9 @@ def undone(answer: Undone) -> str:
     """Say what was taken back, or what is in the way."""
     what = f"revision {answer.operation.revision} ({answer.operation.kind})"
     lines = [f"Undone: {what}." if answer.undone else f"Not undone: {what}."]
-    lines += [f"- {one.id} is {one.status}: {snippet(one.content)}" for one in answer.memories]
+    lines += [
+        f"- {one.id} is {one.status}: {snippet(quoted(one).content)}" for one in answer.memories
+    ]
     if answer.conflicts:
         lines += ["In the way:", *(f"- {one}" for one in conflicts(answer))]
     if answer.undone:
@@ -290,8 +303,8 @@ def resolved(answer: Resolved, said: Answer) -> str:
     elif said is Answer.SAME:
         line = (
             f"Same: {answer.closed_id} is superseded by {answer.memory.id}: "
-            f"{snippet(answer.memory.content)}"
+            f"{snippet(quoted(answer.memory).content)}"
         )
     else:
         line = f"{answer.memory.id} takes the place of {answer.closed_id}."
-    return joined([line, *no_longer_said(answer.lost), undo_line(answer.operation_id)])
+    return joined([line, *no_longer_said(lost(answer)), undo_line(answer.operation_id)])

@@ -5,6 +5,7 @@ import { TOOLS } from "../gen/tools.js";
 import type { Totonoe } from "./client.js";
 import { TotonoeError } from "./errors.js";
 import type { Answer, Hit, SimilarMemory } from "./models.js";
+import type { Source } from "./words.js";
 
 const RECALLED = 8;
 const RELEVANCE_MIN = 0.1;
@@ -61,7 +62,8 @@ export function totonoeTools(client: Totonoe, options: ToolOptions = {}): Memory
     }),
 
     recall: made("recall", async (input, signal) => {
-      const { query, limit = RECALLED, min_relevance = RELEVANCE_MIN, category, tags, since, until, this_session } = input;
+      const { query, limit = RECALLED, min_relevance = RELEVANCE_MIN, min_source, ...conditions } = input;
+      const { category, tags, since, until, this_session } = conditions;
       if (this_session === true && sessionId === undefined) {
         throw new Error("this_session: got true, allowed: with a session");
       }
@@ -72,6 +74,7 @@ export function totonoeTools(client: Totonoe, options: ToolOptions = {}): Memory
           categories: category ? [category as string] : undefined,
           tags: tags as string[] | undefined,
           created: { fromTime: moment(since, "since"), toTime: moment(until, "until") },
+          minSource: min_source ? (min_source as Source) : undefined,
           sessionIds: this_session === true ? [sessionId as string] : undefined,
         },
         signal,
@@ -192,6 +195,7 @@ function noteOf({ memory, relevance, updatedBy, contradictedBy }: Hit): Output {
   return {
     memory_id: memory?.id,
     content: memory?.content,
+    source: memory?.source,
     category: memory?.category || undefined,
     tags: memory?.tags,
     saved: memory?.createdTime?.toISOString(),

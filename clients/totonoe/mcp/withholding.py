@@ -1,0 +1,103 @@
+"""Limit quotes outside of the fence to words of the user and of agents.
+
+Only `recall`, `get_memory` and the like put notes into a fence. Other answers quote a line of a
+memory beside what to call next. There a text of a tool or of a stranger could ask for something, so
+that it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from totonoe.consolidate.models import Consolidated, MergeCandidate
+from totonoe.enums import Source
+from totonoe.errors import TotonoeError
+from totonoe.memories.models import Duplicate, Judgement, Memory, OutdatedMatch, Remembered, Similar
+
+if TYPE_CHECKING:
+    from totonoe.aio import AsyncClient
+
+WITHHELD = "(text of a tool or a stranger: get_memory shows it)"
+_QUOTED = frozenset({Source.AGENT, Source.USER})
+
+
+def may_quote(memory: Memory) -> bool:
+    """Return whether the text of a memory may stand outside of the fence."""
+    return memory.source in _QUOTED
+
+
+def quoted(memory: Memory) -> Memory:
+    """Return a memory, without a text that may not be quoted."""
+    return memory if may_quote(memory) else replace(memory, content=WITHHELD)
+
+
+async def quotable(client: AsyncClient, ids: Iterable[str]) -> frozenset[str]:
+    """Return the ids of memories that may be quoted; none if they cannot be read."""
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return frozenset()
+    try:
+        found = await client.get_many(wanted)
+    except TotonoeError:
+        return frozenset()
+    return frozenset(memory.id for memory in found.memories if may_quote(memory))
+
+
+def named(answer: Remembered) -> list[str]:
+    """Return the ids of all memories that an answer quotes."""
+    shown = (answer.duplicate, answer.question, answer.nearest, *answer.similar)
+    ids = [one.memory_id for one in shown if one is not None]
+    return ids if answer.outdated is None else [*ids, answer.outdated.replaced_by_id]
+
+
+def remembered(answer: Remembered, known: Collection[str]) -> Remembered:
+    """Return an answer that quotes only memories of these ids."""
+    return replace(
+        answer,
+        duplicate=duplicate(answer.duplicate, known),
+        question=_similar(answer.question, known),
+        nearest=_similar(answer.nearest, known),
+        similar=tuple(found for one in answer.similar if (found := _similar(one, known))),
+        outdated=_outdated(answer.outdated, known),
+    )
+
+
+def duplicate(found: Duplicate | None, known: Collection[str]) -> Duplicate | None:
+    """Return what refused a text, quoted only if it is one of these ids."""
+    if found is None or found.memory_id in known:
+        return found
+    return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
+
+
+def consolidated(done: Consolidated, known: Collection[str]) -> Consolidated:
+    """Return pairs that quote only memories of these ids."""
+    return replace(
+        done, merge_candidates=tuple(_candidate(one, known) for one in done.merge_candidates)
+    )
+
+
+def _candidate(one: MergeCandidate, known: Collection[str]) -> MergeCandidate:
+    return replace(
+        one,
+        snippet_a=one.snippet_a if one.memory_a_id in known else WITHHELD,
+        snippet_b=one.snippet_b if one.memory_b_id in known else WITHHELD,
+    )
+
+
+def _similar(found: Similar | None, known: Collection[str]) -> Similar | None:
+    if found is None or found.memory_id in known:
+        return found
+    return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
+
+
+def _outdated(found: OutdatedMatch | None, known: Collection[str]) -> OutdatedMatch | None:
+    if found is None or found.replaced_by_id in known:
+        return found
+    return replace(found, snippet=WITHHELD, replaced_by_snippet=WITHHELD)
+
+
+def _judgement(found: Judgement | None) -> Judgement | None:
+    """Return a judgement without evidence, whose words are those of the memory."""
+    return None if found is None else replace(found, evidence=())
