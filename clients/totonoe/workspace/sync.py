@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from totonoe.cli.text import sourced
 from totonoe.enums import Status
 from totonoe.errors import OutOfRange
 from totonoe.unprintable import escaped
@@ -64,7 +65,7 @@ class Rules:
             return {}
         then = memory.created_time.astimezone(self.zone)
         category = f"[{_on_one_line(memory.category)}] " if memory.category else ""
-        content = _on_one_line(memory.content)
+        content = sourced(memory, _on_one_line(memory.content))
         found = {folder.daily(then.date()): f"- {then:%H:%M} {category}{content}"}
         if (
             memory.importance >= self.curated_importance
@@ -218,7 +219,7 @@ class Workspace:
             if shown(memory):
                 latest = memory
         if latest is not None:
-            self._folder.write_monologue(escaped(latest.content))
+            self._folder.write_monologue(sourced(latest, escaped(latest.content)))
         elif self._monologue_id:
             self._folder.write_monologue(None)
         self._monologue_id = "" if latest is None else latest.id
