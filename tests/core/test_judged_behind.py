@@ -139,10 +139,15 @@ def test_candidates_have_the_opinion_of_the_judge(tmp_path: Path) -> None:
         assert len(judge.pairs) == 1, "Score asked about it already"
 
 
-def test_what_the_judge_calls_exclusive_is_no_candidate(tmp_path: Path) -> None:
+def test_what_the_judge_calls_exclusive_comes_last(tmp_path: Path) -> None:
     with judged(tmp_path, SureJudge(Relation.EXCLUSIVE)) as store:
-        unasked(store, SAID, AGAIN, cosine=0.8)
-        assert consolidated(store, distance_below=0.3).candidates == ()
+        first, second, third = unasked(store, SAID, AGAIN, SAID, cosine=0.8)
+        found = consolidated(store, distance_below=0.5).candidates
+        assert {found[0].memory_a_id, found[0].memory_b_id} == {first, third}, "equal texts"
+        (last,) = [one for one in found if {one.memory_a_id, one.memory_b_id} == {first, second}]
+        assert last.judgement.same_probability < 0.2
+        assert last.judgement.verdict is Verdict.RELATED
+        assert last.judgement.by_judge
 
 
 def test_candidates_beyond_the_limit_are_not_judged(

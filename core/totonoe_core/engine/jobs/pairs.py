@@ -185,6 +185,9 @@ class PairSearch:
             if opinion is not None:
                 stated = stated_for(opinion, texts, one.b.content)
                 judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
+                if judgement.differs:
+                    # The judge is not certain enough to take a pair away; its probability is low.
+                    judgement = replace(judgement, verdict=one.judgement.verdict)
                 join = self._join_of(one.pair)
                 join.judged.put(one.pair, judgement, turns[join])
 
