@@ -50,6 +50,7 @@ from totonoe_core.engine.catalog import restoring
 from totonoe_core.engine.catalog.snapshots import adopt
 from totonoe_core.store.sqlite import snapshot as snapshot_module
 from totonoe_core.store.sqlite.collection_file import CollectionFile
+from totonoe_core.store.sqlite.schema import FORMAT
 from totonoe_core.store.sqlite.snapshot import FileCopy, examine, seal
 from totonoe_core.store.sqlite.store import SqliteStore
 
@@ -715,7 +716,7 @@ def test_snapshot_of_an_earlier_format_is_brought_forward(tmp_path: Path) -> Non
         assert len(texts_of(store, "old")) == snapshot.total_count
         file = file_of(store, "old")
         assert [one.name for one in file.parent.glob("*format*")] == []
-        assert create(store, collection="old").format == 7
+        assert create(store, collection="old").format == FORMAT
 
 
 def test_lost_manifest_is_made_again_and_leftovers_go(tmp_path: Path) -> None:

@@ -217,16 +217,16 @@ def test_purge_is_applied_and_its_dry_run_only_looked_at(fake):
     ("said", "days"), [({}, 0.0), ({"retention": {"purge_forgotten_days": 30}}, 30.0)]
 )
 def test_create_collection_says_what_is_purged_by_itself(fake, said, days):
-    asked: dict[str, Any] = {}
+    asked: list[Any] = []
 
-    def behave(_: str, *__: Any, **settings: Any) -> Any:
-        asked.update(settings)
+    def behave(_: str, new: Any, *__: Any, **___: Any) -> Any:
+        asked.append(new)
         return info_of("c"), "op_1", False
 
     fake.engine.behave = behave
     request = admin_pb.CreateCollectionRequest(name="c", **said)
     fake.admin.CreateCollection(request, timeout=10)
-    assert asked["retention"] == policy.RetentionPolicy(days)
+    assert asked[0].retention == policy.RetentionPolicy(days)
 
 
 # -- Reads

@@ -302,13 +302,15 @@ class EngineMachine(RuleBasedStateMachine):
         if expected.duplicate:
             self.repeat(command, expected, replaced, holders)
             return
+        if self.taken(agent, fields.external_id):
+            with pytest.raises(errors.AlreadyExists):
+                self.store.check(command)
+            self.refuses(command, errors.AlreadyExists)
+            return
         would = self.store.check(command)
         assert would.would_save
         assert would.superseded_ids[: len(replaced)] == replaced
         assert set(would.superseded_ids[len(replaced) :]) == set(holders)
-        if self.taken(agent, fields.external_id):
-            self.refuses(command, errors.AlreadyExists)
-            return
         found = self.apply(command, changes=True)
         assert found.guard.method.value == expected.method
         assert (found.saved, found.grown_id) == (True, "")
