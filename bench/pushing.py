@@ -124,7 +124,7 @@ class Pushing:
         }
 
     def _timely(self) -> Iterator[bytes]:
-        """What is left to send, shared by the tasks; each of them sends at least one."""
+        """Yield what is left to send, shared by the tasks; each of them sends at least one."""
         is_first = True
         while is_first or time.time() < self._end_s:
             is_first = False

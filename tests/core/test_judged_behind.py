@@ -15,7 +15,7 @@ from support.waits import wait_s, wait_until
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery, Scored
 from totonoe_core.domain.memories import Purge
-from totonoe_core.domain.records import Finding, LinkType, Verdict
+from totonoe_core.domain.records import Finding, Verdict
 from totonoe_core.judging import Relation
 from totonoe_core.judging.protocol import JudgeFailed
 
@@ -48,21 +48,6 @@ def unasked(store: Store, *texts: str, cosine: float = 0.65) -> list[str]:
     return ids
 
 
-def consolidated(store: Store, **asked: Any) -> Consolidated:
-    """The last message of a Consolidate."""
-    query = ConsolidateQuery("anna", window_hours=0.0, **asked)
-    run = store.engine.consolidate("default", "", query).result(wait_s())
-    while messages := run.read().result(wait_s()):
-        last = messages[-1].told
-    assert isinstance(last, Consolidated)
-    return last
-
-
-def likely(store: Store, memory_id: str) -> dict[str, float]:
-    links = store.one(memory_id).links
-    return {one.target_id: one.confidence for one in links if one.type is LinkType.LIKELY_SAME}
-
-
 # -- Scored later
 
 
@@ -71,8 +56,8 @@ def test_consolidate_asks_the_judge_about_what_no_save_compared(tmp_path: Path) 
     with judged(tmp_path, judge) as store:
         first, second = unasked(store, SAID, AGAIN)
         assert not judge.pairs
-        assert consolidated(store).scored == Scored(scored_count=2, link_count=1)
-        assert likely(store, first) == {second: pytest.approx(0.9)}
+        assert store.consolidate().scored == Scored(scored_count=2, link_count=1)
+        assert store.likely(first) == {second: pytest.approx(0.9)}
         assert len(judge.pairs) == 1, "each pair once"
 
 
@@ -83,7 +68,7 @@ def test_consolidate_asks_few_pairs_at_a_time_and_scores_all(
     judge = SureJudge(batch_max=100)
     with judged(tmp_path, judge) as store:
         unasked(store, SAID, AGAIN, "A loud dog lives beside us", "Our neighbours keep a dog")
-        scored = consolidated(store).scored
+        scored = store.consolidate().scored
         assert (scored.scored_count, scored.left_count) == (4, 0)
         assert scored.link_count >= 3
         assert max(judge.batches) <= 2 * limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
@@ -94,7 +79,7 @@ def test_judge_that_is_paid_for_is_asked_about_saves_only(tmp_path: Path) -> Non
     paid = {"kind": "decisions", "model": "m", "url": "http://127.0.0.1:1/v1"}
     with judged(tmp_path, judge, **paid) as store:
         unasked(store, SAID, "The neighbour has a loud puppy", cosine=0.9)
-        assert consolidated(store, distance_below=0.5).scored.scored_count == 2
+        assert store.consolidate(distance_below=0.5).scored.scored_count == 2
         assert not judge.pairs
 
 
@@ -103,7 +88,7 @@ def test_consolidate_scores_without_a_judge_that_fails(tmp_path: Path) -> None:
     judge.error = JudgeFailed("down")
     with judged(tmp_path, judge) as store:
         unasked(store, SAID, AGAIN)
-        assert consolidated(store).scored.scored_count == 2
+        assert store.consolidate().scored.scored_count == 2
 
 
 def test_save_that_did_not_wait_for_the_judge_is_scored_by_the_next_consolidate(
@@ -117,11 +102,11 @@ def test_save_that_did_not_wait_for_the_judge_is_scored_by_the_next_consolidate(
         second = store.do(remember(AGAIN, vector=vector_at(BASE, 0.65))).memory_id
         assert second != first
         assert store.stats().unscored_count == 1
-        assert likely(store, second) == {}
+        assert store.likely(second) == {}
         judge.release()
         wait_until(lambda: store.more["judging"].stats().opinions_count == 1)
-        assert consolidated(store).scored == Scored(scored_count=1, link_count=1)
-        assert likely(store, second) == {first: pytest.approx(0.9)}
+        assert store.consolidate().scored == Scored(scored_count=1, link_count=1)
+        assert store.likely(second) == {first: pytest.approx(0.9)}
         assert store.stats().unscored_count == 0
 
 
@@ -132,7 +117,7 @@ def test_candidates_have_the_opinion_of_the_judge(tmp_path: Path) -> None:
     judge = SureJudge()
     with judged(tmp_path, judge) as store:
         unasked(store, SAID, AGAIN, cosine=0.8)
-        (found,) = consolidated(store, distance_below=0.3).candidates
+        (found,) = store.consolidate(distance_below=0.3).candidates
         assert found.judgement.same_probability == pytest.approx(0.9)
         assert found.judgement.evidence[0].finding is Finding.JUDGE
         assert found.judgement.verdict is Verdict.DUPLICATE
@@ -142,7 +127,7 @@ def test_candidates_have_the_opinion_of_the_judge(tmp_path: Path) -> None:
 def test_what_the_judge_calls_exclusive_comes_last(tmp_path: Path) -> None:
     with judged(tmp_path, SureJudge(Relation.EXCLUSIVE)) as store:
         first, second, third = unasked(store, SAID, AGAIN, SAID, cosine=0.8)
-        found = consolidated(store, distance_below=0.5).candidates
+        found = store.consolidate(distance_below=0.5).candidates
         assert {found[0].memory_a_id, found[0].memory_b_id} == {first, third}, "equal texts"
         (last,) = [one for one in found if {one.memory_a_id, one.memory_b_id} == {first, second}]
         assert last.judgement.same_probability < 0.2
@@ -158,7 +143,7 @@ def test_candidates_beyond_the_limit_are_not_judged(
     with judged(tmp_path, judge) as store:
         unasked(store, SAID, AGAIN, "There is a cat upstairs", cosine=0.8)
         store.set(("guard.likely_from", None))
-        found = consolidated(store, distance_below=0.5).candidates
+        found = store.consolidate(distance_below=0.5).candidates
         assert len(judge.pairs) == 1
         assert len(found) > 1
         assert sum(one.judgement.by_judge for one in found) == 1

@@ -20,10 +20,9 @@ from support.engines import (
     vector_of,
 )
 from support.likelihood import Likelihood
-from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument, NotFound
-from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery, Scored
+from totonoe_core.domain.consolidate import Scored
 from totonoe_core.domain.memories import Merge, Remembered
 from totonoe_core.domain.records import LinkType, Verdict
 
@@ -51,12 +50,6 @@ def save(store: Store, text: str, cosine: float = 0.9, **more: Any) -> Remembere
     return store.do(replace(remember(text, vector=vector, **more), distinct_from=distinct))
 
 
-def likely(store: Store, memory_id: str) -> dict[str, float]:
-    """Memories at the other end of likely_same links, with the probability."""
-    links = store.one(memory_id).links
-    return {one.target_id: one.confidence for one in links if one.type is LinkType.LIKELY_SAME}
-
-
 def test_likely_same_is_saved_linked_both_ways_and_asked_about(
     store: Store, likelihood: Likelihood
 ) -> None:
@@ -69,8 +62,8 @@ def test_likely_same_is_saved_linked_both_ways_and_asked_about(
     assert (question.memory_id, question.revision) == (first, store.one(first).revision)
     assert question.judgement is not None
     assert question.judgement.same_probability == 0.9
-    assert likely(store, answer.memory_id) == {first: 0.9}
-    assert likely(store, first) == {answer.memory_id: 0.9}
+    assert store.likely(answer.memory_id) == {first: 0.9}
+    assert store.likely(first) == {answer.memory_id: 0.9}
 
 
 def test_likely_link_stands_beside_the_others_and_is_not_counted(
@@ -93,7 +86,7 @@ def test_pair_that_is_not_likely_is_not_asked_about(
     first = save(store, BACKUP).memory_id
     answer = save(store, NIGHTLY)
     assert (answer.saved, answer.guard.question) == (True, None)
-    assert likely(store, first) == {}
+    assert store.likely(first) == {}
 
 
 def test_duplicate_is_refused_only_if_the_probability_is_not_against_it(
@@ -132,7 +125,7 @@ def test_at_most_three_are_linked_the_most_probable_first(
         likelihood.say(text, NIGHTLY, 0.6 + number / 20)
     ids = [save(store, text).memory_id for text in texts]
     answer = save(store, NIGHTLY)
-    assert set(likely(store, answer.memory_id)) == set(ids[-limits.LIKELY_LINKS_PER_SAVE :])
+    assert set(store.likely(answer.memory_id)) == set(ids[-limits.LIKELY_LINKS_PER_SAVE :])
     assert answer.guard.question is not None
     assert answer.guard.question.memory_id == ids[-1]
 
@@ -147,7 +140,7 @@ def test_distinct_from_dismisses_the_pair_in_the_same_operation(
     first = save(store, BACKUP).memory_id
     answer = save(store, NIGHTLY, distinct_from=(first,))
     assert (answer.saved, answer.guard.question) == (True, None)
-    assert likely(store, first) == {}
+    assert store.likely(first) == {}
     assert store.do(dismiss(first, answer.memory_id)).changed is False, "it was dismissed"
 
 
@@ -177,12 +170,12 @@ def test_update_scores_its_links_again(store: Store, likelihood: Likelihood) -> 
     first = save(store, BACKUP).memory_id
     second = save(store, NIGHTLY).memory_id
     store.do(update(first, content="The cat sleeps", vector=vector_of("cat")))
-    assert (likely(store, first), likely(store, second)) == ({}, {})
+    assert (store.likely(first), store.likely(second)) == ({}, {})
     answer = store.do(update(first, content=DAILY, vector=vector_at(NEAR, 0.95)))
     assert answer.guard.question.memory_id == second
-    assert likely(store, second) == {first: 0.7}
+    assert store.likely(second) == {first: 0.7}
     store.do(undo(store.revision))
-    assert likely(store, second) == {}
+    assert store.likely(second) == {}
 
 
 def test_update_that_is_forced_keeps_what_still_holds(store: Store, likelihood: Likelihood) -> None:
@@ -191,7 +184,7 @@ def test_update_that_is_forced_keeps_what_still_holds(store: Store, likelihood: 
     first = save(store, BACKUP).memory_id
     second = save(store, NIGHTLY).memory_id
     store.do(update(first, content=DAILY, vector=vector_at(NEAR, 0.95), force=True))
-    assert likely(store, second) == {first: 0.7}
+    assert store.likely(second) == {first: 0.7}
 
 
 def test_update_of_other_fields_leaves_the_links(store: Store, likelihood: Likelihood) -> None:
@@ -199,7 +192,7 @@ def test_update_of_other_fields_leaves_the_links(store: Store, likelihood: Likel
     first = save(store, BACKUP).memory_id
     second = save(store, NIGHTLY).memory_id
     store.do(update(first, importance=5))
-    assert likely(store, second) == {first: 0.9}
+    assert store.likely(second) == {first: 0.9}
 
 
 def test_merge_scores_against_the_text_that_stays(store: Store, likelihood: Likelihood) -> None:
@@ -209,27 +202,17 @@ def test_merge_scores_against_the_text_that_stays(store: Store, likelihood: Like
     first = save(store, BACKUP).memory_id
     second = save(store, NIGHTLY).memory_id
     third = save(store, DAILY).memory_id
-    assert likely(store, second) == {first: 0.9, third: 0.8}
+    assert store.likely(second) == {first: 0.9, third: 0.8}
     store.do(Merge("anna", first, (second,)))
-    assert (likely(store, first), likely(store, third)) == ({}, {}), "0.1 is not likely"
+    assert (store.likely(first), store.likely(third)) == ({}, {}), "0.1 is not likely"
     store.do(undo(store.revision))
-    assert likely(store, second) == {first: 0.9, third: 0.8}
+    assert store.likely(second) == {first: 0.9, third: 0.8}
     likelihood.say(BACKUP, DAILY, 0.6)
     store.do(Merge("anna", first, (second,)))
-    assert likely(store, third) == {first: 0.6}
+    assert store.likely(third) == {first: 0.6}
 
 
 # -- Scored later
-
-
-def consolidate(store: Store, agent: str = "anna") -> Consolidated:
-    """The last message of a Consolidate."""
-    query = ConsolidateQuery(agent, window_hours=0.0)
-    run = store.engine.consolidate("default", "", query).result(wait_s())
-    while messages := run.read().result(wait_s()):
-        last = messages[-1].told
-    assert isinstance(last, Consolidated)
-    return last
 
 
 def test_policy_that_begins_to_ask_has_consolidate_score_what_is_there(
@@ -244,12 +227,12 @@ def test_policy_that_begins_to_ask_has_consolidate_score_what_is_there(
     assert store.stats().unscored_count == 0, "nothing waits while nobody asks"
     store.set(("guard.likely_from", 0.5))
     assert store.stats().unscored_count == 2, "the third is private to another agent"
-    assert consolidate(store).scored == Scored(scored_count=2, link_count=1)
-    assert likely(store, first) == {second: 0.9}, "the other is private"
+    assert store.consolidate().scored == Scored(scored_count=2, link_count=1)
+    assert store.likely(first) == {second: 0.9}, "the other is private"
     assert [one.target_id for one in store.one(hidden, "bert").links if one.confidence == 0.8]
     assert store.stats().unscored_count == 0
     revision = store.revision
-    assert consolidate(store).scored == Scored()
+    assert store.consolidate().scored == Scored()
     assert store.revision == revision
 
 
@@ -264,8 +247,8 @@ def test_run_scores_in_bounded_operations(
         likelihood.say(text, texts[-1], 0.9)
         save(store, text)
     store.set(("guard.likely_from", 0.5))
-    first = consolidate(store).scored
+    first = store.consolidate().scored
     assert (first.scored_count, first.left_count) == (4, 1)
     store.reopen()
     assert store.stats().unscored_count == 1
-    assert consolidate(store).scored.scored_count == 1
+    assert store.consolidate().scored.scored_count == 1

@@ -20,6 +20,7 @@ from totonoe_core.base import plain
 from totonoe_core.base.errors import Unavailable
 from totonoe_core.domain.collections import ChangeSettings, CollectionInfo
 from totonoe_core.domain.commands import Applied, Command
+from totonoe_core.domain.consolidate import Consolidated, ConsolidateQuery
 from totonoe_core.domain.dismissals import Dismiss, Undismiss
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.graph import CreateEpisode, LinkMemories, UnlinkMemories
@@ -232,6 +233,20 @@ class Store:
             if not token:
                 return found
         raise AssertionError("a List that does not end")
+
+    def consolidate(self, agent: str = "anna", **asked: Any) -> Consolidated:
+        """Last message of a Consolidate over all times."""
+        query = ConsolidateQuery(agent, window_hours=0.0, **asked)
+        run = self.engine.consolidate(self.collection, "", query).result(wait_s())
+        while messages := run.read().result(wait_s()):
+            last = messages[-1].told
+        assert isinstance(last, Consolidated)
+        return last
+
+    def likely(self, memory_id: str) -> dict[str, float]:
+        """Memories at the other end of likely_same links, with the probability."""
+        links = self.one(memory_id).links
+        return {one.target_id: one.confidence for one in links if one.type is LinkType.LIKELY_SAME}
 
     def stats(self, agent: str = "anna") -> Any:
         """Figures of the collection."""

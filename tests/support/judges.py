@@ -26,6 +26,8 @@ class ScriptedJudge:
 
     thread_count = 1
     cpu_s = 0.0
+    confidence = 0.75
+    by = "scripted"
 
     def __init__(
         self, relation: Relation | None = Relation.SAME, of: str = "", batch_max: int = 1
@@ -59,7 +61,7 @@ class ScriptedJudge:
     def _says(self, pair: Pair) -> Opinion | None:
         if self.relation is None:
             return None
-        opinion = Opinion.on(self.relation, 0.75, "scripted")
+        opinion = Opinion.on(self.relation, self.confidence, self.by)
         assert opinion is not None
         return opinion.mirrored() if pair.one == self.of else opinion
 
@@ -71,13 +73,7 @@ class SureJudge(ScriptedJudge):
     """Is sure of the relation."""
 
     confidence = 0.9
-
-    def _says(self, pair: Pair) -> Opinion | None:
-        if self.relation is None:
-            return None
-        opinion = Opinion.on(self.relation, self.confidence, "own:test")
-        assert opinion is not None
-        return opinion.mirrored() if pair.one == self.of else opinion
+    by = "own:test"
 
 
 def by_the_judge_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -51,13 +52,6 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
     """
     open_sessions = sessions or Sessions()
     view = View(settings)
-    static = _static()
-
-    async def file(request: Request) -> Response:
-        name = request.path_params["name"]
-        if name not in static:
-            raise HTTPException(404)
-        return Response(static[name], media_type=_FILES[name])
 
     async def sign_in(request: Request) -> Response:
         if not logins.use(Form.sent(request).text("t")):
@@ -96,15 +90,6 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
         answer = view.page(request, "signed_out", 401, said=None, ended=False)
         await answer(scope, receive, send)
 
-    async def failed(request: Request, error: Exception) -> Response:
-        return view.failure(request, error)
-
-    async def other(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 404
-        if request.state.session is None:
-            return Response("Not found.\n" if status == 404 else "Not allowed.\n", status)
-        return view.page(request, "no_page", status, said=None)
-
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
@@ -115,18 +100,45 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
         Route("/login", sign_in, methods=["POST"]),
         Route("/logout", sign_out, methods=["POST"]),
         Route("/keys", keys, methods=["POST"]),
-        Route("/static/{name}", file, methods=["GET"]),
+        Route("/static/{name}", _files(), methods=["GET"]),
         *(
             Route(path, _bound(page, view), methods=[method])
             for module in (review, memory, search, timeline, health)
             for method, path, page in module.ROUTES
         ),
     ]
-    handlers = {TotonoeError: failed, ValueError: failed, HTTPException: other}
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers=_handlers(view), lifespan=lifespan)
     app.router.redirect_slashes = False
     guarded = guard.Guard(app, signed_out, open_sessions, settings.port)
     return guarded
+
+
+def _files() -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers with a file of the pages. Raises `ValueError` as `make_app`."""
+    static = _static()
+
+    async def file(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in static:
+            raise HTTPException(404)
+        return Response(static[name], media_type=_FILES[name])
+
+    return file
+
+
+def _handlers(view: View) -> dict[Any, Any]:
+    """Return what answers for each kind of failure."""
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return view.failure(request, error)
+
+    async def other(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 404
+        if request.state.session is None:
+            return Response("Not found.\n" if status == 404 else "Not allowed.\n", status)
+        return view.page(request, "no_page", status, said=None)
+
+    return {TotonoeError: failed, ValueError: failed, HTTPException: other}
 
 
 def _bound(page: Page, view: View) -> Callable[[Request], Awaitable[Response]]:

@@ -1006,7 +1006,7 @@ class FileChecks(Protocol):
 
 
 class Store(Protocol):
-    """Where collections and their catalogue are kept."""
+    """Collections and their catalogue, wherever they are kept."""
 
     @property
     def name(self) -> str:
