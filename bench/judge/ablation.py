@@ -1,4 +1,4 @@
-"""What each reader, each kind of finding and each group of features is worth beside the judge.
+"""Worth of each reader, each kind of finding and each group of features beside the judge.
 
     make judge-ablation PAIRS=... STREAMS=... [ARGS="--only 'English: times' 'roles: en'"]
 

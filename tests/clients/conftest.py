@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 from support.scripted import scripted
 from totonoe import AsyncClient, Client, RetryPolicy
 from totonoe.cli.main import app
+from totonoe_server.tools.testing import running_server
 
 # Fast enough for a test, otherwise the policy that users get.
 QUICK = RetryPolicy(attempts_max=4, backoff_initial_s=0.01, backoff_max_s=0.02)
@@ -92,3 +94,33 @@ def run() -> Caller:
         return result
 
     return invoke
+
+
+# -- A daemon for the tests of a file, and an empty collection for each
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    with running_server() as made:
+        yield made
+
+
+@pytest.fixture
+def fresh(server: Any) -> str:
+    """Name of a new collection."""
+    name = f"c{next(_NUMBERS)}"
+    with Client(server.address) as client:
+        client.create_collection(name)
+    return name
+
+
+@pytest.fixture
+def store(server: Any, fresh: str, call: Caller) -> Caller:
+    """`store(method, ...)` on an empty collection of a daemon."""
+
+    def run(name: str, /, *args: Any, **kwargs: Any) -> Any:
+        return call(server.address, name, *args, collection=fresh, **kwargs)
+
+    return run

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,37 +14,10 @@ from totonoe import Client, Status
 from totonoe.cli.main import app
 from totonoe.errors import InvalidArgument
 from totonoe.memories.models import NamespacePattern
-from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
-_NUMBERS = itertools.count()
 ADA, BEN = ("users", "ada"), ("users", "ben")
 ODD = ("a/b", 'c","d', "*", " ", "é\x1f")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with running_server() as made:
-        yield made
-
-
-@pytest.fixture
-def fresh(server: Any) -> str:
-    """Name of a new collection."""
-    name = f"c{next(_NUMBERS)}"
-    with Client(server.address) as client:
-        client.create_collection(name)
-    return name
-
-
-@pytest.fixture
-def store(server: Any, fresh: str, call: Call) -> Call:
-    """`store(method, ...)` on an empty collection of a daemon."""
-
-    def run(name: str, /, *args: Any, **kwargs: Any) -> Any:
-        return call(server.address, name, *args, collection=fresh, **kwargs)
-
-    return run
 
 
 def names(page: Any) -> list[tuple[tuple[str, ...], int]]:

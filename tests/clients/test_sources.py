@@ -2,46 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from totonoe import Client, Source
+from totonoe import Source
 from totonoe.cli.main import app
 from totonoe.errors import InvalidArgument
-from totonoe_server.tools.testing import running_server
 
 Call = Callable[..., Any]
-_NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with running_server() as made:
-        yield made
-
-
-@pytest.fixture
-def fresh(server: Any) -> str:
-    """Name of a new collection."""
-    name = f"c{next(_NUMBERS)}"
-    with Client(server.address) as client:
-        client.create_collection(name)
-    return name
-
-
-@pytest.fixture
-def store(server: Any, fresh: str, call: Call) -> Call:
-    """`store(method, ...)` on an empty collection of a daemon."""
-
-    def run(name: str, /, *args: Any, **kwargs: Any) -> Any:
-        return call(server.address, name, *args, collection=fresh, **kwargs)
-
-    return run
 
 
 def test_source_is_set_changed_filtered_and_read(store: Call) -> None:

@@ -18,7 +18,7 @@ class Tongue:
 
     articles: frozenset[str]
     article_forms: dict[str, str]
-    """What an article says of its noun (`Piece.form`)."""
+    """By an article the form of its noun (`Piece.form`)."""
     kept: frozenset[str]
     """Prepositions, pronouns, conjunctions: pieces as they stand, which no negation denies."""
     contracted: dict[str, str]
@@ -47,7 +47,7 @@ LANGUAGES = ("de", "fr", "es", "pt", "it", "ru")
 
 @cache
 def tongue_of(language: str) -> Tongue:
-    """What is known of a language, read on first use."""
+    """Return the words of a language, read on first use."""
     lists = Grammar(language)
 
     def pattern(heading: str) -> re.Pattern[str]:
