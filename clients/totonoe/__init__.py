@@ -150,7 +150,8 @@ _MOVED = {
     "collections.models": (
         "Calibrated Calibration CheckpointStats ClassFigures CollectionChange CollectionDeleted "
         "CollectionInfo CollectionPage CollectionStats Comparison CurvePoint EmbeddingModel "
-        "OpenCollections PresetOutcome ReembedStats SnapshotStats TidyStats VerifyStats"
+        "LearnedBounds OpenCollections PresetOutcome ReembedStats SnapshotStats TidyStats "
+        "VerifyStats"
     ),
     "consolidate.models": (
         "ConsolidateEvent ConsolidateProgress Consolidated MergeCandidate MergeCluster"

@@ -163,6 +163,19 @@ def test_check_tells_what_remember_would(call: Call) -> None:
     assert tape.requests[0].memory.session_id == "s1"
 
 
+def test_collection_shows_what_answers_moved(call: Call) -> None:
+    learned = types_pb2.LearnedBounds(
+        answer_count=60, same_count=41, shift=0.4, likely_from=0.35, learned_time=CREATED
+    )
+    collection = types_pb2.Collection(name="notes", learned=learned)
+    tape = Tape(admin_pb.GetCollectionResponse(collection=collection))
+    with scripted(GetCollection=tape) as address:
+        found = call(address, "get_collection", "notes").learned
+    assert (found.answer_count, found.same_count, found.likely_from) == (60, 41, 0.35)
+    assert found.certain_from is None
+    assert found.learned_time == CREATED.ToDatetime(UTC)
+
+
 def test_calibrate_tells_how_many_pairs_were_the_collections_own(call: Call) -> None:
     found = admin_pb.CalibrateResponse(
         calibration=types_pb2.Calibration(pair_count=14, created_time=CREATED),

@@ -217,7 +217,8 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         "GetCollection",
         admin_pb.GetCollectionResponse(),
         {"name", "description", "guard", "diversity", "decay", "model", "created_time", "revision",
-         "settings_revision", "calibration", "retention", "blast", "tidy", "fault"},
+         "settings_revision", "calibration", "retention", "blast", "tidy", "fault",
+         "learned"},
     ),
     "collections create": (
         ["collections", "create", "a"],

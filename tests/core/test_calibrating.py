@@ -79,7 +79,7 @@ def judged(store: Store, model_number: int = 0) -> list[JudgedPair]:
     """Pairs that a Calibrate would learn from."""
     pool = ReaderPool(store.file(), 1)
     with pool.rows() as rows:
-        found = judged_pairs(rows, model_number)
+        found = judged_pairs(rows, model_number, limits.CALIBRATION_OWN_PAIRS_MAX)
     pool.close()
     return found
 

@@ -260,7 +260,7 @@ def labels(store: Store) -> list[bool]:
     """Return for each pair that callers judged whether it is the same, as Calibrate learns it."""
     pool = ReaderPool(store.file(), 1)
     with pool.rows() as rows:
-        found = judged_pairs(rows, 0)
+        found = judged_pairs(rows, 0, 10)
     pool.close()
     return [one.same for one in found]
 

@@ -20,7 +20,9 @@ class GuardPolicy:
     Similarities refuse above or from the threshold on, distances below it. From `judged_from`
     on the texts are compared, and the verdict decides by the five actions. From `likely_from` on
     (a `same_probability`) a saved memory is linked `likely_same` and asked about, from `shown_from`
-    on the answer shows one. From `certain_from` on the daemon's own judge refuses a text.
+    on the answer shows one. From `certain_from` on the daemon's own judge refuses a text. With
+    `learns` (the default) answers of callers move `likely_from` and `certain_from`, as far as
+    nobody set them.
     """
 
     preset: PresetWord | None = None
@@ -42,6 +44,7 @@ class GuardPolicy:
     on_refinement: ActionWord | None = None
     on_contained: ActionWord | None = None
     refuse_forgotten: bool | None = None
+    learns: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,29 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedBounds:
+    """Bounds of a guard that answers of callers (merge, resolve, dismiss) moved.
+
+    Attributes
+    ----------
+    answer_count, same_count : int
+        Pairs that callers answered, and how many of them say the same.
+    shift : float
+        By how much the log odds of the answers are above those that the guard expected.
+    likely_from, certain_from : float or None
+        The bounds that the guard has since then; `None`: off.
+    learned_time : datetime
+    """
+
+    answer_count: int
+    same_count: int
+    shift: float
+    likely_from: float | None
+    certain_from: float | None
+    learned_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class CurvePoint:
     """The results of the verdict at one threshold; shares are 0 to 1."""
 
@@ -182,7 +208,8 @@ class CollectionInfo:
 
     In a list, `fault` says why a collection cannot be read, and what can be done; then only its
     name is known.
-    `calibration` is `None` where the verdict is not fitted to the model, and careful for it.
+    `calibration` is `None` where the verdict is not fitted to the model, and careful for it;
+    `learned` where no answers moved bounds of the guard.
     """
 
     name: str
@@ -199,6 +226,7 @@ class CollectionInfo:
     blast: BlastPolicy
     tidy: TidyPolicy
     fault: str = ""
+    learned: LearnedBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -594,7 +594,7 @@ class OutdatedMatch(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., replaced_by_id: _Optional[str] = ..., replaced_by_snippet: _Optional[str] = ...) -> None: ...
 
 class GuardPolicy(_message.Message):
-    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from", "certain_from")
+    __slots__ = ("preset", "exact", "jaccard_above", "cosine_distance_below", "cosine_at_least", "session_cosine_at_least", "judged_from", "similar_above", "link_distance_below", "tokenizer", "on_duplicate", "on_update", "on_contradiction", "on_refinement", "refuse_forgotten", "likely_from", "on_contained", "shown_from", "certain_from", "learns")
     PRESET_FIELD_NUMBER: _ClassVar[int]
     EXACT_FIELD_NUMBER: _ClassVar[int]
     JACCARD_ABOVE_FIELD_NUMBER: _ClassVar[int]
@@ -614,6 +614,7 @@ class GuardPolicy(_message.Message):
     ON_CONTAINED_FIELD_NUMBER: _ClassVar[int]
     SHOWN_FROM_FIELD_NUMBER: _ClassVar[int]
     CERTAIN_FROM_FIELD_NUMBER: _ClassVar[int]
+    LEARNS_FIELD_NUMBER: _ClassVar[int]
     preset: Preset
     exact: bool
     jaccard_above: float
@@ -633,7 +634,8 @@ class GuardPolicy(_message.Message):
     on_contained: Action
     shown_from: float
     certain_from: float
-    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ..., certain_from: _Optional[float] = ...) -> None: ...
+    learns: bool
+    def __init__(self, preset: _Optional[_Union[Preset, str]] = ..., exact: _Optional[bool] = ..., jaccard_above: _Optional[float] = ..., cosine_distance_below: _Optional[float] = ..., cosine_at_least: _Optional[float] = ..., session_cosine_at_least: _Optional[float] = ..., judged_from: _Optional[float] = ..., similar_above: _Optional[float] = ..., link_distance_below: _Optional[float] = ..., tokenizer: _Optional[_Union[Tokenizer, str]] = ..., on_duplicate: _Optional[_Union[Action, str]] = ..., on_update: _Optional[_Union[Action, str]] = ..., on_contradiction: _Optional[_Union[Action, str]] = ..., on_refinement: _Optional[_Union[Action, str]] = ..., refuse_forgotten: _Optional[bool] = ..., likely_from: _Optional[float] = ..., on_contained: _Optional[_Union[Action, str]] = ..., shown_from: _Optional[float] = ..., certain_from: _Optional[float] = ..., learns: _Optional[bool] = ...) -> None: ...
 
 class TypedKey(_message.Message):
     __slots__ = ("subject", "attribute")
@@ -724,7 +726,7 @@ class EmbeddingModel(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., weights_sha256: _Optional[str] = ..., dimension: _Optional[int] = ...) -> None: ...
 
 class Collection(_message.Message):
-    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention", "blast", "tidy", "fault")
+    __slots__ = ("name", "description", "guard", "diversity", "decay", "model", "created_time", "revision", "settings_revision", "calibration", "retention", "blast", "tidy", "fault", "learned")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
     GUARD_FIELD_NUMBER: _ClassVar[int]
@@ -739,6 +741,7 @@ class Collection(_message.Message):
     BLAST_FIELD_NUMBER: _ClassVar[int]
     TIDY_FIELD_NUMBER: _ClassVar[int]
     FAULT_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_FIELD_NUMBER: _ClassVar[int]
     name: str
     description: str
     guard: GuardPolicy
@@ -753,7 +756,24 @@ class Collection(_message.Message):
     blast: BlastPolicy
     tidy: TidyPolicy
     fault: str
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[BlastPolicy, _Mapping]] = ..., tidy: _Optional[_Union[TidyPolicy, _Mapping]] = ..., fault: _Optional[str] = ...) -> None: ...
+    learned: LearnedBounds
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., guard: _Optional[_Union[GuardPolicy, _Mapping]] = ..., diversity: _Optional[_Union[DiversityPolicy, _Mapping]] = ..., decay: _Optional[_Union[DecayPolicy, _Mapping]] = ..., model: _Optional[_Union[EmbeddingModel, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revision: _Optional[int] = ..., settings_revision: _Optional[int] = ..., calibration: _Optional[_Union[Calibration, _Mapping]] = ..., retention: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., blast: _Optional[_Union[BlastPolicy, _Mapping]] = ..., tidy: _Optional[_Union[TidyPolicy, _Mapping]] = ..., fault: _Optional[str] = ..., learned: _Optional[_Union[LearnedBounds, _Mapping]] = ...) -> None: ...
+
+class LearnedBounds(_message.Message):
+    __slots__ = ("answer_count", "same_count", "shift", "likely_from", "certain_from", "learned_time")
+    ANSWER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SAME_COUNT_FIELD_NUMBER: _ClassVar[int]
+    SHIFT_FIELD_NUMBER: _ClassVar[int]
+    LIKELY_FROM_FIELD_NUMBER: _ClassVar[int]
+    CERTAIN_FROM_FIELD_NUMBER: _ClassVar[int]
+    LEARNED_TIME_FIELD_NUMBER: _ClassVar[int]
+    answer_count: int
+    same_count: int
+    shift: float
+    likely_from: float
+    certain_from: float
+    learned_time: _timestamp_pb2.Timestamp
+    def __init__(self, answer_count: _Optional[int] = ..., same_count: _Optional[int] = ..., shift: _Optional[float] = ..., likely_from: _Optional[float] = ..., certain_from: _Optional[float] = ..., learned_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Calibration(_message.Message):
     __slots__ = ("model", "false_merge_budget", "false_merge_rate", "duplicate_recall", "pair_count", "created_time")

@@ -34,6 +34,34 @@ def sees_all(_: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedBounds:
+    """Where the answers of callers moved the bounds of a collection's guard.
+
+    Attributes
+    ----------
+    answer_count, same_count : int
+        Pairs that callers answered, and how many of them say the same.
+    shift : float
+        By how much the answers' log odds of *same* are above `same_probability`.
+    likely_from, certain_from : float or None
+        The bounds of the policy since then.
+    learned_us : int
+        Microseconds since the epoch.
+    """
+
+    answer_count: int
+    same_count: int
+    shift: float
+    likely_from: float | None
+    certain_from: float | None
+    learned_us: int
+
+    def holds(self, guard: GuardPolicy) -> bool:
+        """Return whether a policy still has these bounds."""
+        return (guard.likely_from, guard.certain_from) == (self.likely_from, self.certain_from)
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """Settings of one collection. `model_since` is the revision that set its model.
 
@@ -57,6 +85,7 @@ class CollectionInfo:
     model_number: int = 0
     model_since: int = 0
     fault: str = ""
+    learned: LearnedBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +114,14 @@ class ChangeSettings:
     and `guard.FIELD`, `diversity.FIELD`, `decay.FIELD`, `retention.FIELD`, `blast.FIELD`,
     `tidy.FIELD` with the field names of the policy classes. `None` switches a guard threshold off
     and takes any other field back to its default (for guard fields: that of the preset).
-    `guard.preset` sets every guard field.
+    `guard.preset` sets every guard field. `learned` says why, where the daemon itself asks.
     """
 
     agent_id: str
     changes: tuple[tuple[str, str | float | bool | None], ...]
     expected_revision: int = 0
     reason: str = ""
+    learned: LearnedBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ class GuardPolicy:
     on_duplicate, on_update, on_contradiction, on_refinement, on_contained : Action
         Action for each verdict. RELATED and NEW always link. A text that says less than a memory is
         refused only if what it leaves out restricts nothing (`Finding.SEPARATE`).
+    learns : bool
+        Let the answers of callers move `likely_from` and `certain_from`, as far as nobody set them.
     refuse_forgotten : bool
         Refuse a text that says the same as a forgotten memory; otherwise it is saved with a note.
     """
@@ -112,6 +114,7 @@ class GuardPolicy:
     on_contained: Action = Action.LINK
     shown_from: float | None = SHOWN_FROM
     certain_from: float | None = CERTAIN_FROM
+    learns: bool = True
 
     def with_actions(self, actions: Iterable[tuple[Verdict, Action]]) -> GuardPolicy:
         """Return the policy with other actions for some verdicts."""

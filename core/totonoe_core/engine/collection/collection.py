@@ -30,6 +30,7 @@ from totonoe_core.domain.queries import CollectionStats, GetQuery, Recalled, Rec
 from totonoe_core.domain.records import RecallEvent, Status
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.collection.indexing import Indexing
+from totonoe_core.engine.collection.learning import Learning
 from totonoe_core.engine.collection.previewing import Previewing
 from totonoe_core.engine.collection.turns import Turns
 from totonoe_core.engine.collection.vectors import Vectors
@@ -122,6 +123,9 @@ class Collection:
         self.vectors = Vectors(
             self._state, embedding, clock, searchers, self._writer.submit, self.reads
         )
+        self._learning = Learning(
+            self._state, self.reads.judged_pairs, self.apply, searchers, clock, judging
+        )
         self._previewing = Previewing(
             self._state,
             clock,
@@ -172,6 +176,7 @@ class Collection:
             or self.consolidating.busy()
             or self.transfers.busy()
             or self.reembedding.busy()
+            or self._learning.running
         )
 
     def catch_up(self) -> None:
@@ -188,6 +193,7 @@ class Collection:
     def stop(self) -> None:
         """Stop background work; calls go on."""
         self._stop.set()
+        self._learning.stop()
         self._state.past.stop()
 
     def close(self, timeout_s: float, why: Why = shutting_down) -> None:
@@ -230,6 +236,7 @@ class Collection:
                 continue
             job = Job(operation_id, tuple(commands), vectors, future, model_number=number)
             jobs.append(job)
+            self._learning.watch(commands, future)
             for command in commands:
                 if isinstance(command, Remember):
                     # Meanwhile the text is embedded and waits for the writer.

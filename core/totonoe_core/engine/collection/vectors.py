@@ -239,7 +239,7 @@ class Vectors:
             )
         service, budget, now_us = self.embedder(), command.false_merge_budget, self._clock()
         return then(
-            self._reads.judged_pairs(),
+            self._reads.judged_pairs(limits.CALIBRATION_OWN_PAIRS_MAX),
             lambda own: calibrating.fitted(
                 service, info.model, budget, now_us, self._executor, own
             ),

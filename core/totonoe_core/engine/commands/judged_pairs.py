@@ -1,4 +1,4 @@
-"""Judged pairs of a collection: dismissed and merged memories, for calibration.
+"""Judged pairs of a collection: dismissed and merged memories, for what learns from answers.
 
 dismissed   two live memories that a caller declared to be no duplicates, with unchanged texts
 merged      a memory that a Merge, or a Resolve that says the same, replaced by another one, without
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from totonoe_core.base import limits
 from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state.ledger import DEAD
 from totonoe_core.kernels.cosine import similarity64
@@ -34,13 +33,13 @@ class JudgedPair:
     same: bool
 
 
-def judged_pairs(rows: Rows, model_number: int) -> list[JudgedPair]:
-    """Return the newest judged pairs, at most CALIBRATION_OWN_PAIRS_MAX of each kind.
+def judged_pairs(rows: Rows, model_number: int, most: int) -> list[JudgedPair]:
+    """Return the newest judged pairs, at most `most` of each kind.
 
     Leaves out pairs with a text that has no vector of the model with that number.
     """
     with rows.snapshot():
-        found = _dismissed(rows) + _merged(rows)
+        found = _dismissed(rows, most) + _merged(rows, most)
     return [
         _pair(one, other, same)
         for one, other, same in found
@@ -48,16 +47,16 @@ def judged_pairs(rows: Rows, model_number: int) -> list[JudgedPair]:
     ]
 
 
-def _dismissed(rows: Rows) -> list[tuple[Memory, Memory, bool]]:
-    pairs = rows.dismissed_live(limits.CALIBRATION_OWN_PAIRS_MAX)
+def _dismissed(rows: Rows, most: int) -> list[tuple[Memory, Memory, bool]]:
+    pairs = rows.dismissed_live(most)
     memories = rows.memories(sorted({row for pair in pairs for row in pair}))
     both = ((memories[a], memories[b]) for a, b in pairs)
     return [(one, other, False) for one, other in both if _public(one, other)]
 
 
-def _merged(rows: Rows) -> list[tuple[Memory, Memory, bool]]:
+def _merged(rows: Rows, most: int) -> list[tuple[Memory, Memory, bool]]:
     found = []
-    gone = rows.merged_away(limits.CALIBRATION_OWN_PAIRS_MAX)
+    gone = rows.merged_away(most)
     memories = rows.memories(gone)
     for removed in (memories[row] for row in gone):
         row = rows.row_of_id(removed.superseded_by)

@@ -117,6 +117,8 @@ def changed(info: CollectionInfo, changes: Sequence[tuple[str, Any]]) -> Collect
             )
     if "guard.shown_from" not in dict(changes):
         info = replace(info, guard=info.guard.in_order())
+    if info.learned is not None and not info.learned.holds(info.guard):
+        info = replace(info, learned=None)
     check(info)
     return info
 

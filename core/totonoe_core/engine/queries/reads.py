@@ -175,10 +175,10 @@ class Reads:
             limits.IDS_PER_REQUEST_MAX,
         )
 
-    def judged_pairs(self) -> Future[list[JudgedPair]]:
-        """Return judged pairs, for a Calibrate."""
+    def judged_pairs(self, most: int) -> Future[list[JudgedPair]]:
+        """Return pairs that callers answered, the newest of each kind, at most `most` of each."""
         number = self._state.published.model_number
-        return self._with_rows(lambda rows: judged_pairs(rows, number))
+        return self._with_rows(lambda rows: judged_pairs(rows, number, most))
 
     def planned(self, command: Planned) -> Future[Planned]:
         """Return a clean-up command with its plan."""

@@ -172,7 +172,10 @@ class Decider:
                 expected=command.expected_revision,
                 actual=before.settings_revision,
             )
-        info = self._ledger.put_settings(operation, changed(before, command.changes))
+        info = changed(before, command.changes)
+        if command.learned is not None:
+            info = replace(info, learned=command.learned)
+        info = self._ledger.put_settings(operation, info)
         return SettingsChanged(replace(info, revision=operation.revision))
 
     def _calibrate(self, operation: Operation, command: Calibrate) -> Calibrated:

@@ -1401,6 +1401,14 @@ export declare type GuardPolicy = Message<"totonoe.v1.GuardPolicy"> & {
    * @generated from field: optional double certain_from = 19;
    */
   certainFrom?: number | undefined;
+
+  /**
+   * Let answers of callers move `likely_from` and `certain_from`, as far as nobody set them.
+   * Default: true.
+   *
+   * @generated from field: optional bool learns = 21;
+   */
+  learns?: boolean | undefined;
 };
 
 /**
@@ -1820,6 +1828,13 @@ export declare type Collection = Message<"totonoe.v1.Collection"> & {
    * @generated from field: string fault = 14;
    */
   fault: string;
+
+  /**
+   * Where answers of callers moved bounds of its guard. Absent: nowhere.
+   *
+   * @generated from field: totonoe.v1.LearnedBounds learned = 16;
+   */
+  learned?: LearnedBounds | undefined;
 };
 
 /**
@@ -1827,6 +1842,61 @@ export declare type Collection = Message<"totonoe.v1.Collection"> & {
  * Use `create(CollectionSchema)` to create a new message.
  */
 export declare const CollectionSchema: GenMessage<Collection>;
+
+/**
+ * Where the answers of callers (Merge, Resolve, Dismiss) moved the bounds of a guard.
+ *
+ * @generated from message totonoe.v1.LearnedBounds
+ */
+export declare type LearnedBounds = Message<"totonoe.v1.LearnedBounds"> & {
+  /**
+   * Pairs that callers answered.
+   *
+   * @generated from field: int32 answer_count = 1;
+   */
+  answerCount: number;
+
+  /**
+   * Those of them that say the same.
+   *
+   * @generated from field: int32 same_count = 2;
+   */
+  sameCount: number;
+
+  /**
+   * By how much the log odds of the answers are above those that the guard expected.
+   *
+   * @generated from field: double shift = 3;
+   */
+  shift: number;
+
+  /**
+   * The bound that the guard has since then. Absent: it is off.
+   *
+   * @generated from field: optional double likely_from = 4;
+   */
+  likelyFrom?: number | undefined;
+
+  /**
+   * The bound that the guard has since then. Absent: it is off.
+   *
+   * @generated from field: optional double certain_from = 5;
+   */
+  certainFrom?: number | undefined;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp learned_time = 6;
+   */
+  learnedTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message totonoe.v1.LearnedBounds.
+ * Use `create(LearnedBoundsSchema)` to create a new message.
+ */
+export declare const LearnedBoundsSchema: GenMessage<LearnedBounds>;
 
 /**
  * How sure the verdict must be before it calls a rewording a duplicate, for one model.
