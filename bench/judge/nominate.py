@@ -2,19 +2,30 @@
 
 `python -m bench.judge.nominate`: a store of 10,000 texts of groups; each asks for one twin of a
 text of a topic that is kept aside. What is not nominated can be neither refused nor asked about,
-however well the pair would be judged.
+however well the pair would be judged. Last what a lower cosine to nominate from would bring, and
+how many pairs the judge would read for it.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from bench.judge.data import groups
+from bench.judge.figures import POLICY, Read, Reader
+from bench.judge.opinions import Opinions
+from bench.probability_data import Vectors
+from totonoe_core.base import limits
 from totonoe_core.embedding import EmbedderSettings
+from totonoe_core.guard.candidates import NOMINATED_FROM, NOMINATED_WORDS_ABOVE
+from totonoe_core.judging.own import SHIPPED
 from totonoe_core.text.tokens import compared_tokens
 from totonoe_server.tools.quality.rig import opened
 
@@ -22,6 +33,7 @@ _STORE = 10_000
 _ASKED = 1_500
 _COUNTS = 1, 4, 8, 16
 _BOUNDS = 0.4, 0.5, 0.6, 0.75
+_FLOORS = NOMINATED_FROM, 0.5, 0.4, 0.3
 
 
 def main() -> None:
@@ -31,17 +43,24 @@ def main() -> None:
     options = parser.parse_args()
     languages, asked, stored, twins = _drawn(options.asked)
     with opened(EmbedderSettings()) as rig:
-        vectors = rig.vectors([*stored, *asked], lambda _: None)
-    memories, queries = vectors[: len(stored)], vectors[len(stored) :]
-    jaccard = _Words(stored)
-    rows = []
-    for text, query, twin in zip(asked, queries, twins, strict=True):
-        near, common = memories @ query, jaccard.to(text)
-        ranks = [int((values > values[twin]).sum()) for values in (near, common)]
-        rows.append((*ranks, near[twin], common[twin]))
+        cache = Path(tempfile.gettempdir()) / "totonoe-fit"
+        vectors = Vectors(rig, cache / "vectors.npz")
+        vectors.add([*stored, *asked])
+        reader = Reader(vectors, rig.model, Opinions(SHIPPED, cache / "opinions.npz"))
+        memories, jaccard = np.array([vectors[text] for text in stored]), _Words(stored)
+        rows, beside = [], []
+        for text, twin in zip(asked, twins, strict=True):
+            near, common = memories @ vectors[text], jaccard.to(text)
+            ranks = [int((values > values[twin]).sum()) for values in (near, common)]
+            rows.append((*ranks, near[twin], common[twin]))
+            found = _nominated(near, common)
+            read = reader.read([(stored[one.slot], text) for one in found])
+            beside.append((twin, list(zip(found, read, strict=True))))
     table = np.array(rows)
     for name in ("all", "en", "ja", "zh", "xx"):
         _print(name, table[[name in ("all", one) for one in languages]])
+    for floor in _FLOORS:
+        _print_floor(floor, beside)
 
 
 def _drawn(most: int) -> tuple[list[str], list[str], list[str], list[int]]:
@@ -78,6 +97,48 @@ class _Words:
         for word in own:
             shared[self._places.get(word, [])] += 1
         return shared / (self._sizes + len(own) - shared)
+
+
+class _Near(NamedTuple):
+    slot: int
+    cosine: float
+    by_words: bool
+
+
+def _nominated(near: np.ndarray, common: np.ndarray) -> list[_Near]:
+    """Return the nearest by cosine, from the lowest floor on, and those with the most words."""
+    nearest = np.argsort(-near, kind="stable")[: limits.NOMINATED_MAX]
+    worded = np.argsort(-common, kind="stable")[: limits.NOMINATED_MAX]
+    by_words = {int(slot) for slot in worded if common[slot] > NOMINATED_WORDS_ABOVE}
+    by_cosine = {int(slot) for slot in nearest if near[slot] >= min(_FLOORS)}
+    return [
+        _Near(slot, float(near[slot]), slot in by_words) for slot in sorted(by_words | by_cosine)
+    ]
+
+
+def _print_floor(floor: float, beside: Iterable[tuple[int, list[tuple[_Near, Read]]]]) -> None:
+    """Print what a save does if memories are nominated from a cosine on."""
+    counts = np.array([_saved(floor, *one) for one in beside], np.float64)
+    judged, reached, asked, right = counts.mean(axis=0)
+    print(f"nominated from cosine {floor}: {judged:.2f} pairs judged a save,", end=" ")
+    print(f"twin among them {reached:.3f}, asked {asked:.3f}, about the twin {right:.3f}")
+
+
+def _saved(
+    floor: float, twin: int, beside: list[tuple[_Near, Read]]
+) -> tuple[int, bool, bool, bool]:
+    """Return the pairs judged, and whether the twin is nominated, anything asked, and rightly."""
+    seen = [(one, read) for one, read in beside if one.by_words or one.cosine >= floor]
+    seen.sort(key=lambda pair: -pair[1].before.same_probability)
+    judged, likely = 0, []
+    for one, read in seen:
+        heard = read.after.by_judge and judged < limits.OWN_JUDGE_PAIRS_PER_SAVE_MAX
+        judged += heard
+        judgement = read.after if heard else read.before
+        if POLICY.is_likely(judgement):
+            likely.append((judgement.same_probability, one.slot))
+    reached = any(one.slot == twin for one, _ in seen)
+    return judged, reached, bool(likely), bool(likely) and max(likely)[1] == twin
 
 
 def _print(name: str, rows: np.ndarray) -> None:
