@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from totonoe_core.domain.records import Evidence, Finding, Judgement, Verdict
-from totonoe_core.engine.guarding import guarding
+from totonoe_core.engine.guarding import judging
 from totonoe_core.guard.verdict import Comparison
 
 
@@ -16,7 +16,7 @@ class Likelihood:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._said: dict[frozenset[str], Judgement] = {}
-        monkeypatch.setattr(guarding.verdict, "compare", self._compare)
+        monkeypatch.setattr(judging.verdict, "compare", self._compare)
 
     def say(
         self,

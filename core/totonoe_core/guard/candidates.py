@@ -237,13 +237,18 @@ def _off(layer: Method, why: str = "off in policy") -> _Outcome:
     return LayerReport(layer, ran=False, skipped_because=why), -1, 0.0
 
 
-def exact(probe: Probe, policy: GuardPolicy, refusing: Selection) -> _Outcome:
-    """Run the layer of equal text, which needs no vector."""
+def exact(
+    policy: GuardPolicy,
+    refusing: Selection,
+    nominees: Sequence[int],
+    confirm: Callable[[int], bool],
+) -> _Outcome:
+    """Run the layer of equal text, which needs no vector; nominees and check as of a probe."""
     if not policy.exact:
         return _off(Method.EXACT)
-    nominees = np.array(probe.text_nominees, np.int64)
-    for slot in nominees[refusing.at(nominees)].tolist():
-        if probe.confirm_text(slot):
+    slots = np.array(nominees, np.int64)
+    for slot in slots[refusing.at(slots)].tolist():
+        if confirm(slot):
             return LayerReport(Method.EXACT, ran=True, best_similarity=1.0), slot, 1.0
     return LayerReport(Method.EXACT, ran=True), -1, 0.0
 
@@ -272,7 +277,8 @@ class _Layers:
 
     def outcomes(self) -> Iterator[_Outcome]:
         """Yield the outcome of each layer; a layer is computed only when it is reached."""
-        yield exact(self._probe, self._policy, self._refusing)
+        probe = self._probe
+        yield exact(self._policy, self._refusing, probe.text_nominees, probe.confirm_text)
         yield self._jaccard()
         yield self._cosine()
         yield self._session()

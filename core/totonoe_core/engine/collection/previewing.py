@@ -31,7 +31,7 @@ from totonoe_core.domain.questions import Resolve, Resolved
 from totonoe_core.domain.tidy import Tidied, Tidy
 from totonoe_core.domain.undo import Undo, Undone
 from totonoe_core.engine.collection.vectors import Embedded, Vectors
-from totonoe_core.engine.guarding.guarding import NeedsOpinion
+from totonoe_core.engine.guarding.judging import NeedsOpinion
 from totonoe_core.engine.queries.reads import Reads
 from totonoe_core.engine.state.futures import ready, settled, then
 from totonoe_core.engine.state.ledger import NeedsVector, Operation

@@ -18,7 +18,8 @@ from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.memories import Merge, Merged
 from totonoe_core.domain.records import GuardReport, Link, LinkType, Memory, Status
 from totonoe_core.engine.guarding import likely
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.ledger import Ledger, Operation, check_state
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.index.collection_index import Features, same_key

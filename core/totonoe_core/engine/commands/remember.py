@@ -22,9 +22,11 @@ from totonoe_core.domain.records import (
 )
 from totonoe_core.engine.commands import superseding
 from totonoe_core.engine.commands.dismiss import put_dismissal
-from totonoe_core.engine.guarding import growing, likely, tombstones
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.guarding import growing, likely, replaceable, tombstones
+from totonoe_core.engine.guarding.answering import Neighbours, with_linked
+from totonoe_core.engine.guarding.guarding import Guarding
 from totonoe_core.engine.guarding.linking import link_updated, put_links
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, NeedsVector, Operation
 from totonoe_core.index.collection_index import Features, payload_hash, vector_of
@@ -89,6 +91,26 @@ class Remembering:
     def remember(
         self, operation: Operation, command: Remember, vector: Vector | None
     ) -> Remembered:
+        """Save a text as a new memory, or grow one; or answer which memory refuses it.
+
+        Parameters
+        ----------
+        vector : float32[dim] or None
+            Unit vector of the text; `None` if none is known.
+
+        Raises
+        ------
+        NeedsVector
+            Equal text alone does not decide, and the text has no vector yet.
+        NeedsOpinion
+            A judge should read it first.
+        NotFound, Precondition, InvalidArgument
+            As `superseding.named`; InvalidArgument also for a vector of another dimension.
+        Quota
+            QUOTA_EXCEEDED: the collection is full.
+        AlreadyExists
+            EXTERNAL_ID_EXISTS: another memory has the external id.
+        """
         fields = expiry.begun(command.fields, operation.now_us)
         if vector is not None:
             self._state.check_dimension(len(vector))
@@ -119,10 +141,10 @@ class Remembering:
         report = replace(report, forgotten=forgotten)
         if found.grown is not None:
             return self._grow(operation, command, found.grown, text, features, report, neighbours)
-        holders = self._guarding.holders(text)
+        holders = replaceable.holders(self._state, text)
         if holders:
             report = replace(report, verdict=Verdict.UPDATE)
-        slots, report = superseding.by_saved(self._guarding, text, report, holders, neighbours)
+        slots, report = superseding.by_saved(text, report, holders, neighbours)
         self._ledger.check_external_id(fields.external_id, command.agent_id, row=0)
         memory = self._added(operation, command, fields, text.content_hash, features)
         self._score_later(memory, neighbours)
@@ -139,11 +161,11 @@ class Remembering:
             ),
         )
         linked = [link.target_id for link in links]
-        report = self._guarding.with_linked(
-            report, text, features, linked, neighbours, operation.now_us
-        )
+        report = with_linked(report, linked, neighbours, operation.now_us)
         before = [
-            self._ledger.by_slot(slot) for slot in slots if self._guarding.gives_way(text, slot)
+            self._ledger.by_slot(slot)
+            for slot in slots
+            if replaceable.gives_way(self._state, text, slot)
         ]
         for one in before:
             self._ledger.supersede(operation, one, memory.id)
@@ -208,7 +230,7 @@ class Remembering:
             # A text that grows a memory supersedes nothing.
             return answer
         ledger = self._ledger
-        taken = superseding.by_duplicate(ledger, self._guarding, text, report, neighbours)
+        taken = superseding.by_duplicate(ledger, text, report, neighbours)
         if taken is None:
             return answer
         kept, gone = taken
@@ -303,6 +325,24 @@ class Remembering:
         )
 
     def update(self, operation: Operation, command: Update, vector: Vector | None) -> Updated:
+        """Change the fields of a live memory that the mask names; a new text passes the guard.
+
+        Parameters
+        ----------
+        vector : float32[dim] or None
+            Unit vector of the text; `None` if none is known.
+
+        Raises
+        ------
+        NotFound, Precondition, StaleRevision
+            There is no such live memory, or it changed since the caller read it.
+        NotOwner
+            Another agent's memory would become private.
+        InvalidArgument
+            The old and new fields do not go together, or the vector has another dimension.
+        NeedsVector, NeedsOpinion, AlreadyExists
+            As `remember`.
+        """
         before = self._ledger.live(command.memory_id, command.agent_id)
         self._ledger.check_expected(before, command.expected_revision)
         named = {name: getattr(command.fields, name) for name in command.mask if name in _FIELDS}
@@ -365,9 +405,11 @@ class Remembering:
             fields=fields,
         )
         # After a change of privacy, others may hold the same key.
-        holders = self._guarding.holders(text) if turned else ()
+        holders = replaceable.holders(self._state, text) if turned else ()
         gone = [
-            self._ledger.by_slot(slot) for slot in holders if self._guarding.gives_way(text, slot)
+            self._ledger.by_slot(slot)
+            for slot in holders
+            if replaceable.gives_way(self._state, text, slot)
         ]
         memory = self._ledger.replace(operation, before, memory, features)
         if new_text:

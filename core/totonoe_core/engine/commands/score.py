@@ -9,13 +9,10 @@ import numpy as np
 from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import Score, Scored
 from totonoe_core.domain.records import LinkType, Memory
-from totonoe_core.engine.guarding.guarding import (
-    GuardedText,
-    Guarding,
-    Judged,
-    NeedsOpinion,
-)
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.judging import Judged, NeedsOpinion
 from totonoe_core.engine.guarding.likely import link_to
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state import unscored
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.sight import may_see

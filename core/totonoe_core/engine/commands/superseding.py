@@ -23,8 +23,10 @@ from totonoe_core.domain.records import (
     Verdict,
     least_trusted,
 )
-from totonoe_core.engine.guarding import outdated
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.guarding import outdated, replaceable
+from totonoe_core.engine.guarding.answering import Neighbours
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.ledger import Ledger, check_state
 from totonoe_core.guard.exclusive import certainly_exclusive
 from totonoe_core.guard.sentences import form_of
@@ -50,7 +52,6 @@ def named(ledger: Ledger, command: Remember) -> tuple[int, ...]:
 
 
 def by_saved(
-    guarding: Guarding,
     text: GuardedText,
     report: GuardReport,
     holders: tuple[int, ...],
@@ -58,15 +59,15 @@ def by_saved(
 ) -> tuple[tuple[int, ...], GuardReport]:
     """Return slots that a text updates if it is saved, and the report with what it may replace.
 
-    It supersedes those that `Guarding.gives_way` allows, and is linked to all of them. `holders`
+    It supersedes those that `replaceable.gives_way` allows, and is linked to all of them. `holders`
     are those of its key. The report asks about none of them, and shows none as the nearest.
     """
-    if holders or text.fields.key is not None:
-        beside = [slot for slot in holders if guarding.is_less_trusted(text, slot)]
-        held = (neighbours.texts.of(slot).id for slot in beside[: limits.SIMILAR_SHOWN_MAX])
-        return (*text.replaced, *holders), replace(report, maybe_replaced_ids=tuple(held))
-    gone, asked = _by_verdict(guarding, text, report, neighbours)
     texts = neighbours.texts
+    if holders or text.fields.key is not None:
+        beside = [slot for slot in holders if replaceable.is_less_trusted(texts.state, text, slot)]
+        held = (texts.of(slot).id for slot in beside[: limits.SIMILAR_SHOWN_MAX])
+        return (*text.replaced, *holders), replace(report, maybe_replaced_ids=tuple(held))
+    gone, asked = _by_verdict(text, report, neighbours)
     ids = (texts.of(slot).id for slot in asked[: limits.SIMILAR_SHOWN_MAX])
     report = replace(report, maybe_replaced_ids=tuple(ids))
     gone_ids = {texts.of(slot).id for slot in gone}
@@ -107,7 +108,6 @@ def looked_back(
 
 def by_duplicate(
     ledger: Ledger,
-    guarding: Guarding,
     text: GuardedText,
     report: GuardReport,
     neighbours: Neighbours | None,
@@ -141,20 +141,19 @@ def by_duplicate(
     source = least_trusted((text.fields.source, kept.fields.source))
     text = replace(text, fields=replace(text.fields, private=private, source=source))
     for slot in text.replaced:
-        if not guarding.gives_way(text, slot):
+        if not replaceable.gives_way(ledger.state, text, slot):
             public = ledger.by_slot(slot)
             raise _hides_public(public.id, f"{kept.id}, which says the same and is private")
     own = ledger.slot_of(kept)
-    others = [slot for slot in guarding.holders(text) if slot != own]
-    others = [slot for slot in others if guarding.gives_way(text, slot)]
+    others = [slot for slot in replaceable.holders(ledger.state, text) if slot != own]
+    others = [slot for slot in others if replaceable.gives_way(ledger.state, text, slot)]
     if not by_key and neighbours is not None:
-        others = list(_by_verdict(guarding, text, report, neighbours, without=own)[0])
+        others = list(_by_verdict(text, report, neighbours, without=own)[0])
     gone = [ledger.by_slot(slot) for slot in (*text.replaced, *others)]
     return (kept, gone) if gone else None
 
 
 def _by_verdict(
-    guarding: Guarding,
     text: GuardedText,
     report: GuardReport,
     neighbours: Neighbours,
@@ -168,22 +167,26 @@ def _by_verdict(
     """
     if report.outdated is not None:
         return (), ()
+    texts = neighbours.texts
+    state = texts.state
     given_up = {
         judged.slot: judged.judgement
         for judged in neighbours.judged
         if text.policy.action(judged.judgement) is Action.SUPERSEDE
         and judged.slot != without
-        and (guarding.gives_way(text, judged.slot) or guarding.is_less_trusted(text, judged.slot))
+        and (
+            replaceable.gives_way(state, text, judged.slot)
+            or replaceable.is_less_trusted(state, text, judged.slot)
+        )
     }
-    texts = neighbours.texts
     texts.read(list(given_up))
     old = {
         slot: value
         for slot, judgement in given_up.items()
-        if guarding.gives_way(text, slot)
+        if replaceable.gives_way(state, text, slot)
         and (value := _old_value(text.content, texts.of(slot).content, judgement)) is not None
     }
-    gone = _holders(guarding, text, neighbours, old, without)
+    gone = _holders(text, neighbours, old, without)
     return gone, tuple(slot for slot in given_up if slot not in gone)
 
 
@@ -205,7 +208,6 @@ _SAME = frozenset({Finding.SAME_TEXT, Finding.SAME_WORDS, Finding.SAME_CONTENT})
 
 
 def _holders(
-    guarding: Guarding,
     text: GuardedText,
     neighbours: Neighbours,
     old: Mapping[int, str],
@@ -217,15 +219,15 @@ def _holders(
     """
     if not old:
         return ()
-    nearest = next(iter(old))
+    nearest, state = next(iter(old)), neighbours.texts.state
     same_value = [slot for slot, value in old.items() if value and value == old[nearest]]
     alike = [
         slot
         for slot in (
-            *guarding.in_words_of(text, nearest)[: limits.SAME_VALUE_MAX],
+            *replaceable.in_words_of(state, text, nearest)[: limits.SAME_VALUE_MAX],
             *(one.slot for one in neighbours.judged),
         )
-        if slot not in (without, *text.replaced) and guarding.gives_way(text, slot)
+        if slot not in (without, *text.replaced) and replaceable.gives_way(state, text, slot)
     ]
     nominated = [slot for slot in dict.fromkeys(alike) if slot not in same_value]
     found = (

@@ -29,7 +29,10 @@ from totonoe_core.domain.records import (
 from totonoe_core.domain.undo import NOT_UNDOABLE, ConflictKind, Undo, UndoConflict
 from totonoe_core.engine.commands.as_left import AsLeft
 from totonoe_core.engine.commands.layers import Layers, Place, Row, Standing
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, NeedsOpinion
+from totonoe_core.engine.guarding import replaceable
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.judging import NeedsOpinion
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.ledger import DEAD, Ledger, NeedsVector, Operation
 from totonoe_core.engine.state.sight import may_see
 from totonoe_core.engine.state.touched import LinkKey, Reach, one_way
@@ -257,8 +260,8 @@ class Planner:
             force=False,
             replaced=replaced,
         )
-        for slot in self._guarding.holders(text):
-            if not self._guarding.gives_way(text, slot):
+        for slot in replaceable.holders(self._ledger.state, text):
+            if not replaceable.gives_way(self._ledger.state, text, slot):
                 continue
             if not self._as_before(self._ledger.by_slot(slot)):
                 return UndoConflict(ConflictKind.KEY_TAKEN, memory_id=now.id)

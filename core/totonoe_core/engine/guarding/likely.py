@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Link, LinkType, Memory, Status
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Judged
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.judging import Judged, likely_same
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.guard.probability import shipped
 from totonoe_core.index.collection_index import Features
@@ -58,7 +60,7 @@ def score_again(
     slots = [ledger.slot_of(one) for one in read.values() if one.status is Status.ACTIVE]
     if slots:
         found = guarding.beside(text, features, slots, operation.reading)
-        likely |= {int(_row(ledger, one)): one for one in guarding.likely(text, found)}
+        likely |= {int(_row(ledger, one)): one for one in likely_same(text, found)}
     for row in held.keys() - likely.keys():
         ledger.delete_link_pair(operation, memory, row, held[row])
     wanted = sorted(likely.items(), key=lambda item: -item[1].judgement.same_probability)

@@ -20,7 +20,7 @@ from totonoe_core.domain.records import (
     OutdatedMatch,
     Verdict,
 )
-from totonoe_core.engine.guarding.guarding import Neighbours
+from totonoe_core.engine.guarding.answering import Neighbours
 from totonoe_core.engine.guarding.likely import link_to
 from totonoe_core.engine.state.ledger import Ledger, Operation
 from totonoe_core.engine.state.state import CollectionState

@@ -10,7 +10,9 @@ memories which the guard compared. The same comparison as of live memories decid
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from totonoe_core.base import limits
 from totonoe_core.base.clock import age_text
@@ -22,11 +24,17 @@ from totonoe_core.domain.records import (
     Status,
     Verdict,
 )
-from totonoe_core.engine.guarding.guarding import GuardedText, Guarding, Neighbours
+from totonoe_core.engine.guarding.answering import Neighbours
+from totonoe_core.engine.guarding.guarding import Guarding
+from totonoe_core.engine.guarding.texts import GuardedText, Texts
 from totonoe_core.engine.guarding.tombstones import in_same_words
 from totonoe_core.engine.state.ledger import Ledger
 from totonoe_core.guard import verdict
-from totonoe_core.index.collection_index import Features
+from totonoe_core.guard.candidates import WORDS_ABOVE
+from totonoe_core.guard.cosines import similarities64_at
+from totonoe_core.index.arrays import KINDS, STATE_KINDS
+from totonoe_core.index.collection_index import Features, payload_hash
+from totonoe_core.index.token_index import jaccard_at
 from totonoe_core.text.normalize import canonical_hash, snippet
 from totonoe_core.text.reading.budget import ReadingBudget
 
@@ -64,8 +72,8 @@ def match(
     canonical = canonical_hash(text.content) if features is None else features.canonical
     same = in_same_words(ledger.state, text, canonical, Status.SUPERSEDED)
     found = _newest_replaced(ledger, text, report, same)
-    if found is None and features is not None and neighbours is not None:
-        same = _in_chains(ledger, guarding, text, features, neighbours, reading)
+    if found is None and neighbours is not None:
+        same = _in_chains(ledger, guarding, neighbours, reading)
         found = _newest_replaced(ledger, text, report, same)
     if found is None:
         return None
@@ -98,8 +106,6 @@ def _newest_replaced(
 def _in_chains(
     ledger: Ledger,
     guarding: Guarding,
-    text: GuardedText,
-    features: Features,
     neighbours: Neighbours,
     reading: ReadingBudget | None,
 ) -> list[Memory]:
@@ -113,9 +119,32 @@ def _in_chains(
         found = rows.superseded_by_any(heads, room)
         heads = [memory_id for row, memory_id in found.items() if row not in replaced]
         replaced |= found
-    alike = guarding.most_alike(text, features, list(replaced), limits.OUTDATED_READ_MAX)
+    alike = _most_alike(texts, list(replaced), limits.OUTDATED_READ_MAX)
     if not alike:
         return []
-    judged = guarding.beside(text, features, alike, reading or ReadingBudget())
+    judged = guarding.beside(texts.text, texts.features, alike, reading or ReadingBudget())
     same = [one.slot for one in judged if one.judgement.verdict is Verdict.DUPLICATE]
     return [ledger.by_slot(slot) for slot in same]
+
+
+def _most_alike(texts: Texts, rows: Sequence[int], count: int) -> list[int]:
+    """Return slots of superseded memories that may say the same as a text.
+
+    They have its kind and payload, and enough words in common or a vector near enough for the
+    guard to read a live one. The agent may see them. Most words in common first.
+    """
+    index, view, text, own = texts.state.index, texts.view, texts.text, texts.features
+    known = [index.slot_by_row.get(row) for row in rows]
+    slots = np.array(sorted(slot for slot in known if slot is not None), np.int64)
+    agent = index.arrays.agents.find(text.agent_id)
+    kept = view.take("kind", slots) == KINDS[text.fields.kind]
+    kept &= view.take("state_kind", slots) == STATE_KINDS[text.fields.state_kind]
+    kept &= view.take("payload_hash", slots) == np.uint64(payload_hash(text.fields))
+    kept &= (view.take("private", slots) == 0) | (view.take("agent", slots) == agent)
+    slots = slots[kept]
+    words = jaccard_at(view, own.tokens, slots)
+    enough = words > WORDS_ABOVE
+    if not texts.blind and text.policy.judged_from is not None:
+        enough |= similarities64_at(view, own.vector, slots) >= text.policy.judged_from
+    order = np.lexsort((slots[enough], -words[enough]))[:count]
+    return [int(slot) for slot in slots[enough][order]]

@@ -20,7 +20,7 @@ from totonoe_core.domain.records import (
     Method,
     Status,
 )
-from totonoe_core.engine.guarding.guarding import GuardedText
+from totonoe_core.engine.guarding.texts import GuardedText
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard import candidates
 from totonoe_core.index.arrays import KINDS, STATE_KINDS, STATUSES

@@ -45,7 +45,7 @@ from totonoe_core.domain.memories import Purge, Purged
 from totonoe_core.domain.records import RecallEvent
 from totonoe_core.domain.transfer import ImportRows
 from totonoe_core.engine.commands import expire
-from totonoe_core.engine.guarding.guarding import NeedsOpinion
+from totonoe_core.engine.guarding.judging import NeedsOpinion
 from totonoe_core.engine.state.caches import forget_cached
 from totonoe_core.engine.state.futures import Why, fail, settle, shutting_down
 from totonoe_core.engine.state.ledger import NeedsVector, Operation
