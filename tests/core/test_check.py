@@ -63,7 +63,7 @@ def test_check_leaves_no_trace(store: Store) -> None:
     assert left(store) == before
     assert store.one(first).superseded_by == ""
     second = store.one(store.save("Something else", vector=vector_of("else")))
-    assert second.row == store.one(first).row + 1, "no gap, as a failed write leaves one"
+    assert second.row == store.one(first).row + 1, "row numbers have no gap"
 
 
 def test_check_of_a_full_collection_says_so_as_remember_does(

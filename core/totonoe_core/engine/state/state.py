@@ -38,7 +38,7 @@ _KNOWN: type[tuple[KnownModel, ...]] = tuple[KnownModel, ...]
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """State that a batch or a trial began with."""
+    """State that a batch, an operation or a trial began with."""
 
     index: CollectionIndex
     mark: Mark
@@ -136,7 +136,10 @@ class CollectionState:
         )
 
     def take_back(self, before: Before) -> None:
-        """Return to where a batch or a trial began; the file does so by itself."""
+        """Return to where a batch, an operation or a trial began; the file does so by itself.
+
+        Row numbers taken since are given again: no row has them.
+        """
         self.index, self.info = before.index, before.info
         self.revision, self.last_time_us = before.revision, before.last_time_us
         self._last_row, self.next_index = before.last_row, None

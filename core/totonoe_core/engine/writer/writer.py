@@ -535,7 +535,7 @@ class Writer:
             operation.ahead = job.embedded
         if not job.embedded:
             self._decider.check_vectors(job.commands, job.vectors)
-        index, mark, info = state.index, state.index.mark(), state.info
+        before = state.remembered()
         try:
             with state.file.savepoint():
                 results = self._decider.apply(operation, job.commands, job.vectors)
@@ -555,9 +555,7 @@ class Writer:
                 if job.operation_id:
                     replies.keep(state.file, job.agent_id, job.digest, answer, operation.now_us)
         except BaseException:
-            state.index, state.info = index, info
-            state.next_index = None
-            state.index.rollback(mark)
+            state.take_back(before)
             raise
         state.revision = revision
         state.last_time_us = operation.now_us
