@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.consolidate import ConsolidateQuery
-from totonoe_core.domain.records import Judgement, Status
+from totonoe_core.domain.records import Status
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import RETIRED, STATE_KINDS, STATUSES, View
 from totonoe_core.index.collection_index import CollectionIndex
@@ -106,25 +107,25 @@ class Scope:
 
 
 class Judged:
-    """Judgements of pairs, which quote texts. Safe from any thread.
+    """Comparisons of pairs, which quote texts. Safe from any thread.
 
     `turn` counts how often it was emptied: what was read in an earlier turn is not kept.
     """
 
     def __init__(self) -> None:
         self.turn = 0
-        self._by_pair: dict[Pair, Judgement] = {}
+        self._by_pair: dict[Pair, Comparison] = {}
         self._lock = threading.Lock()
 
-    def get(self, pair: Pair) -> Judgement | None:
-        """Return the judgement of a pair, if it is kept."""
+    def get(self, pair: Pair) -> Comparison | None:
+        """Return the comparison of a pair, if it is kept."""
         return self._by_pair.get(pair)
 
-    def put(self, pair: Pair, judgement: Judgement, turn: int) -> None:
-        """Keep a judgement, made of texts that were read in a turn."""
+    def put(self, pair: Pair, compared: Comparison, turn: int) -> None:
+        """Keep a comparison of texts that were read in a turn."""
         with self._lock:
             if turn == self.turn and len(self._by_pair) < limits.PROVISIONAL_CANDIDATES_MAX:
-                self._by_pair[pair] = judgement
+                self._by_pair[pair] = compared
 
     def forget(self) -> None:
         """Drop all of them."""
@@ -153,7 +154,7 @@ class Join:
     rank : int32[n]
         Place of each slot's id among the ids of all slots to compare; set by the first `advance`.
     judged : Judged
-        Judgements of its pairs.
+        Comparisons of its pairs.
     scanned_count, total_count : int
         Pairs compared so far, and in all; once for each of the two measures.
     pair_count : int

@@ -13,8 +13,9 @@ from totonoe_core.base import limits
 from totonoe_core.domain.consolidate import ConsolidateQuery, MergeCandidate, MergeCluster
 from totonoe_core.domain.records import Judgement, Memory, Status
 from totonoe_core.engine.jobs.join import Join, Question, Scope, no_candidates
-from totonoe_core.engine.state.comparing import comparison_at, judgement_at
+from totonoe_core.engine.state.comparing import comparison_at
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.guard.verdict import Comparison
 from totonoe_core.index.collection_index import text_hash
 from totonoe_core.judging import JudgingService, cascade
 from totonoe_core.judging import Pair as TextPair
@@ -35,15 +36,17 @@ class _Compared(NamedTuple):
     b: Memory
     similarity: float
     jaccard: float
-    judgement: Judgement
-    by_vectors: bool
+    compared: Comparison
+
+    @property
+    def judgement(self) -> Judgement:
+        return self.compared.judgement
 
 
 class _Opened(NamedTuple):
     """A pair that the guard left open, and its texts for the judge."""
 
     one: _Compared
-    open: cascade.Open
     texts: TextPair
 
 
@@ -169,31 +172,26 @@ class PairSearch:
         if one.judgement.by_judge:
             return None
         own, other = one.b, one.a
-        compared = comparison_at(
-            self.scope.info, own.content, other.content, self._measure(one), one.by_vectors
-        )
-        if not cascade.is_open(compared, one.judgement, own.content, other.content):
+        if not cascade.is_open(one.compared, one.judgement, own.content, other.content):
             return None
         texts = TextPair.of(own.content, own.content_hash, other.content, other.content_hash)
-        return _Opened(one, cascade.Open(0, compared, one.judgement), texts)
+        return _Opened(one, texts)
 
     def _heard(self, opened: Sequence[_Opened], turns: dict[Join, int]) -> None:
         """Keep the judgements of pairs of which the judge has an opinion."""
         assert self._judging is not None
-        for one, pair, texts in opened:
+        for one, texts in opened:
             _, opinion = self._judging.look_up(texts)
             if opinion is not None:
                 stated = stated_for(opinion, texts, one.b.content)
+                pair = cascade.Open(0, one.compared, one.judgement)
                 judgement = cascade.judged_by(pair, stated, self.scope.info.guard)
                 if judgement.differs:
                     # The judge is not certain enough to take a pair away; its probability is low.
                     judgement = replace(judgement, verdict=one.judgement.verdict)
                 join = self._join_of(one.pair)
-                join.judged.put(one.pair, judgement, turns[join])
-
-    @staticmethod
-    def _measure(one: _Compared) -> float:
-        return one.similarity if one.by_vectors else one.jaccard
+                compared = replace(one.compared, judgement=judgement)
+                join.judged.put(one.pair, compared, turns[join])
 
     # -- Messages on pairs
 
@@ -261,15 +259,15 @@ class PairSearch:
             slots = np.array(pair, np.int64)
             similarity = float(similarity64(*view.vectors(slots)))
             jaccard = jaccard_pair(*(view.tokens(slot) for slot in pair))
-            by_vectors = bool(view.has_vector(slots).all())
             join = self._join_of(pair)
-            judgement = join.judged.get(pair)
-            if judgement is None:
+            compared = join.judged.get(pair)
+            if compared is None:
+                by_vectors = bool(view.has_vector(slots).all())
                 measure = similarity if by_vectors else jaccard
-                judgement = judgement_at(self.scope.info, b.content, a.content, measure, by_vectors)
-                join.judged.put(pair, judgement, turns[join])
-            if not judgement.differs:
-                yield _Compared(pair, a, b, similarity, jaccard, judgement, by_vectors)
+                compared = comparison_at(self.scope.info, b.content, a.content, measure, by_vectors)
+                join.judged.put(pair, compared, turns[join])
+            if not compared.judgement.differs:
+                yield _Compared(pair, a, b, similarity, jaccard, compared)
 
     def _turns(self) -> dict[Join, int]:
         return {join: join.judged.turn for join in self._joins}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
@@ -16,7 +18,7 @@ from totonoe_core.kernels.jaccard import jaccard_pair
 def judgement_of(info: CollectionInfo, own: Memory, other: Memory) -> Judgement:
     """Return how `own` relates to `other`; without vectors, by the words alone."""
     similarity, by_vectors = similarity_of(info, own, other)
-    return judgement_at(info, own.content, other.content, similarity, by_vectors)
+    return comparison_at(info, own.content, other.content, similarity, by_vectors).judgement
 
 
 def similarity_of(info: CollectionInfo, own: Memory, other: Memory) -> tuple[float, bool]:
@@ -28,17 +30,14 @@ def similarity_of(info: CollectionInfo, own: Memory, other: Memory) -> tuple[flo
     return jaccard_pair(*tokens), False
 
 
-def judgement_at(
-    info: CollectionInfo, own: str, other: str, similarity: float, by_vectors: bool
-) -> Judgement:
-    """Return how a text relates to another at a similarity: of their vectors, or of their words."""
-    return info.guard.settled(comparison_at(info, own, other, similarity, by_vectors).judgement)
-
-
 def comparison_at(
     info: CollectionInfo, own: str, other: str, similarity: float, by_vectors: bool
 ) -> Comparison:
-    """Return what `judgement_at` judges by."""
+    """Return how a text relates to another at a similarity: of their vectors, or of their words.
+
+    The judgement is settled by the collection's policy.
+    """
     weights = weights_for(info.calibration, info.model) if by_vectors else CAREFUL
     known = by_vectors and bundled(info.model)
-    return compare(own, other, similarity, weights, bundled=known)
+    compared = compare(own, other, similarity, weights, bundled=known)
+    return replace(compared, judgement=info.guard.settled(compared.judgement))
