@@ -36,7 +36,8 @@ from totonoe_core.domain.queries import (
 from totonoe_core.domain.records import LinkType, Memory, Status, TimeRange, TypedKey
 from totonoe_core.domain.undo import OperationInfo
 from totonoe_core.engine.state import sizes
-from totonoe_core.engine.state.operations import operation_info
+from totonoe_core.engine.state.operations import _Reading, operation_info
+from totonoe_core.store.records import OperationRow
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3])
@@ -316,6 +317,26 @@ def test_operations_go_on_where_enough_was_looked_at(
             pages.append([x.revision for x in one.operations])
             token = one.next_page_token
         assert pages == [[], [], [1]]
+
+
+def test_page_reads_no_more_operations_than_it_shows_and_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    info = _Reading.info
+
+    def counted(self: _Reading, operation: OperationRow, undone_by: int) -> OperationInfo | None:
+        read.append(operation.revision)
+        return info(self, operation, undone_by)
+
+    with opened(tmp_path) as store:
+        for number in range(9):
+            store.save(f"pump {number}")
+        monkeypatch.setattr(_Reading, "info", counted)
+        query = OperationsQuery("anna", OperationFilter(), 2, "")
+        found = store.engine.read("default", query).result(wait_s())
+        assert [one.revision for one in found.operations] == [9, 8]
+        assert read == [9, 8, 7]
 
 
 def test_tokens_stay_good_while_others_write_and_only_for_their_question(tmp_path: Path) -> None:

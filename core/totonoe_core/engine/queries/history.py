@@ -190,7 +190,8 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
             row = memory.row
         found: list[OperationInfo] = []
         room, scanned, at, more = sizes.Room(), 0, before, False
-        for some in _newest_first(rows, row, first, before):
+        count = min(page_size + 1, _READ_AT_ONCE)
+        for some in _newest_first(rows, row, first, before, count):
             fitting = [one for one in some if _fits(one, where)]
             for info in operation_infos(rows, fitting, agent_id):
                 if info is None:
@@ -212,16 +213,16 @@ def operations(state: CollectionState, rows: Rows, query: OperationsQuery) -> Op
 
 
 def _newest_first(
-    rows: Rows, row: int | None, first: int, before: int
+    rows: Rows, row: int | None, first: int, before: int, count: int
 ) -> Iterator[list[OperationRow]]:
-    """Yield operations from the newest before a revision down to `first`, some at a time."""
+    """Yield operations from the newest before a revision down to `first`, `count` and then more."""
     if row is None:
         while before > first:
-            some = rows.history.operations_before(before, min(_READ_AT_ONCE, before - first))
+            some = rows.history.operations_before(before, min(count, before - first))
             if not some:
                 return
             yield some
-            before = some[-1].revision
+            before, count = some[-1].revision, _READ_AT_ONCE
         return
     touched = {one.revision for one in rows.history.memory_versions(row)}
     touched |= {one.revision for one in rows.memories([row]).values()}

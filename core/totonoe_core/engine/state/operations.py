@@ -12,7 +12,7 @@ builds the answer, for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from totonoe_core.base import limits
@@ -67,7 +67,7 @@ def info_of(
 
 def operation_info(rows: Rows, operation: OperationRow, agent_id: str) -> OperationInfo | None:
     """Return an operation as the agent may see it; `None` if nothing of it counts."""
-    return operation_infos(rows, [operation], agent_id)[0]
+    return next(operation_infos(rows, [operation], agent_id))
 
 
 def operation_infos(
@@ -76,15 +76,17 @@ def operation_infos(
     agent_id: str,
     *,
     of_seen: bool = False,
-) -> list[OperationInfo | None]:
-    """Return several operations as the agent may see them.
+) -> Iterator[OperationInfo | None]:
+    """Yield several operations as the agent may see them.
 
+    Each is read when its turn comes, for one of an Import touches hundreds of memories.
     With `of_seen` the answer shows other parts of each, so that none is left out; one of which
     nothing counts lacks id and reason.
     """
     undone_by = rows.history.undone_by([one.revision for one in operations])
     reading = _Reading(rows, agent_id, of_seen)
-    return [reading.info(one, undone_by.get(one.revision, 0)) for one in operations]
+    for one in operations:
+        yield reading.info(one, undone_by.get(one.revision, 0))
 
 
 class _Now(NamedTuple):
