@@ -16,8 +16,10 @@ from totonoe.v1 import admin_service_pb2, types_pb2
 Run = Callable[..., Result]
 
 
-def evidence(finding: Finding, own: str, other: str, place: str = "") -> Evidence:
-    return Evidence(finding, (0, 1), (0, 1), own, other, place)
+def evidence(
+    finding: Finding, own: str, other: str, place: str = "", weight: float | None = None
+) -> Evidence:
+    return Evidence(finding, (0, 1), (0, 1), own, other, place, weight)
 
 
 def lines(capsys: pytest.CaptureFixture[str], *found: Evidence, **more: Any) -> list[str]:
@@ -48,6 +50,20 @@ def test_finding_is_shown_in_plain_words(
 def test_equal_lines_are_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     one, other = (evidence(Finding.NAME, "Tom", "Priya"), evidence(Finding.SUBJECT, "Tom", "Priya"))
     assert lines(capsys, one, other) == ["- Priya -> Tom"]
+
+
+def test_weights_stand_behind_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
+    found = (
+        evidence(Finding.NUMBER, "5434", "5433", "port", -0.984),
+        evidence(Finding.JUDGE, "own", "", weight=0.3),
+        evidence(Finding.NAME, "Tom", "Priya", weight=0.0),
+        evidence(Finding.SUBJECT, "Tom", "Priya", weight=-0.5),
+    )
+    assert lines(capsys, *found) == [
+        "- port: 5433 -> 5434 (-0.98)",
+        "- judge: own (+0.30)",
+        "- Priya -> Tom (+0.00)",
+    ]
 
 
 def test_comparison_says_which_text_has_the_words(run: Run) -> None:

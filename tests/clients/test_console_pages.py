@@ -116,6 +116,9 @@ def test_what_differs_is_said_in_words(desk: Desk, monkeypatch: pytest.MonkeyPat
     page = desk.page.get("/")
     assert "blue instead of green" in page.text
     assert "<ins>blue</ins>" in page.body and "<del>green</del>" in page.body
+    assert re.search(r"green -> blue decided -0\.\d\d A number says how far", page.text)
+    # The question has another probability than the wording, which the weights are of.
+    assert "By the wording of both texts, as they are now: 0." in page.text
 
 
 @pytest.mark.parametrize(
@@ -718,7 +721,7 @@ def test_texts_with_too_many_words_are_not_compared() -> None:
 
 
 def test_evidence_decides_what_is_marked() -> None:
-    number = Evidence(Finding.NUMBER, (12, 16), (12, 16), "5434", "5433", "port")
+    number = Evidence(Finding.NUMBER, (12, 16), (12, 16), "5434", "5433", "port", None)
     judgement = Judgement(Verdict.UPDATE, (number,), 0.1, True)
     found = texts.differing("The port is 5433 now.", "The port is 5434 today.", judgement)
     assert shown(found.left) == "The port is [5433] now."

@@ -65,6 +65,21 @@ def test_answer_ends_with_the_question(client: Client) -> None:
     assert question.version
 
 
+def test_each_finding_says_how_far_it_moves_the_probability(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(client)
+    monkeypatch.undo()
+    (question,) = open_questions(client)
+    compared = client.compare("It listens on port 5433.", "It listens on port 5434.").judgement
+    for judgement in (question.judgement, compared):
+        weights = [one.weight for one in judgement.evidence if one.weight is not None]
+        assert weights and all(-1.0 <= one <= 1.0 for one in weights)
+    (number,) = compared.evidence
+    # Without it both texts are equal.
+    assert number.weight == pytest.approx(compared.same_probability - 1.0)
+
+
 def test_distinct_from_asks_nothing(client: Client) -> None:
     first = client.remember(NIGHT, vector=BASE)
     again = client.remember(NIGHTLY, vector=vector_at(BASE, 0.9), distinct_from=[first.memory_id])
@@ -146,6 +161,7 @@ def test_command_lists_and_answers(client: Client) -> None:
     runner = CliRunner()
     listed = runner.invoke(app, ["questions"])
     assert listed.exit_code == 0, listed.output
+    assert re.search(r"  - .*\bnightly.* \([-+]0\.\d\d\)\n", listed.output)
     assert "Probably the same (0.86)" in listed.output
     assert NIGHT in listed.output
     recalled = runner.invoke(app, ["recall", "backup", "--mode", "lexical"])

@@ -123,6 +123,11 @@ class Evidence:
 
     `own` is in the new text, `other` in the memory's; the texts are cut to 60 characters. `place`:
     the words of the memory that name the place ("port" of "port 5433"); empty if nothing names it.
+
+    `weight` is how far it moves `same_probability`, -1 to 1: the probability with it less the one
+    if both texts were equal there (of the judge: without it), beside the other findings and alone,
+    in the mean. `None`: it cannot be taken out, or the call computes none; `compare`,
+    `list_questions` and merge candidates do.
     """
 
     finding: Finding
@@ -131,6 +136,7 @@ class Evidence:
     own_text: str
     other_text: str
     place: str
+    weight: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -486,20 +486,22 @@ class Span(_message.Message):
     def __init__(self, start: _Optional[int] = ..., end: _Optional[int] = ...) -> None: ...
 
 class Evidence(_message.Message):
-    __slots__ = ("finding", "own", "other", "own_text", "other_text", "place")
+    __slots__ = ("finding", "own", "other", "own_text", "other_text", "place", "weight")
     FINDING_FIELD_NUMBER: _ClassVar[int]
     OWN_FIELD_NUMBER: _ClassVar[int]
     OTHER_FIELD_NUMBER: _ClassVar[int]
     OWN_TEXT_FIELD_NUMBER: _ClassVar[int]
     OTHER_TEXT_FIELD_NUMBER: _ClassVar[int]
     PLACE_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
     finding: Finding
     own: Span
     other: Span
     own_text: str
     other_text: str
     place: str
-    def __init__(self, finding: _Optional[_Union[Finding, str]] = ..., own: _Optional[_Union[Span, _Mapping]] = ..., other: _Optional[_Union[Span, _Mapping]] = ..., own_text: _Optional[str] = ..., other_text: _Optional[str] = ..., place: _Optional[str] = ...) -> None: ...
+    weight: float
+    def __init__(self, finding: _Optional[_Union[Finding, str]] = ..., own: _Optional[_Union[Span, _Mapping]] = ..., other: _Optional[_Union[Span, _Mapping]] = ..., own_text: _Optional[str] = ..., other_text: _Optional[str] = ..., place: _Optional[str] = ..., weight: _Optional[float] = ...) -> None: ...
 
 class Judgement(_message.Message):
     __slots__ = ("verdict", "evidence", "same_probability", "hard")

@@ -195,6 +195,9 @@ class Evidence:
     place : str
         The words of the memory that name the place of the difference: "port" of "port 5434"; cut
         to EVIDENCE_CHARS, empty if nothing names it.
+    weight : float, optional
+        How far it moves `same_probability` of its judgement, -1..1 (`guard.weighing`); `None`
+        where that was not computed, or the finding cannot be taken out.
     """
 
     finding: Finding
@@ -203,6 +206,7 @@ class Evidence:
     own_text: str = ""
     other_text: str = ""
     place: str = ""
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

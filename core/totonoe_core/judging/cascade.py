@@ -123,7 +123,7 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
     found = replace(
         before,
         verdict=_verdict(before, opinion.relation),
-        same_probability=_probability(pair.compared, opinion),
+        same_probability=probability_with(pair.compared, opinion),
         evidence=(name, *before.evidence)[: limits.EVIDENCE_MAX],
     )
     same = opinion.relation is Relation.SAME
@@ -139,7 +139,7 @@ def _verdict(before: Judgement, relation: Relation) -> Verdict:
     return found
 
 
-def _probability(compared: Comparison, opinion: Opinion) -> float:
+def probability_with(compared: Comparison, opinion: Opinion) -> float:
     """Return the probability by the features and the judge; by the judge if there are none."""
     seen = compared.pair_features
     if seen is None:

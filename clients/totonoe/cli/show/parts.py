@@ -42,7 +42,7 @@ def repeated(duplicate: Duplicate) -> None:
 def judgement(
     found: Judgement | None, indent: str = "", only: tuple[str, str] = ("only here", "only there")
 ) -> None:
-    """Print the verdict, and one line for each piece of evidence.
+    """Print the verdict, and one line for each piece of evidence, with its weight if it has one.
 
     Parameters
     ----------
@@ -52,8 +52,16 @@ def judgement(
     if found is None:
         return
     line(f"{indent}Verdict: {found.verdict} ({found.same_probability:.2f} same)")
-    for shown in dict.fromkeys(evidence(one, only) for one in found.evidence):
-        line(f"{indent}- {shown}")
+    shown: dict[str, str] = {}
+    for one in found.evidence:
+        shown.setdefault(evidence(one, only), weight(one))
+    for words, moved in shown.items():
+        line(f"{indent}- {words}{moved}")
+
+
+def weight(one: Evidence) -> str:
+    """Return how far a finding moves the probability: " (-0.99)"; empty: it is not known."""
+    return "" if one.weight is None else f" ({one.weight:+.2f})"
 
 
 def evidence(one: Evidence, only: tuple[str, str]) -> str:

@@ -94,11 +94,14 @@ async def gather(client: AsyncClient, session: Session, filters: Filters, wanted
 
     It makes QUESTION_PAGES_MAX calls at most; with narrow filters it may stop before `wanted`.
     """
+    # Each question is compared anew: no more of them than are needed.
+    needed = min(limits.PAGE_ROWS, wanted + len(session.later))
+    size = limits.PAGE_ROWS if filters.any else needed
     extra = [pair for pair in await _found(client, session) if filters.meets(pair)]
     kept: dict[frozenset[str], Pair] = {}
     token, revision, complete = "", 0, False
     for _ in range(limits.QUESTION_PAGES_MAX):
-        page = await client.list_questions(page_size=limits.PAGE_ROWS, page_token=token)
+        page = await client.list_questions(page_size=size, page_token=token)
         revision, token = page.revision, page.next_page_token
         for one in page.questions:
             pair = Pair(one.a, one.b, one.same_probability, one.judgement, True)

@@ -141,7 +141,7 @@ class Learning:
     def _answered(self, info: CollectionInfo, one: JudgedPair) -> Answered | None:
         """Return what a pair was answered, with its probability now; `None` if it differs hard."""
         compared = comparison_at(info, one.b, one.a, one.cosine, by_vectors=True)
-        judgement = info.guard.settled(compared.judgement)
+        judgement = compared.judgement
         if judgement.hard:
             return None
         if self._judging is not None and cascade.is_open(compared, judgement, one.b, one.a):

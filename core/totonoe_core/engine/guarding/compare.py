@@ -11,15 +11,17 @@ from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.policy import PRESETS, Action, GuardPolicy, Preset, Tokenizer
 from totonoe_core.domain.queries import Comparison, PresetOutcome
 from totonoe_core.domain.records import Judgement, Method, ModelIdentity
+from totonoe_core.engine.state.comparing import weighed_by
 from totonoe_core.engine.state.futures import ready, then
 from totonoe_core.guard import verdict
 from totonoe_core.guard.candidates import WORDS_ABOVE, cosine_refuses
 from totonoe_core.index.collection_index import guard_tokens
-from totonoe_core.judging import JudgingService, Pair, cascade
+from totonoe_core.judging import JudgingService, Opinion, Pair, cascade
 from totonoe_core.judging.hearing import stated_for
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
 from totonoe_core.text.normalize import canonical_form, refusing_form, refusing_hash
+from totonoe_core.text.reading.budget import ReadingBudget
 
 
 def compare(
@@ -44,9 +46,13 @@ def compare(
     cosine = None if vectors is None else similarity64(vectors[0], vectors[1])
     weights = CAREFUL if model is None else weights_for(None, model)
     known = cosine is not None and model is not None and bundled(model)
-    compared = verdict.compare(text_b, text_a, cosine or 0.0, weights, bundled=known)
 
-    def answer(judgement: Judgement) -> Comparison:
+    def comparing(own: str, other: str, budget: ReadingBudget) -> verdict.Comparison:
+        return verdict.compare(own, other, cosine or 0.0, weights, budget, bundled=known)
+
+    compared = comparing(text_b, text_a, ReadingBudget())
+
+    def answer(judgement: Judgement, opinion: Opinion | None = None) -> Comparison:
         outcomes = []
         for preset, policy in PRESETS.items():
             method = refused_by(text_a, text_b, policy, judgement, cosine)
@@ -58,7 +64,7 @@ def compare(
             jaccard_similarity=token_jaccard(text_a, text_b, Tokenizer.SCRIPT_AWARE),
             presets=tuple(outcomes),
             model=model,
-            judgement=judgement,
+            judgement=weighed_by(comparing, text_b, text_a, judgement, opinion),
         )
 
     policy, judgement = PRESETS[Preset.STANDARD], compared.judgement
@@ -76,7 +82,8 @@ def compare(
         if opinion is None:
             return ready(answer(judgement))
         stated = stated_for(opinion, pair, text_b)
-        return ready(answer(cascade.judged_by(cascade.Open(0, compared, settled), stated, policy)))
+        judged = cascade.judged_by(cascade.Open(0, compared, settled), stated, policy)
+        return ready(answer(judged, stated))
 
     return then(judging.submit([pair]), heard)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +11,20 @@ from totonoe_core.domain.calibration import CAREFUL, bundled, weights_for
 from totonoe_core.domain.collections import CollectionInfo
 from totonoe_core.domain.records import Judgement, Memory
 from totonoe_core.guard.verdict import Comparison, compare
+from totonoe_core.guard.weighing import weighed
 from totonoe_core.index.collection_index import guard_tokens
+from totonoe_core.judging.cascade import probability_with
+from totonoe_core.judging.protocol import Opinion
 from totonoe_core.kernels.cosine import similarity64
 from totonoe_core.kernels.jaccard import jaccard_pair
+from totonoe_core.text.reading.budget import ReadingBudget
 
 
 def judgement_of(info: CollectionInfo, own: Memory, other: Memory) -> Judgement:
-    """Return how `own` relates to `other`; without vectors, by the words alone."""
+    """Return how `own` relates to `other`, weighed; without vectors, by the words alone."""
     similarity, by_vectors = similarity_of(info, own, other)
-    return comparison_at(info, own.content, other.content, similarity, by_vectors).judgement
+    judgement = comparison_at(info, own.content, other.content, similarity, by_vectors).judgement
+    return weighed_at(info, own.content, other.content, similarity, by_vectors, judgement)
 
 
 def similarity_of(info: CollectionInfo, own: Memory, other: Memory) -> tuple[float, bool]:
@@ -37,7 +43,61 @@ def comparison_at(
 
     The judgement is settled by the collection's policy.
     """
+    compared = _comparing(info, similarity, by_vectors)(own, other, ReadingBudget())
+    return replace(compared, judgement=info.guard.settled(compared.judgement))
+
+
+def weighed_at(
+    info: CollectionInfo,
+    own: str,
+    other: str,
+    similarity: float,
+    by_vectors: bool,
+    judgement: Judgement,
+    opinion: Opinion | None = None,
+) -> Judgement:
+    """Return a judgement of `comparison_at` with weights; `opinion` of a judge that changed it."""
+    return weighed_by(_comparing(info, similarity, by_vectors), own, other, judgement, opinion)
+
+
+Comparing = Callable[[str, str, ReadingBudget], Comparison]
+"""Compares a new text with a memory's, as a judgement was made."""
+
+
+def _comparing(info: CollectionInfo, similarity: float, by_vectors: bool) -> Comparing:
     weights = weights_for(info.calibration, info.model) if by_vectors else CAREFUL
     known = by_vectors and bundled(info.model)
-    compared = compare(own, other, similarity, weights, bundled=known)
-    return replace(compared, judgement=info.guard.settled(compared.judgement))
+
+    def compared(own: str, other: str, budget: ReadingBudget) -> Comparison:
+        return compare(own, other, similarity, weights, budget, bundled=known)
+
+    return compared
+
+
+def weighed_by(
+    comparing: Comparing, own: str, other: str, judgement: Judgement, opinion: Opinion | None
+) -> Judgement:
+    """Return a judgement with weights; all of them together read what one comparison may.
+
+    Parameters
+    ----------
+    opinion : Opinion or None
+        Of the judge that moved the probability.
+    """
+    budget = ReadingBudget()
+    # A hard difference is told to the judge, which does not move its probability.
+    said = None if judgement.hard else opinion
+
+    def reread(here: str, there: str) -> float | None:
+        found = comparing(here, there, budget)
+        if found.judgement.over_budget and not judgement.over_budget:
+            return None
+        # Texts that became equal are the same, whatever a judge said of them.
+        if said is None or found.pair_features is None:
+            return found.judgement.same_probability
+        return probability_with(found, said)
+
+    unjudged = None
+    if said is not None:
+        unjudged = comparing(own, other, budget).judgement.same_probability
+    return weighed(own, other, judgement, reread, unjudged)
