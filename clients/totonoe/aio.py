@@ -107,6 +107,13 @@ class AsyncClient(
         twin._caller = Caller(agent_id, self._caller.where(None))
         return twin
 
+    def in_collection(self, collection: str) -> Self:
+        """Returns a client of another collection over the same connection, as `as_agent`."""
+        twin = copy.copy(self)
+        twin._opened, twin._stream = self._channel, self._stream
+        twin._caller = self._caller.of(collection)
+        return twin
+
     async def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""
         channel = self._channel

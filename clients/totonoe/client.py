@@ -116,6 +116,12 @@ class Client(
         twin._caller = Caller(agent_id, self._caller.where(None))
         return twin
 
+    def in_collection(self, collection: str) -> Self:
+        """Returns a client of another collection over the same connection, as `as_agent`."""
+        twin = copy.copy(self)
+        twin._caller = self._caller.of(collection)
+        return twin
+
     def close(self) -> None:
         """Closes the connection; calls that run are cancelled. Safe to call twice."""
         if self._stream is not None:

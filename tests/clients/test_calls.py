@@ -493,14 +493,28 @@ def test_client_of_another_agent_shares_connection_and_collection() -> None:
     assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [("a", "c"), ("b", "c")]
 
 
+def test_client_of_another_collection_shares_connection_and_agent() -> None:
+    tape = Tape(pb.ListResponse(revision=1))
+    with scripted(List=tape) as address, Client(address, agent_id="a", collection="c") as one:
+        other = one.in_collection("d")
+        one.list()
+        other.list()
+    assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [("a", "c"), ("a", "d")]
+
+
 def test_asynchronous_client_of_another_agent_shares_connection_and_collection() -> None:
     tape = Tape(pb.ListResponse(revision=1))
 
     async def run(address: str) -> None:
         async with AsyncClient(address, agent_id="a", collection="c") as one:
             await one.as_agent("b").list()
+            await one.in_collection("d").list()
             await one.list()
 
     with scripted(List=tape) as address:
         asyncio.run(run(address))
-    assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [("b", "c"), ("a", "c")]
+    assert [(sent.agent_id, sent.collection) for sent in tape.requests] == [
+        ("b", "c"),
+        ("a", "d"),
+        ("a", "c"),
+    ]

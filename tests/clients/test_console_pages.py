@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.access import add_identity
-from support.consoles import ConsoleRun, console
+from support.consoles import Answer, ConsoleRun, console
 from support.engines import vector_at, vector_of
 from support.likelihood import Likelihood
 from support.scripted import failing, scripted
@@ -84,6 +85,87 @@ def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     likely.say(NIGHT, NIGHTLY, 0.9)
     likely.say(MONDAY, WEEKLY, 0.8)
     return desk.remember(NIGHT), desk.remember(NIGHTLY, category="ops")
+
+
+# -- Collections
+
+
+@pytest.fixture
+def beside(desk: Desk) -> Iterator[Client]:
+    """A client of another collection of the same daemon, with `zz-` before its name."""
+    name = f"zz-{desk.collection}"
+    desk.bo.create_collection(name, description="The other one.", guard=GuardPolicy(judged_from=-1))
+    with Client(desk.server.address, agent_id="bo", collection=name) as client:
+        yield client
+    desk.bo.delete_collection(name)
+
+
+def leads(page: Answer) -> set[str]:
+    """Where links and forms of a page lead, without files and the end of the session."""
+    found = re.findall(r'(?:href|action|formaction|data-stream)="(/[^"]*)"', page.body)
+    return {html.unescape(one) for one in found if not re.match("/(static|logout)", one)}
+
+
+def test_another_collection_is_chosen_and_every_page_keeps_it(
+    desk: Desk, beside: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = f"/c/zz-{desk.collection}"
+    likely = Likelihood(monkeypatch)
+    likely.say(NIGHT, NIGHTLY, 0.9)
+    first = beside.remember(NIGHT).memory_id
+    second = beside.remember(NIGHTLY, category="ops").memory_id
+    third = beside.remember("The lamp is green.").memory_id
+    beside.remember("The lamp is green.", force=True)
+    edited = beside.update(third, content="The lamp is blue.", reason="painted")
+    choice = desk.page.get("/search")
+    (lead,) = (one for one in leads(choice) if one.startswith("/collections"))
+    shown = desk.page.get(lead)
+    while f"{base}/search" not in leads(shown):
+        (following,) = re.findall(r'href="([^"]+)" rel="next"', shown.body)
+        shown = desk.page.get(html.unescape(following))
+    assert f"zz-{desk.collection} : The other one." in shown.text
+    for path in (
+        *("", "/search", "/search?q=lamp", "/timeline", "/health", "/health?audit=yes"),
+        *("/health/plan", "/answered", "/repeats", "?agent=x", f"/m/{third}"),
+        *(f"/op/{edited.revision}", f"/same?a={first}&b={second}", f"/why?q=lamp&id={third}"),
+        *("/collections", "/m/mem_00000000000000ff", "/nowhere"),
+    ):
+        page = desk.page.get(base + path)
+        assert page.status in (200, 404), path
+        assert f"zz-{desk.collection} ( another collection )" in page.text
+        strange = {one for one in leads(page) if one != base and not one.startswith(f"{base}/")}
+        strange = {one for one in strange if not one.startswith(f"{base}?")}
+        # The lists of collections lead to the others, too.
+        if path not in ("/collections", "/health", "/health?audit=yes"):
+            assert strange == set(), path
+    review = desk.page.get(base)
+    assert "Do these two say the same? Pair 1 of 1" in review.text
+    done = desk.page.submit(review, f"{base}/answer", "Left replaces")
+    assert "The left memory replaced" in done.text and f"zz-{desk.collection} (" in done.text
+    assert beside.get(second).status is Status.SUPERSEDED
+    assert "Nothing to answer" in desk.page.get("/").text
+
+
+def test_each_collection_has_answers_of_its_own_to_take_back(
+    desk: Desk, beside: Client, asked: tuple[str, str]
+) -> None:
+    base = f"/c/zz-{desk.collection}"
+    others = [beside.remember(one).memory_id for one in (NIGHT, NIGHTLY)]
+    desk.page.submit(desk.page.get("/"), "/answer", "Left replaces")
+    desk.page.submit(desk.page.get(base), f"{base}/answer", "Right replaces")
+    back = desk.page.submit(desk.page.get("/"), "/undo", "Take back")
+    assert "Taken back: Resolve" in back.text
+    assert "There is no answer to take back" in desk.page.submit(back, "/undo", "Take back").text
+    assert desk.status(asked[1]) is Status.ACTIVE
+    assert beside.get(others[0]).status is Status.SUPERSEDED
+    desk.page.submit(desk.page.get(base), f"{base}/undo", "Take back")
+    assert beside.get(others[0]).status is Status.ACTIVE
+
+
+def test_collection_that_is_not_there_is_said(desk: Desk) -> None:
+    page = desk.page.get("/c/no-such-one/search")
+    assert page.status == 404 and "It is not there" in page.text
+    assert "no-such-one" in page.text
 
 
 # -- Review
@@ -546,7 +628,6 @@ def test_health_shows_figures_audit_and_collections(desk: Desk) -> None:
             break
         shown = desk.page.get(following[1].replace("&amp;", "&"))
     assert f"{desk.collection} (this one)" in shown.text
-    assert "totonoe console --collection" in shown.text
     assert "Live memories 2 of 2" in page.text and "Run the audit" in page.text
     audit = desk.page.get("/health?audit=yes")
     assert "Writes by agent" in audit.text and "2 Remember" in audit.text

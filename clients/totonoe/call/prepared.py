@@ -92,6 +92,10 @@ class Caller:
         """The collection of a call; `None`: the client's."""
         return self._collection if collection is None else collection
 
+    def of(self, collection: str) -> Caller:
+        """A caller with the same agent in another collection."""
+        return Caller(self._agent_id, collection)
+
     def request(self, kind: type[P], values: dict[str, Any]) -> P:
         """A request of named values, completed by agent, collection and operation id.
 

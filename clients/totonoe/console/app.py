@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -15,8 +16,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from totonoe.console import guard, limits
-from totonoe.console.pages import health, memory, review, search, timeline
-from totonoe.console.sessions import Done, Logins, Sessions
+from totonoe.console.pages import collections, health, memory, review, search, timeline
+from totonoe.console.sessions import Logins, Sessions
 from totonoe.console.settings import Settings
 from totonoe.console.view import Form, View
 from totonoe.errors import TotonoeError
@@ -25,6 +26,7 @@ Page = Callable[[View, Request], Awaitable[Response]]
 
 HTMX_SHA256 = "a0abb04f2f45a1f89d1d4844023245537e5e6014c87b144553e0607b4cc32130"
 """Of `dist/htmx.min.js` in the package htmx.org 4.0.1 of npm."""
+_NAMED = re.compile(r"/c/([^/]+)")
 _FILES = {
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
@@ -79,12 +81,6 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
         answer.delete_cookie(guarded.cookie, httponly=True, samesite="strict")
         return answer
 
-    async def keys(request: Request) -> Response:
-        session = request.state.session
-        session.keys_on = Form.sent(request).text("keys") == "on"
-        words = "Single-letter keys are on." if session.keys_on else "Single-letter keys are off."
-        return view.back(request, "/", Done(words))
-
     async def signed_out(scope: guard.Scope, receive: guard.Receive, send: guard.Send) -> None:
         request = Request(scope, receive)
         answer = view.page(request, "signed_out", 401, said=None, ended=False)
@@ -99,11 +95,13 @@ def make_app(settings: Settings, logins: Logins, sessions: Sessions | None = Non
         Route("/login", login, methods=["GET"]),
         Route("/login", sign_in, methods=["POST"]),
         Route("/logout", sign_out, methods=["POST"]),
-        Route("/keys", keys, methods=["POST"]),
         Route("/static/{name}", _files(), methods=["GET"]),
         *(
-            Route(path, _bound(page, view), methods=[method])
-            for module in (review, memory, search, timeline, health)
+            Route(
+                before + (path if path != "/" else "") or "/", _bound(page, view), methods=[method]
+            )
+            for before in ("", "/c/{collection}")
+            for module in (review, memory, search, timeline, health, collections)
             for method, path, page in module.ROUTES
         ),
     ]
@@ -130,13 +128,13 @@ def _handlers(view: View) -> dict[Any, Any]:
     """Return what answers for each kind of failure."""
 
     async def failed(request: Request, error: Exception) -> Response:
-        return view.failure(request, error)
+        return _of_request(view, request).failure(request, error)
 
     async def other(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
         if request.state.session is None:
             return Response("Not found.\n" if status == 404 else "Not allowed.\n", status)
-        return view.page(request, "no_page", status, said=None)
+        return _of_request(view, request).page(request, "no_page", status, said=None)
 
     return {TotonoeError: failed, ValueError: failed, HTTPException: other}
 
@@ -145,9 +143,16 @@ def _bound(page: Page, view: View) -> Callable[[Request], Awaitable[Response]]:
     """Return a page of one console."""
 
     async def answer(request: Request) -> Response:
-        return await page(view, request)
+        return await page(_of_request(view, request), request)
 
     return answer
+
+
+def _of_request(view: View, request: Request) -> View:
+    """Return the view of the collection that the address names."""
+    # Pages that are not there have no parameters.
+    named = _NAMED.match(request.url.path)
+    return view.of(named[1]) if named else view
 
 
 def _static() -> dict[str, bytes]:

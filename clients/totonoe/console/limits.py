@@ -20,6 +20,8 @@ ANSWERS_MAX = 200
 """Answers that a session can take back with the key."""
 LATER_MAX = 1_000
 """Pairs that a session has put off."""
+DESKS_MAX = 16
+"""Collections for which a session keeps answers, pairs put off and pairs found."""
 PAIRS_FOUND_MAX = 200
 """Pairs that a search for more pairs keeps for the session."""
 PAIRS_AHEAD_MAX = 1_000

@@ -97,6 +97,37 @@ class Done:
 
 
 @dataclass(slots=True)
+class Desk:
+    """The work of one browser on the pairs of one collection.
+
+    Attributes
+    ----------
+    answers : list of int
+        Revisions of its answers, which the key for undo takes back from the end.
+    later : OrderedDict of frozenset to None
+        Pairs that were put off, by their ids.
+    found : list of Pair
+        What its last search for more pairs found, the most probable first.
+    """
+
+    answers: list[int] = field(default_factory=list)
+    later: OrderedDict[frozenset[str], None] = field(default_factory=OrderedDict)
+    found: list[Pair] = field(default_factory=list)
+
+    def answered(self, revision: int) -> None:
+        """Keep the revision of an answer, for the key that takes it back."""
+        self.answers.append(revision)
+        del self.answers[: -limits.ANSWERS_MAX]
+
+    def put_off(self, ids: frozenset[str]) -> None:
+        """Put a pair behind all others."""
+        self.later.pop(ids, None)
+        self.later[ids] = None
+        while len(self.later) > limits.LATER_MAX:
+            self.later.popitem(last=False)
+
+
+@dataclass(slots=True)
 class Session:
     """One browser that was let in.
 
@@ -110,12 +141,8 @@ class Session:
         Single letters answer.
     done : OrderedDict of str to Done
         The last messages, by the name that a page of them has in its address.
-    answers : list of int
-        Revisions of its answers, which the key for undo takes back from the end.
-    later : OrderedDict of frozenset to None
-        Pairs that were put off, by their ids.
-    found : list of Pair
-        What its last search for more pairs found, the most probable first.
+    desks : OrderedDict of str to Desk
+        By collection, the one that was used last at the end.
     ended : bool
         It lets nobody in any more; what it still streams comes to its end.
     """
@@ -124,9 +151,7 @@ class Session:
     ends_s: float
     keys_on: bool = True
     done: OrderedDict[str, Done] = field(default_factory=OrderedDict)
-    answers: list[int] = field(default_factory=list)
-    later: OrderedDict[frozenset[str], None] = field(default_factory=OrderedDict)
-    found: list[Pair] = field(default_factory=list)
+    desks: OrderedDict[str, Desk] = field(default_factory=OrderedDict)
     ended: bool = False
 
     @property
@@ -142,17 +167,13 @@ class Session:
             self.done.popitem(last=False)
         return name
 
-    def answered(self, revision: int) -> None:
-        """Keep the revision of an answer, for the key that takes it back."""
-        self.answers.append(revision)
-        del self.answers[: -limits.ANSWERS_MAX]
-
-    def put_off(self, ids: frozenset[str]) -> None:
-        """Put a pair behind all others."""
-        self.later.pop(ids, None)
-        self.later[ids] = None
-        while len(self.later) > limits.LATER_MAX:
-            self.later.popitem(last=False)
+    def desk(self, collection: str) -> Desk:
+        """Return its desk for a collection, empty at first; of too many the oldest is cleared."""
+        found = self.desks.setdefault(collection, Desk())
+        self.desks.move_to_end(collection)
+        while len(self.desks) > limits.DESKS_MAX:
+            self.desks.popitem(last=False)
+        return found
 
 
 class Sessions:

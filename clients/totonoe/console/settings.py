@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from totonoe.call.channel import DEFAULT_ADDRESS, TLS_SCHEME
@@ -58,9 +58,15 @@ class Settings:
         """The collection, by its name."""
         return self.collection or "default"
 
-    def line(self, *words: str, collection: str | None = None) -> str:
+    def of(self, collection: str) -> Settings:
+        """Return the same settings for another collection."""
+        return replace(
+            self, collection=collection, place=replace(self.place, collection=collection)
+        )
+
+    def line(self, *words: str) -> str:
         """Return a line that calls this program where the console looks."""
-        return line(self.place, *words, collection=collection)
+        return line(self.place, *words)
 
     def url_line(self) -> str:
         """Return the line that prints a new address of this console."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
@@ -14,14 +16,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from totonoe.cli.show.parts import counted, evidence, shown_field
 from totonoe.console import failures, limits, texts
-from totonoe.console.sessions import Done, Session
+from totonoe.console.sessions import Desk, Done, Session
 from totonoe.console.settings import Settings
 from totonoe.memories.models import Evidence
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient
 
-_PAGE_HEADINGS = (
+PAGE_HEADINGS = (
     ("/", "Review"),
     ("/search", "Search"),
     ("/timeline", "Timeline"),
@@ -30,15 +32,23 @@ _PAGE_HEADINGS = (
 
 
 class View:
-    """Templates of one console, and the client that its pages call.
+    """Templates of one console, and the client that its pages call, for one collection.
 
     Parameters
     ----------
     settings : Settings
+
+    Attributes
+    ----------
+    base : str
+        What stands before each path: nothing for the collection that the console was started
+        with, `/c/NAME` for another one.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.base = ""
+        self._console = self
         self.live = asyncio.Semaphore(limits.LIVE_STREAMS_MAX)
         """One for each browser that follows the timeline."""
         self._client: AsyncClient | None = None
@@ -58,16 +68,26 @@ class View:
             "field": shown_field,
         }
         self._templates.globals |= {
-            "settings": settings,
-            "headings": _PAGE_HEADINGS,
+            "headings": PAGE_HEADINGS,
             "fold_chars": limits.FOLD_CHARS,
-            "link": link,
             "counted": counted,
         }
 
+    def of(self, collection: str) -> View:
+        """Return the view of another collection, with the same connection."""
+        twin = copy.copy(self._console)
+        if collection != twin.settings.collection_name:
+            twin.settings = twin.settings.of(collection)
+            twin.base = f"/c/{quote(collection, safe='')}"
+        return twin
+
     @property
     def client(self) -> AsyncClient:
-        """The client of all pages. It belongs to the loop of the first call."""
+        """The client of the pages. It belongs to the loop of the first call."""
+        client = self._console._connected()
+        return client.in_collection(self.settings.collection) if self.base else client
+
+    def _connected(self) -> AsyncClient:
         if self._client is None:
             from totonoe.aio import AsyncClient
 
@@ -100,23 +120,44 @@ class View:
             said=values.pop("said", said),
             path=request.url.path,
             here=_here(request),
+            under=self._heading(request.url.path),
+            **self._place(),
             **values,
         )
         return HTMLResponse(body, status)
 
     def part(self, name: str, **values: Any) -> str:
         """Return a template that is part of a page."""
-        return self._templates.get_template(f"{name}.html").render(**values)
+        return self._templates.get_template(f"{name}.html").render(**self._place(), **values)
+
+    def _place(self) -> dict[str, Any]:
+        """Return what leads to pages of this collection, and of others."""
+        return {
+            "settings": self.settings,
+            "base": self.base,
+            "link": partial(link, base=self.base),
+            "other": lambda name, path: link(path, base=self.of(name).base),
+        }
+
+    def _heading(self, path: str) -> str:
+        """Return the path of the heading that a page is under; empty: under Review, or none."""
+        named = {link(one, base=self.base): one for one, _ in PAGE_HEADINGS[1:]}
+        return named.get(path, "")
 
     def failure(self, request: Request, error: Exception) -> Response:
         """Return the page of a failed call."""
         told = failures.in_words(error, self.settings)
         return self.page(request, "error", told.status, failure=told, said=None)
 
+    def desk(self, request: Request) -> Desk:
+        """Return the work of this browser on the pairs of this collection."""
+        session: Session = request.state.session
+        return session.desk(self.settings.collection_name)
+
     def back(self, request: Request, path: str, done: Done, **query: Any) -> Response:
         """Go to a page after a form, with a message about what was done."""
         session: Session = request.state.session
-        return RedirectResponse(link(path, said=session.say(done), **query), 303)
+        return RedirectResponse(link(path, base=self.base, said=session.say(done), **query), 303)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +203,15 @@ class Form:
         return value
 
 
-def link(path: str, **query: Any) -> str:
-    """Return an address of the console; empty values are left out."""
+def link(path: str, *, base: str = "", **query: Any) -> str:
+    """Return an address of the console; empty values are left out.
+
+    Parameters
+    ----------
+    base : str
+        Of the collection, as `View.base`.
+    """
+    path = (base if path == "/" else base + path) or "/"
     said = {name: value for name, value in query.items() if value not in ("", None, 0, [], ())}
     return f"{path}?{urlencode(said, doseq=True)}" if said else path
 

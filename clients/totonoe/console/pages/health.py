@@ -11,7 +11,7 @@ from starlette.responses import Response
 from totonoe.cli.show.parts import counted
 from totonoe.console import limits
 from totonoe.console.pages.review import REASON
-from totonoe.console.sessions import Done, Session
+from totonoe.console.sessions import Done
 from totonoe.console.view import Form, View
 from totonoe.tidy.models import TidyCluster, TidyDone, TidyUpdate
 
@@ -74,7 +74,6 @@ async def _planned(client: AsyncClient, token: str) -> Planned:
 
 async def apply(view: View, request: Request) -> Response:
     """Close the states that were ticked, as one operation."""
-    session: Session = request.state.session
     ticked = Form.sent(request).texts("close")
     if not ticked:
         return view.back(request, "/health/plan", Done("Nothing was ticked.", failed=True))
@@ -89,7 +88,7 @@ async def apply(view: View, request: Request) -> Response:
             )
         )
     done = await view.client.apply_tidy_plan(updates, reason=REASON)
-    session.answered(done.revision)
+    view.desk(request).answered(done.revision)
     words = f"Closed {counted(done.closed_count, 'state')}."
     return view.back(request, "/health/plan", Done(words, done.revision))
 

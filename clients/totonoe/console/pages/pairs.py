@@ -14,7 +14,7 @@ from totonoe.memories.models import Judgement, Memory
 
 if TYPE_CHECKING:
     from totonoe.aio import AsyncClient
-    from totonoe.console.sessions import Session
+    from totonoe.console.sessions import Desk
 
 AGES = {"1": "since yesterday", "7": "in 7 days", "30": "in 30 days", "365": "in a year"}
 """Days in which one of two memories was made, in words."""
@@ -89,15 +89,15 @@ class Gathered:
     revision: int
 
 
-async def gather(client: AsyncClient, session: Session, filters: Filters, wanted: int) -> Gathered:
+async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int) -> Gathered:
     """Read pairs until so many are there, or no more are.
 
     It makes QUESTION_PAGES_MAX calls at most; with narrow filters it may stop before `wanted`.
     """
     # Each question is compared anew: no more of them than are needed.
-    needed = min(limits.PAGE_ROWS, wanted + len(session.later))
+    needed = min(limits.PAGE_ROWS, wanted + len(desk.later))
     size = limits.PAGE_ROWS if filters.any else needed
-    extra = [pair for pair in await _found(client, session) if filters.meets(pair)]
+    extra = [pair for pair in await _found(client, desk) if filters.meets(pair)]
     kept: dict[frozenset[str], Pair] = {}
     token, revision, complete = "", 0, False
     for _ in range(limits.QUESTION_PAGES_MAX):
@@ -108,28 +108,28 @@ async def gather(client: AsyncClient, session: Session, filters: Filters, wanted
             if filters.meets(pair):
                 kept[pair.ids] = pair
         complete = not token
-        if complete or sum(ids not in session.later for ids in kept) >= wanted:
+        if complete or sum(ids not in desk.later for ids in kept) >= wanted:
             break
     least = min((pair.probability for pair in kept.values()), default=0.0)
     for pair in extra:
         if complete or pair.probability >= least:
             kept.setdefault(pair.ids, pair)
-    now = [pair for ids, pair in kept.items() if ids not in session.later]
+    now = [pair for ids, pair in kept.items() if ids not in desk.later]
     now.sort(key=lambda pair: -pair.probability)
     if complete:
-        now += [kept[ids] for ids in session.later if ids in kept]
+        now += [kept[ids] for ids in desk.later if ids in kept]
     return Gathered(tuple(now), complete, revision)
 
 
-async def _found(client: AsyncClient, session: Session) -> list[Pair]:
+async def _found(client: AsyncClient, desk: Desk) -> list[Pair]:
     """Return the pairs of the last search that are live still, as they are now."""
-    if not session.found:
+    if not desk.found:
         return []
-    ids = {one for pair in session.found for one in pair.ids}
+    ids = {one for pair in desk.found for one in pair.ids}
     read = await client.get_many(sorted(ids))
     now = {one.id: one for one in read.memories if one.status is Status.ACTIVE}
-    session.found = [pair for pair in session.found if pair.ids <= now.keys()]
-    return [_as_now(pair, now) for pair in session.found]
+    desk.found = [pair for pair in desk.found if pair.ids <= now.keys()]
+    return [_as_now(pair, now) for pair in desk.found]
 
 
 def _as_now(pair: Pair, now: dict[str, Memory]) -> Pair:

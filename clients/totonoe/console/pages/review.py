@@ -38,11 +38,11 @@ _TOOK = {
 
 async def review(view: View, request: Request) -> Response:
     """Show the pair at a place, the most probable first."""
-    session: Session = request.state.session
+    desk = view.desk(request)
     form = Form.asked(request)
     filters = Filters.of(form)
     at = form.number("n", most=limits.PAIRS_AHEAD_MAX)
-    gathered = await pairs.gather(view.client, session, filters, at + 2)
+    gathered = await pairs.gather(view.client, desk, filters, at + 2)
     count = len(gathered.pairs)
     # The last pair was answered: the one before it is the last now.
     at = min(at, max(0, count - 1))
@@ -60,6 +60,7 @@ async def review(view: View, request: Request) -> Response:
         has_next=at + 1 < count and at < limits.PAIRS_AHEAD_MAX,
         complete=gathered.complete,
         filters=filters,
+        desk=desk,
         ages=pairs.AGES,
         seen=gathered.revision,
         **values,
@@ -114,7 +115,7 @@ async def same(view: View, request: Request) -> Response:
 
 async def answer(view: View, request: Request) -> Response:
     """Carry out the answer about a pair, unless somebody was faster."""
-    session: Session = request.state.session
+    desk = view.desk(request)
     form = Form.sent(request)
     a, b = form.text("a"), form.text("b")
     said = Answer(form.text("answer")) if form.text("answer") in _TOOK else None
@@ -146,8 +147,8 @@ async def answer(view: View, request: Request) -> Response:
             failed=True,
         )
         return view.back(request, "/", told, **back)
-    session.answered(done.revision)
-    session.found = [pair for pair in session.found if pair.ids != {a, b}]
+    desk.answered(done.revision)
+    desk.found = [pair for pair in desk.found if pair.ids != {a, b}]
     told = Done(f"{_TOOK[said]} {snippet(done.memory.content)}", done.revision)
     return view.back(request, "/", told, **back)
 
@@ -184,24 +185,31 @@ def _overtaken(first: Operation) -> Done:
 
 async def later(view: View, request: Request) -> Response:
     """Put a pair behind all others, for this session."""
-    session: Session = request.state.session
     form = Form.sent(request)
-    session.put_off(frozenset((form.text("a"), form.text("b"))))
+    view.desk(request).put_off(frozenset((form.text("a"), form.text("b"))))
     back = {"n": form.number("n", most=limits.PAIRS_AHEAD_MAX), **Filters.of(form).query}
     return view.back(request, "/", Done("Later: this pair comes after all others."), **back)
 
 
+async def keys(view: View, request: Request) -> Response:
+    """Switch single-letter keys on or off, for this session."""
+    session: Session = request.state.session
+    session.keys_on = Form.sent(request).text("keys") == "on"
+    words = "Single-letter keys are on." if session.keys_on else "Single-letter keys are off."
+    return view.back(request, "/", Done(words))
+
+
 async def undo(view: View, request: Request) -> Response:
     """Take an answer back: the one of a revision, or the last of this session."""
-    session: Session = request.state.session
+    desk = view.desk(request)
     form = Form.sent(request)
     revision = form.number("revision")
     if not revision:
-        if not session.answers:
+        if not desk.answers:
             return view.back(request, "/", Done("There is no answer to take back.", failed=True))
-        revision = session.answers[-1]
+        revision = desk.answers[-1]
     path = "/answered" if form.text("from") == "answered" else "/"
-    session.answers = [one for one in session.answers if one != revision]
+    desk.answers = [one for one in desk.answers if one != revision]
     try:
         done = await view.client.undo(revision, reason=REASON)
     except UndoRefused as error:
@@ -216,14 +224,14 @@ async def undo(view: View, request: Request) -> Response:
 
 async def more(view: View, request: Request) -> Response:
     """Look for pairs that nobody asks about."""
-    session: Session = request.state.session
+    desk = view.desk(request)
     try:
         async with asyncio.timeout(limits.RUN_S):
-            session.found = await pairs.look_for_more(view.client)
+            desk.found = await pairs.look_for_more(view.client)
     except TimeoutError:
         told = Done(f"The search did not end within {limits.RUN_S:.0f} s.", failed=True)
         return view.back(request, "/", told)
-    count = len(session.found)
+    count = len(desk.found)
     words = (
         f"Found {counted(count, 'pair')} of which both may say the same."
         if count
@@ -267,8 +275,7 @@ async def close_repeats(view: View, request: Request) -> Response:
         told = Done("Nothing was done: the repeats changed meanwhile. Look again.", failed=True)
         return view.back(request, "/repeats", told)
     done = await view.client.clean_up_duplicates(apply=True, limit=count, reason=REASON)
-    session: Session = request.state.session
-    session.answered(done.revision)
+    view.desk(request).answered(done.revision)
     words = f"Closed {counted(len(done.duplicates), 'exact repeat')}."
     return view.back(request, "/repeats", Done(words, done.revision))
 
@@ -287,6 +294,7 @@ ROUTES = (
     ("POST", "/same", same),
     ("POST", "/answer", answer),
     ("POST", "/later", later),
+    ("POST", "/keys", keys),
     ("POST", "/undo", undo),
     ("POST", "/more", more),
     ("GET", "/answered", answered),

@@ -27,7 +27,7 @@ function follow() {
   const live = document.querySelector("#live");
   if (!live) return;
   let after = Number(live.dataset.after);
-  follows = new EventSource(`/timeline/live?after=${after}`);
+  follows = new EventSource(live.dataset.stream);
   follows.onmessage = (event) => {
     const rows = document.querySelector("#operations");
     const revision = Number(event.lastEventId);
