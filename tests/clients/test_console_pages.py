@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -808,3 +809,23 @@ def test_evidence_decides_what_is_marked() -> None:
     assert shown(found.left) == "The port is [5433] now."
     assert shown(found.right) == "The port is [5434] today."
     assert found.lines == ["5434 instead of 5433"]
+
+
+def test_health_says_what_ends_soon_to_who_may_read_all(tmp_path: Path) -> None:
+    day_us = 86_400 * 10**6
+    now_us = int(datetime.now(UTC).timestamp() * 1e6)
+    with running_server(tmp_path / "data") as server:
+        server.client("bo").remember(NIGHT)
+        everywhere = add_identity(
+            server.data_dir, "all", "*:read", expires_us=now_us + 3 * day_us + day_us // 2
+        )
+        here = add_identity(server.data_dir, "one", "default:read")
+        for token, words in (
+            (everywhere, "Soon: identity ends in 3."),
+            (here, "None ends that this identity may know of."),
+        ):
+            with console(server.address, tmp_path / words[:4], token=token) as page:
+                # The daemon looks for identities a few times a second.
+                wait_until(
+                    lambda page=page, words=words: words in page.sign_in().get("/health").text
+                )

@@ -11,6 +11,7 @@ import pytest
 import totonoe
 from support.access import add_identity
 from support.waits import wait_until
+from totonoe.collections.models import Expiry
 from totonoe_server.access import book as entries
 from totonoe_server.access.book import Book
 from totonoe_server.access.certificates import CLIENT_DAYS, SERVER_DAYS, Authority
@@ -42,6 +43,10 @@ def left_days(found: Expiries) -> dict[str, int]:
     return {
         kind.value: round((end_s - NOW_S) / DAY_S) for kind, end_s in found.earliest_s().items()
     }
+
+
+def ends(client: totonoe.Client) -> tuple[Expiry, ...]:
+    return client.stats().expiries
 
 
 def test_earliest_identity_that_still_counts_is_named(tmp_path: Path) -> None:
@@ -98,7 +103,7 @@ def test_log_warns_only_of_what_ends_soon(tmp_path: Path, monkeypatch: pytest.Mo
     assert said[1:] == [("has expired", {"what": Expiring.DAEMON.value})]
 
 
-def test_metrics_and_top_show_what_expires(tmp_path: Path) -> None:
+def test_metrics_stats_and_top_show_what_expires(tmp_path: Path) -> None:
     data_dir, authority = tmp_path / "data", Authority.made(tmp_path / "certs")
     pair, hers = authority.server(["127.0.0.2"]), authority.client("ann")
     add_identity(data_dir, "ann", "*:read", subject="ann", expires_us=us(10))
@@ -112,6 +117,13 @@ def test_metrics_and_top_show_what_expires(tmp_path: Path) -> None:
     ):
         client.list()
         sample = fetched(f"http://{server.metrics_address}/metrics")
+        told = [(one.what, round((one.time.timestamp() - NOW_S) / DAY_S)) for one in ends(client)]
+        assert told == [
+            ("identity", 10),
+            ("client_certificate", CLIENT_DAYS),
+            ("daemon_certificate", SERVER_DAYS),
+            ("client_authority", 3650),
+        ]
         shown = figures(Between(sample))["expires_in_s"]
         assert {what: round(left_s / DAY_S) for what, left_s in shown.items()} == {
             "daemon_certificate": SERVER_DAYS,

@@ -47,6 +47,12 @@ def age(then: datetime, now: datetime | None = None) -> str:
     return "just now"
 
 
+def ending(then: datetime, now: datetime | None = None) -> str:
+    """Return how long something lasts: "ends in 3.2 days", "has ended"."""
+    days = (then - (now or datetime.now(UTC))).total_seconds() / 86_400
+    return f"ends in {days:.1f} days" if days > 0 else "has ended"
+
+
 def shown_similarity(similarity: float) -> str:
     """Return a similarity with two digits, clamped to 0..1 for display only."""
     return f"{min(1.0, max(0.0, similarity)):.2f}"

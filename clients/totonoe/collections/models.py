@@ -447,11 +447,23 @@ class SnapshotStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Expiry:
+    """A certificate or an identity that ends.
+
+    `what` is "daemon_certificate", "client_authority", "client_certificate" or "identity".
+    """
+
+    what: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Figures of the daemon; CPU in seconds, memory in bytes. `revision`: the catalogue's.
 
     `lost_catalogue_revisions` are gone from the disk, in the words of `VerifyStats.lost_revisions`;
-    while there are any, no collection is made, deleted or restored.
+    while there are any, no collection is made, deleted or restored. `expiries`: the earliest end of
+    each kind, for who may read all collections.
     """
 
     collections: tuple[CollectionStats, ...]
@@ -468,3 +480,4 @@ class Stats:
     snapshots: SnapshotStats
     lost_catalogue_revisions: str = ""
     judge_cpu_s: float = 0.0
+    expiries: tuple[Expiry, ...] = ()

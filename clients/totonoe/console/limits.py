@@ -28,6 +28,8 @@ PAIRS_AHEAD_MAX = 1_000
 """Place up to which somebody can leaf through the pairs."""
 QUESTION_PAGES_MAX = 60
 """Calls that one page makes at most to find its pair."""
+SOON_DAYS = 14
+"""From so many days before its end on, a certificate or an identity is marked."""
 PAGE_ROWS = 20
 HITS_MAX = 200
 CHAIN_MAX = 20

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-from totonoe.cli.text import age
+from totonoe.cli import text as words_of
 from totonoe.console import limits
 from totonoe.enums import Finding
 from totonoe.memories.models import Evidence, Judgement
@@ -90,8 +90,17 @@ def when(time: datetime | None) -> Markup:
     """Return a time as its age, with the instant on hover; nothing where there is none."""
     if time is None:
         return Markup("never")
+    return _timed(time, words_of.age(time))
+
+
+def ending(time: datetime) -> Markup:
+    """Return how long something lasts, with the instant on hover."""
+    return _timed(time, words_of.ending(time))
+
+
+def _timed(time: datetime, words: str) -> Markup:
     exact = time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(exact, age(time))
+    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(exact, words)
 
 
 def pieces(text: str, spans: Iterable[Span]) -> list[Piece]:

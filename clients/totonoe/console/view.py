@@ -64,6 +64,7 @@ class View:
             "safe_text": texts.safe,
             "language": texts.language,
             "when": texts.when,
+            "ending": texts.ending,
             "finding": _finding,
             "field": shown_field,
         }

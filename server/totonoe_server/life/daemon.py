@@ -145,7 +145,7 @@ class Daemon:
                     engine = await _to_the_end(self._open)
                 self._engine = engine
                 await _to_the_end(self.gate.load_key)
-                process = Process(started_us, package_version())
+                process = Process(started_us, package_version(), self._expiries.earliest_s)
                 self._tracing = self.guard.tracing = _open_tracing(self.settings, process.version)
                 await self._serve(engine, process)
                 self._metrics = self._open_metrics(engine, process)

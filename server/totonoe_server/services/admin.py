@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from totonoe.v1 import admin_service_pb2 as pb
 from totonoe.v1 import admin_service_pb2_grpc, audit_pb2
 from totonoe_core.base import limits
@@ -134,13 +136,15 @@ class AdminService(
         call = CALL.get()
         sees = None if call is None or call.sees_everything else call.sees
         future = self._engine.stats(request.collection, request.agent_id, sees)
-        return await answer_of(built(future, self._stats_to_wire, read=True))
+        to_wire = partial(self._stats_to_wire, of_all=sees is None)
+        return await answer_of(built(future, to_wire, read=True))
 
-    def _stats_to_wire(self, stats: EngineStats) -> pb.StatsResponse:
+    def _stats_to_wire(self, stats: EngineStats, of_all: bool) -> pb.StatsResponse:
         return admin.stats_to_wire(
             stats,
             version=self._process.version,
             started_time=time_to_wire(self._process.started_us),
             cpu_s=self._process.cpu_s(),
             rss_bytes=self._process.rss_bytes(),
+            expiries=admin.expiries_to_wire(self._process.ends_s() if of_all else {}),
         )

@@ -5,16 +5,28 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from totonoe_server.access.expiry import Expiring
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """Read the figures that Stats shows of the process. `started_us` is UTC microseconds."""
+    """Read the figures that Stats shows of the process.
+
+    Attributes
+    ----------
+    started_us : int
+        UTC microseconds.
+    ends_s : callable
+        Returns when certificates and identities end, by kind, in seconds since 1970.
+    """
 
     started_us: int
     version: str
+    ends_s: Callable[[], Mapping[Expiring, float]] = dict
 
     def cpu_s(self) -> float:
         """CPU seconds, user and system."""

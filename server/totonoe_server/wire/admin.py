@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from totonoe.v1 import admin_service_pb2 as pb
 from totonoe.v1 import checkpoint_pb2, tidy_pb2
 from totonoe_core.domain.collections import Calibrated
 from totonoe_core.domain.queries import CheckpointFigures, CollectionStats, Comparison, EngineStats
 from totonoe_core.domain.tidy import TidyState
+from totonoe_server.access.expiry import Expiring
 from totonoe_server.wire.mapping import answer, encoder
 from totonoe_server.wire.reembed import reembed_stats_to_wire
 from totonoe_server.wire.scalars import time_to_wire
@@ -45,6 +48,14 @@ collection_stats_to_wire = encoder(
 stats_to_wire = encoder(
     EngineStats,
     pb.StatsResponse,
-    given=("version", "started_time", "cpu_s", "rss_bytes"),
+    given=("version", "started_time", "cpu_s", "rss_bytes", "expiries"),
     computed={"snapshots": lambda value: snapshot_stats_to_wire(value.snapshots)},
 )
+
+
+def expiries_to_wire(ends_s: Mapping[Expiring, float]) -> list[pb.Expiry]:
+    """Encode when things end, in seconds since 1970 by kind; the earliest first."""
+    return [
+        pb.Expiry(what=what.value, time=time_to_wire(int(end_s * 1e6)))
+        for what, end_s in sorted(ends_s.items(), key=lambda item: item[1])
+    ]

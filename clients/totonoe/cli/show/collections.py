@@ -9,7 +9,7 @@ from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, table
 from totonoe.cli.show.parts import judgement
 from totonoe.cli.show.snapshots import running
-from totonoe.cli.text import age
+from totonoe.cli.text import age, ending
 from totonoe.collections.models import (
     Calibrated,
     CollectionInfo,
@@ -131,6 +131,8 @@ def stats(answer: Stats, now: datetime | None = None) -> None:
         f"{answer.collection_count} collections, {opened.count} open with "
         f"{opened.memory_bytes / 2**20:.0f} MiB, {opened.idle_closed_count} closed as idle"
     )
+    for one in answer.expiries:
+        line(f"{one.what.replace('_', ' ')}: {ending(one.time, now)}")
     if answer.snapshots.running is not None:
         line(running(answer.snapshots.running))
     line()

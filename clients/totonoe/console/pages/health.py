@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -43,6 +44,7 @@ async def health(view: View, request: Request) -> Response:
         own=stats.collections[0] if stats.collections else None,
         collections=collections,
         audit=audit,
+        soon=datetime.now(UTC) + timedelta(days=limits.SOON_DAYS),
         busiest=max((one.operation_count for one in audit.agents), default=0) if audit else 0,
     )
 

@@ -1099,6 +1099,13 @@ export declare type StatsResponse = Message<"totonoe.v1.StatsResponse"> & {
    * @generated from field: double judge_cpu_s = 31;
    */
   judgeCpuS: number;
+
+  /**
+   * What ends at a known time, the earliest of each kind. Empty without a grant for all collections.
+   *
+   * @generated from field: repeated totonoe.v1.Expiry expiries = 36;
+   */
+  expiries: Expiry[];
 };
 
 /**
@@ -1106,6 +1113,34 @@ export declare type StatsResponse = Message<"totonoe.v1.StatsResponse"> & {
  * Use `create(StatsResponseSchema)` to create a new message.
  */
 export declare const StatsResponseSchema: GenMessage<StatsResponse>;
+
+/**
+ * A certificate or an identity that ends.
+ *
+ * @generated from message totonoe.v1.Expiry
+ */
+export declare type Expiry = Message<"totonoe.v1.Expiry"> & {
+  /**
+   * "daemon_certificate", "client_authority", "client_certificate" (one that a client came with) or
+   * "identity" (a token or the identity itself).
+   *
+   * @generated from field: string what = 1;
+   */
+  what: string;
+
+  /**
+   * When.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message totonoe.v1.Expiry.
+ * Use `create(ExpirySchema)` to create a new message.
+ */
+export declare const ExpirySchema: GenMessage<Expiry>;
 
 /**
  * Collections that are open: in memory, with a writer each.
