@@ -213,6 +213,8 @@ WORDS_RETRY_S = 5
 EMBED_QUEUE_TEXTS_MAX = 8192
 EMBED_BATCH_TEXTS_MAX = 32
 EMBED_BATCH_CHARS_MAX = 8192
+KEY_VECTORS_WAIT_S = 5  # for the vectors of typed keys, before a search goes on without
+KEY_VECTORS_RETRY_S = 5
 
 CLOCK_SKEW_ALLOWED_S = 5  # how far a client's created time may be ahead of our clock
 REPLAY_KEPT_S = 7 * 24 * 3600

@@ -26,6 +26,7 @@ from totonoe_core.index.arrays import (
     View,
 )
 from totonoe_core.index.hnsw import Graph
+from totonoe_core.index.keys import Keys, key_words
 from totonoe_core.index.lexical import (
     InvertedIndex,
     label_terms,
@@ -150,6 +151,7 @@ class CollectionIndex:
         self.terms = InvertedIndex()
         self.labels = InvertedIndex()
         self.numbers = Numbers()
+        self.keys = Keys()
         self.slot_by_id = SlotById(self.arrays)
         self.slot_by_row = SlotByRow()
         self._slots_by_text = SlotMap(self.arrays, "text_hash")
@@ -167,6 +169,7 @@ class CollectionIndex:
         made.arrays = self.arrays.beside(dimension)
         made.prefix = Prefix(made.arrays)
         made.graph = Graph(made.arrays)
+        made.keys = self.keys.beside()
         return made
 
     def take_place(self) -> None:
@@ -322,6 +325,8 @@ class CollectionIndex:
             chunk, at = view.chunk_of(slot)
             chunk.columns["term_count"][at] = count
             fields = memory.fields
+            if fields.key is not None:
+                self.keys.note(slot, int(chunk.columns["key_hash"][at]), key_words(fields.key))
             terms = [
                 *label_terms(fields.tags, fields.entities, fields.attributes),
                 *nested_terms(fields.attributes),
@@ -341,9 +346,13 @@ class CollectionIndex:
         What remains is its id and row and, in the inverted indexes, that some slot had a term with
         some hash; the hash keys exist only in memory and in checkpoints, which hold no such slot.
         """
+        view = self.arrays.writer_view()
         for slot in self.slot_by_id.versions(memory_id):
+            key = int(view.value("key_hash", slot))
             self.arrays.empty(slot)
             self.numbers.empty(slot)
+            if key and not self._slots_by_key.slots(key):
+                self.keys.drop(key)
 
     def set_aside(self, row: int) -> None:
         """Hide a row from all searches; no change may wait to be published. Writer only."""
@@ -451,6 +460,7 @@ class CollectionIndex:
             self.terms,
             self.labels,
             self.numbers,
+            self.keys,
         )
         return sum(part.nbytes() for part in parts) + self.map_bytes()
 

@@ -11,6 +11,7 @@ those slots too.
     <index>_...    posting lists and key of each inverted index
     numbers_...    numbers in attributes: paths, slots, values
     vectors        float32[n, dim]
+    key_...        typed keys of these memories: hashes, words (JSON), vectors of the first of them
 
 Slot maps are rebuilt from the columns (a few ms for 100,000).
 """
@@ -33,6 +34,7 @@ from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.dump_checks import (
     Unsound,
     check_columns,
+    check_keys,
     check_meta,
     check_token_counts,
     require,
@@ -182,6 +184,11 @@ def dump(index: CollectionIndex, cut: Cut, target: Target) -> None:
         target.put(f"numbers_{part}", [getattr(numbers, part)])
     vectors = (c.vectors[:n] if k.all() else c.vectors[:n][k] for k, n, c in parts())
     target.put("vectors", _some(np.float32, vectors, arrays.dimension))
+    hashes, words, of_keys = index.keys.held(np.unique(view.column("key_hash")[kept]))
+    target.put("key_hashes", [hashes])
+    target.put("key_words", _json(words))
+    held = iter([of_keys] if len(of_keys) else [])
+    target.put("key_vectors", _some(np.float32, held, arrays.dimension))
 
 
 def load(
@@ -253,6 +260,7 @@ def load(
     index.token_index = TokenIndex(found["token_index"], meta["token_end"])
     source.take("vectors", [c.vectors[:n] for c, n in zip(chunks, sizes, strict=True)])
     arrays.adopt(tuple(chunks), count)
+    _load_keys(index, source)
     index.fill_maps((memory_id, slot) for memory_id, slot in meta["others"])
     return index
 
@@ -351,6 +359,19 @@ def _load_prefix(index: CollectionIndex, source: Source, meta: dict[str, Any]) -
         )
     if built:
         index.prefix.adopt(Fit(basis, tuple(parts), built, meta["prefix_fitted"]))
+
+
+def _load_keys(index: CollectionIndex, source: Source) -> None:
+    hashes = _whole(source, "key_hashes", np.uint64)
+    words = json.loads(_whole(source, "key_words", np.uint8).tobytes())
+    vectors = _whole(source, "key_vectors", np.float32)
+    check_keys(hashes, words, vectors, index.arrays.dimension)
+    said = dict(zip(hashes.tolist(), words, strict=True))
+    column = index.view().column("key_hash")
+    for slot in np.flatnonzero(column).tolist():
+        if (words_of := said.get(int(column[slot]))) is not None:
+            index.keys.note(slot, int(column[slot]), words_of)
+    index.keys.put(hashes[: len(vectors)].tolist(), vectors)
 
 
 def _load_postings(source: Source, name: str, end: int) -> InvertedIndex:

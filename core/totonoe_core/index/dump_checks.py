@@ -45,6 +45,20 @@ def check_meta(meta: Any, labels: Sequence[str]) -> None:
         _require_number(pair[1], count - 1, "others")
 
 
+def check_keys(
+    hashes: NDArray[np.uint64], words: Any, vectors: NDArray[np.float32], dimension: int
+) -> None:
+    """Check that each typed key has its words, and the first of them a vector each.
+
+    Raises `Unsound`.
+    """
+    require(hashes.ndim == 1 and len(np.unique(hashes)) == len(hashes), "key_hashes")
+    require(isinstance(words, list) and len(words) == len(hashes), "key_words")
+    require(all(isinstance(said, str) for said in words), "key_words")
+    require(vectors.ndim == 2 and len(vectors) <= len(hashes), "key_vectors")
+    require(vectors.shape[1] == dimension, "key_vectors")
+
+
 def check_columns(
     columns: Mapping[str, NDArray[Any]], label_counts: Mapping[str, int], row_max: int | None
 ) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from totonoe_core.guard.cosines import similarities64_at, similarities_at
 from totonoe_core.index.arrays import View
 from totonoe_core.index.hnsw import Graph
+from totonoe_core.index.keys import Keys
 from totonoe_core.index.lexical import InvertedIndex, bm25
 from totonoe_core.index.masks import Mask
 from totonoe_core.index.prefix import SLACK
@@ -42,8 +43,36 @@ def by_vector(
     mask: Mask,
     limit: int,
     graph: Graph | None,
+    keys: Keys | None = None,
 ) -> tuple[Ranking, str]:
     """Return the `limit` nearest slots of a mask, and how they were found: "exact" or "hnsw".
+
+    A slot is as near as its text or, with `keys`, its typed key, whichever is nearer.
+    """
+    found, how = _by_text(view, query, mask, limit, graph)
+    near = np.zeros(0, np.int64) if keys is None else keys.nearest(view, query, mask, limit)
+    if keys is not None and len(near):
+        slots = np.union1d(found.slots, near)
+        found = _ranked(view, slots, closeness(view, keys, query, slots), limit)
+    return found, how
+
+
+def closeness(
+    view: View, keys: Keys, query: NDArray[np.float32], slots: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the float64 similarity of ascending slots: that of the text or of the typed key."""
+    own = similarities64_at(view, query, slots)
+    return np.maximum(own, keys.similarities64_at(query, slots))
+
+
+def _by_text(
+    view: View,
+    query: NDArray[np.float32],
+    mask: Mask,
+    limit: int,
+    graph: Graph | None,
+) -> tuple[Ranking, str]:
+    """Return the `limit` slots of a mask with the nearest texts, and how they were found.
 
     Slots without a vector are left out, whatever the mask says. The graph is used where it is
     cheaper than reading all slots that pass, for so many that `limit` of them should pass. If fewer

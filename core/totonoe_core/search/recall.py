@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from totonoe_core.domain.policy import DecayPolicy, DiversityPolicy
 from totonoe_core.domain.queries import DiversityEffect, RecallMode, RecallQuery
 from totonoe_core.domain.records import Kind, Status
-from totonoe_core.guard.cosines import similarities64_at
 from totonoe_core.index import masks
 from totonoe_core.index.arrays import KINDS, View
 from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.index.hnsw import Graph
+from totonoe_core.index.keys import Keys
 from totonoe_core.search import arms, diversity
 from totonoe_core.search.arms import Ranking
 from totonoe_core.search.folding import Partners, fold
@@ -116,13 +116,14 @@ def candidates(
         # The graph holds only once live slots, and may belong to an index that was since rebuilt.
         live_only = query.filter.statuses in ((), (Status.ACTIVE,))
         usable = live_only and graph is not None and graph.arrays is index.arrays
-        by_vector, how = arms.by_vector(view, vector, mask, depth, graph if usable else None)
+        graph = graph if usable else None
+        by_vector, how = arms.by_vector(view, vector, mask, depth, graph, index.keys)
         ran.append("vector")
     if query.text and query.mode is not RecallMode.VECTOR:
         words, coverage = arms.by_words(view, index.terms, query.text, mask, words_depth)
         by_words = words.slots
         ran.append("lexical")
-    slots, cosines = _joined(view, vector, by_vector, by_words)
+    slots, cosines = _joined(view, index.keys, vector, by_vector, by_words)
     fit = relevance(
         cosines if "vector" in ran else None, None if coverage is None else coverage[slots]
     )
@@ -250,6 +251,7 @@ def groups(
 
 def _joined(
     view: View,
+    keys: Keys,
     vector: NDArray[np.float32] | None,
     by_vector: Ranking,
     by_words: NDArray[np.int64],
@@ -260,7 +262,7 @@ def _joined(
     """
     if len(by_words):
         slots = np.union1d(by_vector.slots, by_words)
-        cosines = None if vector is None else similarities64_at(view, vector, slots)
+        cosines = None if vector is None else arms.closeness(view, keys, vector, slots)
     else:
         order = np.argsort(by_vector.slots)
         slots, cosines = by_vector.slots[order], by_vector.similarity[order]

@@ -226,7 +226,7 @@ def standing(
     carrier = next((shown for shown, also in found.also.items() if slot in also), slot)
     fused_place = _place(found.slots, carrier)
     place = next((at for at, (one, _) in enumerate(hits, 1) if one == fused_place), 0)
-    by_vector = _in_vectors(view, vector, mask, found, slot)
+    by_vector = _in_vectors(index, view, vector, mask, found, slot)
     by_words = _in_words(index, view, query, mask, found, slot)
     fit = _relevance(by_vector, by_words)
     if excluded:
@@ -293,6 +293,7 @@ def _place(slots: NDArray[np.int64], slot: int) -> int:
 
 
 def _in_vectors(
+    index: CollectionIndex,
     view: View,
     vector: NDArray[np.float32] | None,
     mask: masks.Mask,
@@ -302,7 +303,8 @@ def _in_vectors(
     if "vector" not in found.arms or vector is None:
         return None
     vector = view.comparable(vector)
-    ranking, _ = arms.by_vector(view, vector, mask, int(np.count_nonzero(mask)), None)
+    all_count = int(np.count_nonzero(mask))
+    ranking, _ = arms.by_vector(view, vector, mask, all_count, None, index.keys)
     at, depth = _place(ranking.slots, slot), found.vector_depth
     if at < 0:
         # It has no vector.

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from totonoe_core.base import limits
 from totonoe_core.store import directories
 
-FORMAT = 3
+FORMAT = 4
 KEPT = 2
 MANIFEST = "MANIFEST"
 ARRAYS = "arrays"

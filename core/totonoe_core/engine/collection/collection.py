@@ -30,6 +30,7 @@ from totonoe_core.domain.queries import CollectionStats, GetQuery, Recalled, Rec
 from totonoe_core.domain.records import RecallEvent, Status
 from totonoe_core.embedding import EmbeddingService
 from totonoe_core.engine.collection.indexing import Indexing
+from totonoe_core.engine.collection.key_vectors import KeyVectors
 from totonoe_core.engine.collection.learning import Learning
 from totonoe_core.engine.collection.previewing import Previewing
 from totonoe_core.engine.collection.turns import Turns
@@ -107,7 +108,10 @@ class Collection:
         )
         self._state = self._writer.loaded()
         self._checkpointing = Checkpointing(self._state, clock, self._on_writer)
-        self._indexing = Indexing(self._state, self._checkpointing, indexer, self._stop)
+        self._key_vectors = KeyVectors(self._state, lambda: self.vectors.embedder())
+        self._indexing = Indexing(
+            self._state, self._checkpointing, self._key_vectors, indexer, self._stop
+        )
         try:
             self._readers = store.readers(place, READERS, self._state.aside)
         except BaseException:
@@ -283,7 +287,8 @@ class Collection:
         dimension = self.vectors.dimension(query.vector)
         given = validate.recall(query, dimension)
         if given is not None:
-            return ask(given, info.model_number, "")
+            keys = self._key_vectors.embedded(self._state.index)
+            return then(keys, lambda _: ask(given, info.model_number, ""))
         if query.mode is RecallMode.LEXICAL:
             return ask(None, 0, "")
         if query.mode is RecallMode.HYBRID and self.vectors.preparing() is not None:
@@ -303,12 +308,13 @@ class Collection:
                 vector = vectors.result()[0]
             except (Unavailable, ModelMismatch) as error:
                 return without(error)
-            return ask(vector, info.model_number, "")
+            return then(keys, lambda _: ask(vector, info.model_number, ""))
 
         try:
             vectors = self.vectors.embedder().submit([query.text])
         except (Unavailable, ModelMismatch) as error:
             return without(error)
+        keys = self._key_vectors.embedded(self._state.index)
         return then(settled(vectors), embedded)
 
     def _searching(
@@ -322,7 +328,9 @@ class Collection:
                 self._state.check_dimension(len(vector))
             with self._readers.rows() as rows:
                 if query.as_of is not None:
-                    return past.recall(self._state, rows, asked, self._clock())
+                    return past.recall(
+                        self._state, rows, asked, self._clock(), self._key_vectors.fill
+                    )
                 found = reading.recall(self._state, rows, asked, self._clock())
             if query.touch and found.hits:
                 self._touch(query.agent_id, [hit.memory.row for hit in found.hits])

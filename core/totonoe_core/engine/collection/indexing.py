@@ -1,4 +1,4 @@
-"""Background maintenance of one collection: prefix, graph, checkpoint."""
+"""Background maintenance of one collection: prefix, graph, vectors of keys, checkpoint."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from totonoe_core.base import heap
+from totonoe_core.engine.collection.key_vectors import KeyVectors
 from totonoe_core.engine.state.checkpointing import Checkpointing
 from totonoe_core.engine.state.state import CollectionState
 
@@ -18,11 +19,13 @@ class Indexing:
         self,
         state: CollectionState,
         checkpointing: Checkpointing,
+        key_vectors: KeyVectors,
         indexer: ThreadPoolExecutor,
         stop: threading.Event,
     ) -> None:
         self._state = state
         self._checkpointing = checkpointing
+        self._key_vectors = key_vectors
         self._indexer = indexer
         self._stop = stop
         self._running = threading.Lock()
@@ -51,7 +54,7 @@ class Indexing:
         index = self._state.index
         # The prefix first: a graph takes minutes to build.
         due: list[Callable[[threading.Event], None]] = [
-            one.maintain for one in (index.prefix, index.graph) if one.due()
+            one.maintain for one in (index.prefix, self._key_vectors, index.graph) if one.due()
         ]
         # Last, so that it includes their results.
         if self._checkpointing.due():

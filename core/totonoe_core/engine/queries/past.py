@@ -12,7 +12,7 @@ Everything is read in one snapshot, so that a write between two reads cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -28,6 +28,7 @@ from totonoe_core.engine.state import paging, reading, sizes
 from totonoe_core.engine.state.known import Known
 from totonoe_core.engine.state.sight import Sight, may_see, without
 from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.index.collection_index import CollectionIndex
 from totonoe_core.rules import validate
 from totonoe_core.search.filters import matches
 from totonoe_core.search.recall import rank
@@ -364,6 +365,7 @@ def recall(
     rows: Rows,
     asked: reading.Asked,
     now_us: int,
+    fill_keys: Callable[[CollectionIndex], None],
 ) -> Recalled:
     """Find memories exactly as a Recall would have right after that revision.
 
@@ -371,7 +373,8 @@ def recall(
     the next (AS_OF_INDEXES_MAX). With 384 dimensions it takes 0.10 s of CPU at 1,000 memories and
     0.94 s at 10,000 (0.12 and 1.2 if half of them changed since); the next takes 1.7 and 6 ms, a
     Recall of the present 1.2 and 4.5. Memory: as much as the collection's own index. Raises
-    `Unavailable` while an index is being built for another caller.
+    `Unavailable` while an index is being built for another caller. `fill_keys` gives the typed keys
+    of an index their vectors.
     """
     info = state.published
     asked = asked.of(info.model_number)
@@ -386,6 +389,8 @@ def recall(
             degraded = degraded or "the collection had another model then: found by words alone"
         number, dimension = info.model_number, info.model.dimension
         index = state.past.at(rows, past.revision, number, dimension)
+        if vector is not None:
+            fill_keys(index)
         view = index.view()
         diversity = query.diversity or info.diversity
 

@@ -1023,7 +1023,8 @@ export declare type Hit = Message<"totonoe.v1.Hit"> & {
   memory?: Memory | undefined;
 
   /**
-   * Cosine with the query. Absent: no query vector, or no arm scored it.
+   * Cosine with the query of the text or, if that is nearer, of the words of the typed key. Absent:
+   * no query vector, or no arm scored it.
    *
    * @generated from field: optional double cosine_similarity = 2;
    */
