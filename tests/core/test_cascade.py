@@ -266,6 +266,32 @@ def test_denial_that_excludes_is_a_contradiction(tmp_path: Path) -> None:
     assert Finding.POLARITY in cascade._DENIALS
 
 
+@pytest.mark.parametrize(
+    ("said", "new", "relation", "verdict"),
+    [
+        ("Yusuf is allergic to dust", "Yusuf is not allergic to latex", "exclusive", "related"),
+        ("Kofi can eat rice", "Kofi can't eat lentils", "exclusive", "related"),
+        ("Kofi can eat rice", "Kofi can't eat rice", "exclusive", "contradiction"),
+        (
+            "The demo is on Thursday, not on Tuesday",
+            "The demo is on Tuesday",
+            "less",
+            "contradiction",
+        ),
+        ("The port is 9000, not 9100", "The port is 9100", "less", "contradiction"),
+        ("The demo is on Thursday", "The demo is on Thursday in room 5", "more", "refinement"),
+    ],
+)
+def test_denial_counts_beside_the_relation(
+    tmp_path: Path, said: str, new: str, relation: str, verdict: str
+) -> None:
+    with judged(tmp_path, SureJudge(Relation(relation), of=new)) as store:
+        store.save(said, vector=BASE)
+        answer = store.do(near(new, 0.75))
+        assert answer.saved
+        assert answer.guard.verdict == Verdict(verdict)
+
+
 def test_memory_that_refuses_is_not_among_the_similar_ones_too(tmp_path: Path) -> None:
     with judged(tmp_path, SureJudge()) as store:
         known = store.save(SAID, vector=BASE)

@@ -133,10 +133,22 @@ def judged_by(pair: Open, opinion: Opinion, policy: GuardPolicy) -> Judgement:
 
 
 def _verdict(before: Judgement, relation: Relation) -> Verdict:
+    """Return the verdict of a relation, beside the denials that the guard has read.
+
+    Who denies a statement says neither more nor less than it. Who denies it of another object
+    ("likes tea", "does not like coffee"), which the guard has read as no contradiction, does not
+    contradict it.
+    """
     found = _VERDICTS.get(relation, Verdict.RELATED)
-    if found is Verdict.UPDATE and any(one.finding in _DENIALS for one in before.evidence):
+    if found is Verdict.RELATED or not any(one.finding in _DENIALS for one in before.evidence):
+        return found
+    if before.verdict is Verdict.CONTRADICTION:
         return Verdict.CONTRADICTION
-    return found
+    if found is not Verdict.UPDATE:
+        return found
+    replaced = [one for one in before.evidence if one.own_text and one.other_text]
+    another = any(one.finding not in _DENIALS for one in replaced)
+    return Verdict.RELATED if another else Verdict.CONTRADICTION
 
 
 def probability_with(compared: Comparison, opinion: Opinion) -> float:

@@ -39,7 +39,6 @@ from totonoe.cli.text import (
     shown_similarity,
     sourced,
 )
-from totonoe.enums import Verdict
 from totonoe.history.models import Purged
 from totonoe.memories.models import (
     Checked,
@@ -85,8 +84,7 @@ def _most_related(similar: Sequence[Similar], layers: Sequence[LayerReport]) -> 
         line("Most related:")
     for item in similar:
         line(related(item))
-        if item.judgement is not None and item.judgement.verdict is not Verdict.RELATED:
-            judgement(item.judgement, indent="  ")
+        judgement(item.judgement, indent="  ")
 
 
 def _question(answer: Remembered | Checked | Updated, saved_id: str = "") -> None:
