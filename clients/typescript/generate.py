@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from grpc_tools import protoc
 
+from totonoe.fence import LEAD
 from totonoe.mcp.schemas import MemoryTool
 from totonoe.mcp.server import ANNOTATIONS, DESCRIPTIONS, RETRY
 from totonoe.mcp.tools import CoreTools
@@ -60,11 +61,13 @@ export declare const TOOLS: Record<
   string,
   { description: string; inputSchema: Record<string, unknown> }
 >;
+/** What a model reads before notes that agents saved. */
+export declare const LEAD: string;
 """
 
 
 def _tools() -> str:
-    """Descriptions and schemas of the tools, as a module."""
+    """Descriptions and schemas of the tools, and the words before notes, as a module."""
     methods, found = CoreTools(cast(Any, None)), {}
     for name in TOOLS:
         sentences = DESCRIPTIONS[name].format(retry=RETRY[False]).split(". ")
@@ -73,7 +76,8 @@ def _tools() -> str:
         tool = MemoryTool.made(getattr(methods, name), f"{description}.", ANNOTATIONS[name])
         found[name] = {"description": tool.description, "inputSchema": tool.parameters}
     head = "// Made by generate.py from the tools of totonoe mcp.\n"
-    return f"{head}export const TOOLS = {json.dumps(found, indent=2)};\n"
+    tools = f"export const TOOLS = {json.dumps(found, indent=2)};\n"
+    return f"{head}{tools}export const LEAD = {json.dumps(LEAD)};\n"
 
 
 def read(folder: Path) -> dict[str, bytes]:

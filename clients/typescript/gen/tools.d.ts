@@ -4,3 +4,5 @@ export declare const TOOLS: Record<
   string,
   { description: string; inputSchema: Record<string, unknown> }
 >;
+/** What a model reads before notes that agents saved. */
+export declare const LEAD: string;

@@ -15,6 +15,11 @@ const PAGE = readFileSync(join(HERE, "..", "..", "docs", "typescript.md"), "utf8
 const EXAMPLE = join(HERE, "examples", "agent.ts");
 // Inside of the package, where its own name can be imported.
 const MODULE = join(HERE, "build", "page.ts");
+// Code that needs a model or a key is compiled and not run.
+const SHOWN = [...PAGE.matchAll(/```typescript\n(.*?)```/gs)].map((match, index) => ({
+  file: join(HERE, "build", `shown-${index}.ts`),
+  text: `declare const model: import("ai").LanguageModel;\n${match[1]}`,
+}));
 const COMPILE = [
   ...["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--types", "node"],
   ...["--lib", "es2023,esnext.disposable"],
@@ -28,11 +33,13 @@ describe("the page", () => {
     assert.ok(blocks.length >= 3);
     mkdirSync(join(HERE, "build"), { recursive: true });
     writeFileSync(MODULE, blocks.join("\n"));
+    assert.ok(SHOWN.length >= 4);
+    for (const { file, text } of SHOWN) writeFileSync(file, text);
     await daemon.start();
   });
 
   after(async () => {
-    rmSync(MODULE, { force: true });
+    for (const file of [MODULE, ...SHOWN.map((one) => one.file)]) rmSync(file, { force: true });
     await daemon[Symbol.asyncDispose]();
   });
 
@@ -61,11 +68,21 @@ describe("the page", () => {
   });
 
   for (const compiler of ["typescript-5.6", "typescript"]) {
+    test(`the package itself compiles with ${compiler}`, async () => {
+      const words = [join(HERE, "node_modules", compiler, "bin", "tsc"), "-p", ".", "--noEmit"];
+      try {
+        await run(process.execPath, words, { timeout: 100_000, cwd: HERE });
+      } catch (error) {
+        assert.fail((error as { stdout?: string }).stdout ?? String(error));
+      }
+    });
+
     test(`page and example compile with ${compiler}`, async () => {
       const tsc = join(HERE, "node_modules", compiler, "bin", "tsc");
       const flags = compiler === "typescript" ? ["--ignoreConfig"] : [];
       try {
-        await run(process.execPath, [tsc, ...COMPILE, ...flags, MODULE, EXAMPLE], { timeout: 40_000, cwd: HERE });
+        const files = [MODULE, EXAMPLE, ...SHOWN.map((one) => one.file)];
+        await run(process.execPath, [tsc, ...COMPILE, ...flags, ...files], { timeout: 100_000, cwd: HERE });
       } catch (error) {
         assert.fail((error as { stdout?: string }).stdout ?? String(error));
       }
