@@ -10,7 +10,7 @@
 #   make lint | format | proto | examples | soak | soak-load | clean
 #   make judge-base | judge-edits | judge-train | judge-eval | judge-export | judge-fit |
 #     judge-figures | judge-nominate | judge-ablation
-#   make lint-typescript | test-typescript   the part that is about the TypeScript client
+#   make lint-typescript | test-typescript | soak-typescript   the part about the TypeScript client
 #   make lock | audit | dist            for a release; docs/release.md
 
 VENV := .venv
@@ -38,7 +38,7 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test test-console quick lint lint-typescript test-typescript format proto examples soak soak-load lock audit dist clean
+.PHONY: run test test-console quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
@@ -71,7 +71,7 @@ proto: $(VENV)/.dev
 	$(BIN)/python clients/generate_async.py
 	$(BIN)/python $(TYPESCRIPT)/generate.py
 
-soak: $(VENV)/.dev
+soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py
 
 soak-load: $(VENV)/.dev
@@ -81,7 +81,7 @@ soak-load: $(VENV)/.dev
 
 ifneq ($(shell command -v npm),)
 $(TYPESCRIPT)/node_modules/.package-lock.json: $(TYPESCRIPT)/package-lock.json
-	@echo "Installing what the TypeScript client is built with, once: a minute, 320 MB ..."
+	@echo "Installing what the TypeScript client is built with, once: 1 to 2 minutes, 500 MB ..."
 	@cd $(TYPESCRIPT) && npm ci --silent
 
 lint-typescript: $(VENV)/.dev $(TYPESCRIPT)/node_modules/.package-lock.json
@@ -90,8 +90,11 @@ lint-typescript: $(VENV)/.dev $(TYPESCRIPT)/node_modules/.package-lock.json
 
 test-typescript: $(VENV)/.kernels $(TYPESCRIPT)/node_modules/.package-lock.json
 	cd $(TYPESCRIPT) && npm test --silent
+
+soak-typescript: $(VENV)/.kernels $(TYPESCRIPT)/node_modules/.package-lock.json
+	cd $(TYPESCRIPT) && npm run --silent soak
 else
-lint-typescript test-typescript:
+lint-typescript test-typescript soak-typescript:
 	@echo "There is no npm here: $@ was left out."
 endif
 
