@@ -30,6 +30,13 @@ def test_source_is_set_changed_filtered_and_read(store: Call) -> None:
     assert changed.count(("source",)) == 2
 
 
+def test_answers_show_the_source_of_another_memory(store: Call) -> None:
+    store("remember", "The museum opens at nine.", source="external")
+    assert store("remember", "The museum opens at nine.").duplicate.source is Source.EXTERNAL
+    (beside,) = store("remember", "The museum opens at ten.").similar
+    assert beside.source is Source.EXTERNAL
+
+
 def test_unknown_source_is_refused_by_its_name(store: Call) -> None:
     with pytest.raises((InvalidArgument, ValueError), match="source"):
         store("remember", "The museum opens at nine.", source="rumour")
@@ -38,14 +45,17 @@ def test_unknown_source_is_refused_by_its_name(store: Call) -> None:
 def test_command_sets_filters_and_shows_it(server: Any, fresh: str, tmp_path: Any) -> None:
     place = ["--address", server.address, "--collection", fresh]
 
-    def run(*arguments: str) -> str:
+    def run(*arguments: str, code: int = 0) -> str:
         done = CliRunner().invoke(app, [*place, *arguments])
-        assert done.exit_code == 0, done.output
+        assert done.exit_code == code, done.output
         return done.stdout
 
     page = json.loads(
         run("--json", "remember", "The museum opens at nine.", "--source", "external")
     )["memory_id"]
+    again = run("remember", "The museum opens at nine.", code=3)
+    assert "just now): [external] The museum opens at nine." in again
+    assert "[external] The museum opens at nine. (id:" in run("check", "The museum opens at ten.")
     run("remember", "The pump in the cellar leaks.")
     assert "[external] The museum opens at nine." in run("recall", "museum")
     listed = run("list")

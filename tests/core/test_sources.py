@@ -50,6 +50,14 @@ def test_memory_is_the_agents_unless_its_caller_says_otherwise(store: Store) -> 
     assert store.one(store.save(PORT)).fields.source is Source.AGENT
 
 
+def test_save_shows_the_source_of_what_it_repeats_or_stands_beside(store: Store) -> None:
+    page = store.save(PORT, source=Source.EXTERNAL)
+    repeats = store.do(remember(PORT)).guard.duplicate
+    assert (repeats.memory_id, repeats.source) == (page, Source.EXTERNAL)
+    beside = store.do(remember(PORT.replace("5433", "6000"))).guard.similar
+    assert [(one.memory_id, one.source) for one in beside] == [(page, Source.EXTERNAL)]
+
+
 def test_source_is_kept_over_a_restart_and_its_change_is_undone(store: Store) -> None:
     page = store.save(PORT, source=Source.EXTERNAL)
     store.apply(update(page, source=Source.USER), operation_id="vouched")

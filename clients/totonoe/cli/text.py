@@ -76,9 +76,9 @@ def keyed(memory: Memory) -> str:
     return sourced(memory, text)
 
 
-def sourced(memory: Memory, text: str) -> str:
+def sourced(memory: Memory | Duplicate | Similar, text: str) -> str:
     """Return a text of a memory behind its source: "[external] ...". The agent's has none."""
-    return text if memory.source is Source.AGENT else f"[{memory.source}] {text}"
+    return text if memory.source in (None, Source.AGENT) else f"[{memory.source}] {text}"
 
 
 def against(
@@ -109,7 +109,8 @@ def saved_as(answer: Remembered) -> str:
 def existing(duplicate: Duplicate) -> tuple[str, str]:
     """Return two lines: the memory that says the same, and how similar it is."""
     return (
-        f"Existing (id: {duplicate.memory_id}, {duplicate.age}): {duplicate.snippet}",
+        f"Existing (id: {duplicate.memory_id}, {duplicate.age}): "
+        + sourced(duplicate, duplicate.snippet),
         f"Similarity: {shown_similarity(duplicate.similarity)}",
     )
 
@@ -122,7 +123,8 @@ def similarity_of(near: Similar) -> float:
 def related(near: Similar) -> str:
     """Return the line of a similar memory."""
     shown = shown_similarity(similarity_of(near))
-    return f"- [{near.age}] {near.snippet} (id: {near.memory_id}, similarity: {shown})"
+    text = sourced(near, near.snippet)
+    return f"- [{near.age}] {text} (id: {near.memory_id}, similarity: {shown})"
 
 
 def probably_same(asked: Similar) -> str:

@@ -135,8 +135,7 @@ class CoreTools:
             # A host shows no turns of its conversation; one that brings something to keep is one.
             with suppress(TotonoeError):
                 await client.record_turn(timeout_s=TURN_S)
-            known = await withholding.quotable(client, withholding.named(done))
-            return withholding.remembered(done, known)
+            return await withholding.remembered(client, done)
 
         done = await self._access.run(save)
         structure = answers.Remembered(
@@ -272,9 +271,7 @@ class CoreTools:
 
         async def merge(client: AsyncClient) -> Merged:
             done = await client.merge(keep_id, remove_ids, content=content)
-            ids = [] if done.duplicate is None else [done.duplicate.memory_id]
-            known = await withholding.quotable(client, ids)
-            return replace(done, duplicate=withholding.duplicate(done.duplicate, known))
+            return replace(done, duplicate=withholding.duplicate(done.duplicate))
 
         done = await self._access.run(merge)
         structure = answers.Merged(

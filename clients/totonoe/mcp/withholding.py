@@ -45,28 +45,23 @@ async def quotable(client: AsyncClient, ids: Iterable[str]) -> frozenset[str]:
     return frozenset(memory.id for memory in found.memories if may_quote(memory))
 
 
-def named(answer: Remembered) -> list[str]:
-    """Return the ids of all memories that an answer quotes."""
-    shown = (answer.duplicate, answer.question, answer.nearest, *answer.similar)
-    ids = [one.memory_id for one in shown if one is not None]
-    return ids if answer.outdated is None else [*ids, answer.outdated.replaced_by_id]
-
-
-def remembered(answer: Remembered, known: Collection[str]) -> Remembered:
-    """Return an answer that quotes only memories of these ids."""
+async def remembered(client: AsyncClient, answer: Remembered) -> Remembered:
+    """Return an answer that quotes only what may be quoted."""
+    match = answer.outdated
+    known = await quotable(client, () if match is None else (match.replaced_by_id,))
     return replace(
         answer,
-        duplicate=duplicate(answer.duplicate, known),
-        question=_similar(answer.question, known),
-        nearest=_similar(answer.nearest, known),
-        similar=tuple(found for one in answer.similar if (found := _similar(one, known))),
-        outdated=_outdated(answer.outdated, known),
+        duplicate=duplicate(answer.duplicate),
+        question=_similar(answer.question),
+        nearest=_similar(answer.nearest),
+        similar=tuple(found for one in answer.similar if (found := _similar(one))),
+        outdated=_outdated(match, known),
     )
 
 
-def duplicate(found: Duplicate | None, known: Collection[str]) -> Duplicate | None:
-    """Return what refused a text, quoted only if it is one of these ids."""
-    if found is None or found.memory_id in known:
+def duplicate(found: Duplicate | None) -> Duplicate | None:
+    """Return what refused a text, without a text that may not be quoted."""
+    if found is None or found.source in _QUOTED:
         return found
     return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
 
@@ -86,8 +81,8 @@ def _candidate(one: MergeCandidate, known: Collection[str]) -> MergeCandidate:
     )
 
 
-def _similar(found: Similar | None, known: Collection[str]) -> Similar | None:
-    if found is None or found.memory_id in known:
+def _similar(found: Similar | None) -> Similar | None:
+    if found is None or found.source in _QUOTED:
         return found
     return replace(found, snippet=WITHHELD, judgement=_judgement(found.judgement))
 

@@ -157,7 +157,8 @@ class Judgement:
 class Duplicate:
     """The memory that says the same already; `similarity` is by `method`.
 
-    `judgement` is `None` if the policy refuses by similarity alone.
+    `judgement` is `None` if the policy refuses by similarity alone. `source` is where its text
+    comes from, `None` if the daemon does not say.
     """
 
     memory_id: str
@@ -166,6 +167,7 @@ class Duplicate:
     similarity: float
     method: Method
     judgement: Judgement | None
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,8 @@ class OutdatedMatch:
 class Similar:
     """A memory near the new text that was no reason to refuse it.
 
-    `judgement` is `None` if it was too far away to be read. `revision` is that of its row.
+    `judgement` is `None` if it was too far away to be read. `revision` is that of its row. `source`
+    is where its text comes from, `None` if the daemon does not say.
     """
 
     memory_id: str
@@ -219,6 +222,7 @@ class Similar:
     same_text: bool
     judgement: Judgement | None
     revision: int
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -530,7 +530,7 @@ class LayerReport(_message.Message):
     def __init__(self, layer: _Optional[_Union[Method, str]] = ..., ran: _Optional[bool] = ..., skipped_because: _Optional[str] = ..., best_similarity: _Optional[float] = ..., unread_count: _Optional[int] = ...) -> None: ...
 
 class SimilarMemory(_message.Message):
-    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text", "judgement", "revision")
+    __slots__ = ("memory_id", "cosine_similarity", "jaccard_similarity", "snippet", "age", "same_text", "judgement", "revision", "source")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     COSINE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     JACCARD_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
@@ -539,6 +539,7 @@ class SimilarMemory(_message.Message):
     SAME_TEXT_FIELD_NUMBER: _ClassVar[int]
     JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     cosine_similarity: float
     jaccard_similarity: float
@@ -547,23 +548,26 @@ class SimilarMemory(_message.Message):
     same_text: bool
     judgement: Judgement
     revision: int
-    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., revision: _Optional[int] = ...) -> None: ...
+    source: Source
+    def __init__(self, memory_id: _Optional[str] = ..., cosine_similarity: _Optional[float] = ..., jaccard_similarity: _Optional[float] = ..., snippet: _Optional[str] = ..., age: _Optional[str] = ..., same_text: _Optional[bool] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., revision: _Optional[int] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class Duplicate(_message.Message):
-    __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement")
+    __slots__ = ("memory_id", "age", "snippet", "similarity", "method", "judgement", "source")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     AGE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_FIELD_NUMBER: _ClassVar[int]
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     METHOD_FIELD_NUMBER: _ClassVar[int]
     JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     age: str
     snippet: str
     similarity: float
     method: Method
     judgement: Judgement
-    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ...) -> None: ...
+    source: Source
+    def __init__(self, memory_id: _Optional[str] = ..., age: _Optional[str] = ..., snippet: _Optional[str] = ..., similarity: _Optional[float] = ..., method: _Optional[_Union[Method, str]] = ..., judgement: _Optional[_Union[Judgement, _Mapping]] = ..., source: _Optional[_Union[Source, str]] = ...) -> None: ...
 
 class ForgottenMatch(_message.Message):
     __slots__ = ("memory_id", "age", "snippet", "reason", "agent_id", "revision")

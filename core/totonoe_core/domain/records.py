@@ -48,6 +48,8 @@ class Source(StrEnum):
 
 TRUST = {source: level for level, source in enumerate(Source)}
 """Trust in a source, 0 for the least trusted."""
+BY_TRUST = tuple(Source)
+"""Sources, by their trust."""
 
 
 def least_trusted(sources: Iterable[Source]) -> Source:
@@ -457,7 +459,10 @@ class LayerReport:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The live memory that says the same; `judgement` is set if a verdict refused."""
+    """The live memory that says the same; `judgement` is set if a verdict refused.
+
+    `source` is `None` in an answer that was kept before memories had sources.
+    """
 
     memory_id: str
     age: str
@@ -465,11 +470,15 @@ class Duplicate:
     similarity: float
     method: Method
     judgement: Judgement | None = None
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarMemory:
-    """A near memory that gave no reason to refuse; `revision` is that of its row."""
+    """A near memory that gave no reason to refuse; `revision` is that of its row.
+
+    `source` is `None` in an answer that was kept before memories had sources.
+    """
 
     memory_id: str
     cosine_similarity: float
@@ -479,6 +488,7 @@ class SimilarMemory:
     same_text: bool = False
     judgement: Judgement | None = None
     revision: int = 0
+    source: Source | None = None
 
 
 @dataclass(frozen=True, slots=True)

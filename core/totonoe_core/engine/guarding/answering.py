@@ -98,6 +98,7 @@ def duplicate_at(
         similarity=min(1.0, similarity),
         method=method,
         judgement=judgement,
+        source=texts.source_of(slot),
     )
 
 
@@ -148,6 +149,7 @@ def _similar(
             same_text=texts.is_equal(candidate.slot),
             judgement=judged[candidate.slot].judgement if candidate.slot in judged else None,
             revision=excerpt.revision,
+            source=texts.source_of(candidate.slot),
         )
         for candidate in chosen
         for excerpt in (texts.of(candidate.slot),)

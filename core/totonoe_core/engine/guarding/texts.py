@@ -11,7 +11,7 @@ import numpy as np
 from totonoe_core.domain import expiry
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import GuardPolicy
-from totonoe_core.domain.records import FILE_CATEGORY, Fields, Kind
+from totonoe_core.domain.records import BY_TRUST, FILE_CATEGORY, Fields, Kind, Source
 from totonoe_core.engine.state.state import CollectionState
 from totonoe_core.guard.ahead import Vector
 from totonoe_core.guard.candidates import Candidate
@@ -161,6 +161,10 @@ class Texts:
         """Return the excerpt of a slot's memory."""
         self.read([slot])
         return self._excerpts[slot]
+
+    def source_of(self, slot: int) -> Source:
+        """Return where the text of a slot's memory comes from."""
+        return BY_TRUST[int(self.view.value("source", slot))]
 
     def is_equal(self, slot: int) -> bool:
         """Return whether a memory has the text's words, with the same marks and capitals."""

@@ -1095,6 +1095,14 @@ export declare type SimilarMemory = Message<"totonoe.v1.SimilarMemory"> & {
    * @generated from field: int64 revision = 8;
    */
   revision: bigint;
+
+  /**
+   * Where its text comes from. SOURCE_UNSPECIFIED only in a first answer kept from before there were
+   * sources.
+   *
+   * @generated from field: totonoe.v1.Source source = 9;
+   */
+  source: Source;
 };
 
 /**
@@ -1150,6 +1158,14 @@ export declare type Duplicate = Message<"totonoe.v1.Duplicate"> & {
    * @generated from field: totonoe.v1.Judgement judgement = 6;
    */
   judgement?: Judgement | undefined;
+
+  /**
+   * Where its text comes from. SOURCE_UNSPECIFIED only in a first answer kept from before there were
+   * sources.
+   *
+   * @generated from field: totonoe.v1.Source source = 7;
+   */
+  source: Source;
 };
 
 /**
