@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from support.scripted import fail, scripted
 from totonoe import Source
 from totonoe.cli.main import app
 from totonoe.errors import InvalidArgument
+from totonoe.v1 import types_pb2
 
 Call = Callable[..., Any]
 
@@ -74,3 +76,19 @@ def test_command_sets_filters_and_shows_it(server: Any, fresh: str, tmp_path: An
         "museum": "external",
         "pump i": "agent",
     }
+
+
+def test_watch_follows_sources_only_if_it_is_asked_to() -> None:
+    asked: list[Any] = []
+
+    def ended(request: Any, context: Any) -> None:
+        asked.append(request)
+        fail(context, "INVALID_ARGUMENT", "UNKNOWN_FIELD")
+
+    with scripted(Watch=ended) as address:
+        for options in ([], ["--source", "external", "--min-source", "tool"]):
+            CliRunner().invoke(app, ["--address", address, "watch", *options])
+    everything, some = asked
+    assert not everything.HasField("filter")
+    assert list(some.filter.sources) == [types_pb2.SOURCE_EXTERNAL]
+    assert some.filter.min_source == types_pb2.SOURCE_TOOL

@@ -255,7 +255,8 @@ def filtered(command: Callable[..., None]) -> Callable[..., None]:
         options = {name: arguments.pop(name) for name in _FILTER}
         options["created"] = since_until(options.pop("since"), options.pop("until"))
         options["attributes"] = json_object(options["attributes"], "--attributes")
-        options["comparisons"] = [comparison(one) for one in options["comparisons"] or ()]
+        compared = [comparison(one) for one in options["comparisons"] or ()]
+        options["comparisons"] = compared or None
         options["namespace_prefix"] = names(options["namespace_prefix"], "--namespace-prefix")
         command(session, conditions=given(**options), **arguments)
 
