@@ -150,6 +150,19 @@ def test_operation_ids_are_the_same_for_the_same_file_and_differ_otherwise() -> 
     assert longer[:3] == again
 
 
+def test_lines_of_a_chat_come_from_who_spoke() -> None:
+    lines = (
+        {"text": "a", "role": "user"},
+        {"conv": "c", "level": "turn", "speaker": "assistant", "text": "b"},
+        {"text": "c", "role": "tool"},
+        {"text": "d", "role": "user", "source": "external"},
+        {"text": "e", "speaker": "Mel"},
+    )
+    found = rows_of(*lines, source="tool")
+    assert [row.draft.source for row in found] == ["user", "agent", "tool", "external", "tool"]
+    assert rows_of(lines[-1])[0].draft.source == "agent"
+
+
 def test_blank_lines_and_byte_order_mark_are_passed_over() -> None:
     found = rows_of(b'\xef\xbb\xbf{"text": "a"}', b"", b"  \r", b'{"text": "b"}\r')
     assert [(row.line, row.draft.content) for row in found] == [(1, "a"), (4, "b")]

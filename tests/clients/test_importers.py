@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import tracemalloc
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,22 @@ def test_mem0_list_alone_and_ends_of_validity_are_read(tmp_path: Path) -> None:
         Reason.NO_TEXT,
         Reason.DAMAGED,
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("codex", {None: 8, "user": 1}),
+        ("mempalace", {None: 1, "external": 3}),
+        ("robotmem", {None: 8, "tool": 1}),
+        ("mem0", {None: 8}),
+    ],
+)
+def test_store_says_where_a_text_comes_from_where_it_knows(
+    name: str, sources: dict[str | None, int], tmp_path: Path
+) -> None:
+    records = of(Record, read(store_of(name, tmp_path)))
+    assert Counter(one.draft.source for one in records) == sources
 
 
 def test_robotmem_rows_become_states_and_events(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from totonoe.collections.models import (
     RetentionPolicy,
     TidyPolicy,
 )
+from totonoe.enums import Source as SourceOf
+from totonoe.enums import SourceWord
 from totonoe.memories.models import TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
@@ -353,6 +355,14 @@ def given(**values: Any) -> Any:
 def word(value: str | list[str] | None) -> Any:
     """Pass words of an enum on; the client checks them and lists the allowed ones."""
     return value
+
+
+def source_word(value: str | None) -> SourceWord:
+    """Return a source of texts, the agent if none is named. Raises `ValueError`."""
+    allowed = [one for one in SourceOf if one is not SourceOf.UNKNOWN]
+    if value is not None and value not in allowed:
+        raise ValueError(f"--source: got {value!r}, allowed: {', '.join(allowed)}")
+    return SourceOf(value or SourceOf.AGENT)
 
 
 def text_of(argument: str) -> str:

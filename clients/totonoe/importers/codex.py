@@ -189,6 +189,7 @@ def _whole(page: Page, before: str) -> Item:
         span=Span(before + page.name),
         kind="event" if is_session else None,
         category="session" if is_session else "note",
+        source=None if is_session else "user",
         session_id=fields.label("thread_id", head.get("thread_id")),
         created_time=fields.moment("updated_at", head.get("updated_at") or page.changed_s),
         attributes=fields.attributes(rest),

@@ -15,6 +15,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from totonoe.enums import SourceWord
 from totonoe.errors import (
     AlreadyExists,
     ExternalIdExists,
@@ -50,13 +51,15 @@ _Thing = TypeVar("_Thing")
 class Settings:
     """Settings of an import: whose memories they are, and where they go.
 
-    `force` saves even what the guard would refuse; `dry_run` writes nothing.
+    `force` saves even what the guard would refuse; `dry_run` writes nothing. `source` is where
+    texts come from of which the store does not say it.
     """
 
     agent_id: str = ""
     collection: str = ""
     force: bool = False
     dry_run: bool = False
+    source: SourceWord = "agent"
 
 
 class Import:
@@ -141,6 +144,7 @@ class Import:
             external_id=_external_id(self._source.name, record.id),
             force=self._settings.force,
             agent_id=record.draft.agent_id or self._settings.agent_id,
+            source=record.draft.source or self._settings.source,
         )
         sent = encode_draft(draft).SerializeToString(deterministic=True)
         return replace(draft, operation_id=self._operation_id(sent, draft.agent_id))

@@ -82,6 +82,7 @@ def _drawer(where: str, drawer_id: str, values: dict[str, Any] | None) -> Item:
         category=fields.label("room", values.get("room")),
         tags=fields.labels("wing, room", place, TAGS_MAX),
         entities=fields.labels("entities", [name for name in names if name], ENTITIES_MAX),
+        source="external" if values.get("source_file") else None,
         created_time=fields.moment("filed_at", values.get("filed_at")),
         attributes=fields.attributes(rest),
     )

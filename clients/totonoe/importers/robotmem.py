@@ -107,6 +107,7 @@ def _memory(database: sqlite3.Connection, row: sqlite3.Row, where: str) -> Item:
         row["content"],
         fields,
         kind="event" if is_perception else None,
+        source="tool" if is_perception else None,
         perception_type=fields.label("perception_type", row["perception_type"]),
         category=fields.label("category", row["category"]),
         confidence=fields.number("confidence", row["confidence"], 0, 1),

@@ -112,8 +112,15 @@ class TidyUp:
             The daemon failed.
         """
         self._read(options)
+        # Whoever said a text: what it says is compared.
         drafts = (
-            replace(record.draft, agent_id=None, private=None, on_update=Action.SUPERSEDE)
+            replace(
+                record.draft,
+                agent_id=None,
+                private=None,
+                source=None,
+                on_update=Action.SUPERSEDE,
+            )
             for record in self._records
         )
         for place, result in enumerate(self._client.remember_many(drafts)):
@@ -251,6 +258,7 @@ class TidyUp:
                     "text": draft.content,
                     "time": created.isoformat() if created else None,
                     "agent": draft.agent_id,
+                    "source": draft.source,
                     "category": draft.category,
                     "tags": list(draft.tags or ()),
                     "attributes": draft.attributes,

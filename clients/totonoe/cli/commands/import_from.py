@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from totonoe.cli import printing
 from totonoe.cli.session import ExitCode, Session, error_json, exit_code_of, print_json, tell_error
 from totonoe.cli.show import import_from as show
+from totonoe.enums import SourceWord
 from totonoe.errors import TotonoeError
 from totonoe.importers.detection import place_of, source_of
 from totonoe.importers.importing import Import, Settings
@@ -17,12 +18,18 @@ from totonoe.importers.records import ReadOptions
 
 
 def import_store(
-    session: Session, name: str, path: str, force: bool, dry_run: bool, bullets: bool
+    session: Session,
+    name: str,
+    path: str,
+    said_by: SourceWord,
+    force: bool,
+    dry_run: bool,
+    bullets: bool,
 ) -> None:
     """Import a store and show the report. Raises `ValueError` if it cannot be read."""
     place = Path(path).expanduser() if path else place_of(name)
     source = source_of(name, place)
-    settings = Settings(session.agent_id, session.collection_name, force, dry_run)
+    settings = Settings(session.agent_id, session.collection_name, force, dry_run, said_by)
     failure: TotonoeError | None = None
     with session.client() as client, _bar() as progress:
         task = progress.add_task("", total=None, saved=0)

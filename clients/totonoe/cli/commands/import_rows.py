@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from totonoe.cli.options import moment
 from totonoe.cli.plain import plain
+from totonoe.enums import SourceWord
 from totonoe.memories.drafts import Draft
 from totonoe.memories.encoding import encode_draft
 from totonoe.memories.models import TimeRange
@@ -68,12 +69,15 @@ class Options:
         Where they go.
     force : bool
         Save even what the guard would refuse.
+    source : str
+        Where texts come from of which the line does not say it.
     """
 
     level: str
     agent_id: str
     collection: str
     force: bool
+    source: SourceWord = "agent"
 
 
 def read_rows(raw: IO[bytes], options: Options) -> Iterator[Row | BadRow | None]:
@@ -117,6 +121,7 @@ def _read(number: int, line: bytes, options: Options) -> Row | BadRow | None:
         if options.level and "level" in record and record["level"] != options.level:
             return None
         draft = _draft(record)
+        draft = replace(draft, source=draft.source or _speaker(record) or options.source)
         draft = replace(
             draft,
             force=options.force,
@@ -141,6 +146,20 @@ def _operation_id(number: int, draft: Draft, options: Options) -> str:
     key = [number, plain(draft), agent_id, options.collection, options.force]
     text = json.dumps(key, ensure_ascii=False, sort_keys=True)
     return "op_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+_ROLES: Mapping[Any, SourceWord] = {
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "model", "ai", "agent"), "agent"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+}
+"""Sources of the lines of a chat, by the words for who speaks that programs use."""
+
+
+def _speaker(record: Mapping[str, Any]) -> SourceWord | None:
+    """Return where a line of a chat comes from, by its `role` or `speaker`."""
+    words = (record.get(name) for name in ("role", "speaker"))
+    return next((_ROLES[one] for one in words if isinstance(one, str) and one in _ROLES), None)
 
 
 # -- forms

@@ -240,6 +240,13 @@ def import_(
     level: Annotated[
         str, typer.Option(help="Leave out lines with another `level`. Default: all.")
     ] = "",
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Where texts come from of which PATH does not say it: user, agent, tool or "
+            "external. Default: agent."
+        ),
+    ] = None,
     force: options.Force = False,
     as_is: Annotated[
         bool,
@@ -268,6 +275,7 @@ def import_(
     A second run of the same file changes nothing. A file of `export` goes in through the guard
     too, or as it is. Exit code 1 if a line failed; refused lines are no failure.
     """
+    said_by = options.source_word(source)
     if from_ is not None:
         if level or as_is or file == "-":
             raise ValueError("--from: allowed: with a path, without --level and --as-is")
@@ -275,7 +283,7 @@ def import_(
             raise ValueError("--bullets: allowed: with --from claude-code")
         from totonoe.cli.commands.import_from import import_store
 
-        import_store(session, from_, file, force, dry_run, bullets)
+        import_store(session, from_, file, said_by, force, dry_run, bullets)
         return
     if bullets:
         raise ValueError("--bullets: allowed: with --from claude-code")
@@ -283,15 +291,17 @@ def import_(
         raise ValueError("PATH: got none, allowed: a file, `-`, or a store with --from")
     from totonoe.cli.commands import import_rows as rows
 
-    how = rows.Options(level, session.agent_id, session.collection_name, force)
+    how = rows.Options(level, session.agent_id, session.collection_name, force, said_by)
     failure: TotonoeError | None = None
     with ExitStack() as stack:
         raw, size_bytes = _open(file, stack)
-        source = rows.unpacked(raw)
-        if is_export(source):
-            if level or force:
-                raise ValueError("--level and --force are for lines that `export` did not make")
-            import_export(session, file, source, as_is, dry_run)
+        lines_of = rows.unpacked(raw)
+        if is_export(lines_of):
+            if level or force or source:
+                raise ValueError(
+                    "--level, --source and --force are for lines that `export` did not make"
+                )
+            import_export(session, file, lines_of, as_is, dry_run)
             return
         if as_is or dry_run:
             raise ValueError(f"{file}: no file of `export`: --as-is and --dry-run are for those")
@@ -302,7 +312,7 @@ def import_(
         lines: deque[int] = deque()
 
         def drafts() -> Iterator[Draft]:
-            for row in rows.read_rows(source, how):
+            for row in rows.read_rows(lines_of, how):
                 if row is None:
                     tally.skipped_count += 1
                 elif isinstance(row, rows.Row):
