@@ -77,6 +77,8 @@ class LinkType(StrEnum):
     CAUSED_BY = "caused_by"
     COACTIVATED = "coactivated"
     LIKELY_SAME = "likely_same"
+    MAY_REPLACE = "may_replace"
+    MAYBE_REPLACED_BY = "maybe_replaced_by"
     UNKNOWN = "unknown"
 
 
@@ -93,6 +95,8 @@ LinkTypeWord: TypeAlias = (
         "caused_by",
         "coactivated",
         "likely_same",
+        "may_replace",
+        "maybe_replaced_by",
     ]
 )
 
@@ -350,6 +354,14 @@ class Answer(StrEnum):
     DIFFERENT = "different"
     REPLACES = "replaces"
     REPLACED_BY = "replaced_by"
+    UNKNOWN = "unknown"
+
+
+class QuestionKind(StrEnum):
+    """What a question asks: whether both say the same, or the newer one replaces the other."""
+
+    SAME = "same"
+    REPLACES = "replaces"
     UNKNOWN = "unknown"
 
 

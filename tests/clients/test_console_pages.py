@@ -186,6 +186,19 @@ def test_review_shows_the_most_probable_pair_first(desk: Desk, asked: tuple[str,
     assert "Pair 2 of 2" in desk.page.get("/?n=900").text
 
 
+@pytest.mark.usefixtures("asked")
+def test_review_asks_first_whether_one_replaces_the_other(desk: Desk) -> None:
+    key = ("staging", "port")
+    told = desk.remember("It is port 5433.", source="user", key=key)
+    page = desk.remember("It is port 5434.", source="external", key=key)
+    first = desk.page.get("/")
+    assert "Does the right one replace the left one? Pair 1 of 2" in first.text
+    assert first.text.index(told) < first.text.index(page)
+    assert "Do these two say the same? Pair 2 of 2" in desk.page.get("/?n=1").text
+    assert f"Does {page} replace it?" in desk.page.get(f"/m/{told}").text
+    assert f"Does it replace {told}" in desk.page.get(f"/m/{page}").text
+
+
 def test_review_without_questions_says_what_to_do(desk: Desk) -> None:
     text = desk.page.get("/").text
     assert "Nothing to answer" in text and "Look for more pairs" in text

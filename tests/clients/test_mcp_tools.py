@@ -504,6 +504,26 @@ def test_list_questions_shows_what_is_open(connect: Connect) -> None:
     assert not agent.data("list_questions")["questions"]
 
 
+def test_list_questions_asks_whether_a_note_replaces_another(connect: Connect) -> None:
+    agent = connect()
+    value = {"subject": "staging", "attribute": "port"}
+    told = agent.data("remember", content="It is port 5433.", source="user", **value)["memory_id"]
+    page = agent.data("remember", content="It is port 5434.", source="tool", **value)["memory_id"]
+    answer = agent.call("list_questions")
+    (question,) = answer.structured_content["questions"]
+    assert (question["kind"], question["memory_id"], question["other_id"]) == (
+        "replaces",
+        page,
+        told,
+    )
+    assert answer.content[0].text.splitlines()[-1] == (
+        f"Does {page} replace {told}? resolve(memory_id={page}, other_id={told}, "
+        "answer=replaces|different)"
+    )
+    agent.data("resolve", memory_id=page, other_id=told, answer="replaces")
+    assert not agent.data("list_questions")["questions"]
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

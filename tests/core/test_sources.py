@@ -14,6 +14,7 @@ from support.engines import (
     HOUR_US,
     Store,
     change,
+    forget,
     merge,
     opened,
     remember,
@@ -22,12 +23,14 @@ from support.engines import (
     vector_at,
     vector_of,
 )
+from support.waits import wait_s
 from totonoe_core.domain.cleanup import CleanUpDuplicates, EndSession
 from totonoe_core.domain.consolidate import KeepReason
 from totonoe_core.domain.filter import Filter
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.queries import RecallQuery
+from totonoe_core.domain.questions import Answer, QuestionKind, QuestionsQuery, Resolve
 from totonoe_core.domain.records import LinkType, Source, StateKind, Status, TypedKey, Verdict
 from totonoe_core.domain.tidy import Tidy, TidyOp, TidyUpdate, TidyUpsert
 from totonoe_core.rules.consolidate import keeper
@@ -148,6 +151,78 @@ def test_as_trusted_or_more_trusted_text_supersedes_by_verdict(
 ) -> None:
     known = store.save(PORT, source=Source.AGENT)
     assert store.do(replacing(OTHER_PORT, source)).superseded_ids == (known,)
+
+
+def asked(store: Store, agent: str = "anna", **more: Any) -> list[tuple[str, str]]:
+    """The questions whether a memory replaces another, as (newer, older)."""
+    page = store.engine.read("default", QuestionsQuery(agent, **more)).result(wait_s())
+    assert all(one.kind is QuestionKind.REPLACES for one in page.questions)
+    return [(one.b.id, one.a.id) for one in page.questions]
+
+
+def test_what_a_save_may_replace_is_an_open_question_until_it_is_answered(store: Store) -> None:
+    told = store.save(PORT, source=Source.USER)
+    page = store.do(replacing(OTHER_PORT, Source.EXTERNAL)).memory_id
+    store.reopen()
+    assert asked(store) == [(page, told)]
+    assert asked(store, memory_id=told) == asked(store, memory_id=page) == [(page, told)]
+    for answer in (Answer.DIFFERENT, Answer.REPLACES, Answer.REPLACED_BY):
+        store.apply(Resolve("anna", page, told, answer), operation_id=answer.value)
+        assert asked(store) == []
+        store.reopen()
+        assert asked(store) == []
+        store.do(undo(answer.value))
+        assert asked(store) == [(page, told)]
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_question_about_a_replacement_ends_with_either_memory(store: Store, gone: int) -> None:
+    told = store.save(PORT, source=Source.USER)
+    page = store.do(replacing(OTHER_PORT, Source.EXTERNAL)).memory_id
+    store.apply(forget((told, page)[gone]), operation_id="gone")
+    assert asked(store) == []
+    store.do(undo("gone"))
+    assert asked(store) == [(page, told)]
+
+
+def test_question_about_a_replacement_is_for_those_who_see_both(store: Store) -> None:
+    told = store.save(PORT, source=Source.USER, private=True)
+    page = store.do(replacing(OTHER_PORT, Source.EXTERNAL)).memory_id
+    assert asked(store) == [(page, told)]
+    assert asked(store, "ben") == []
+
+
+def test_verdict_that_is_not_certain_of_a_replacement_is_asked_about(store: Store) -> None:
+    german, french = "Ana speaks German.", "Ana speaks French."
+    first = store.save(german, vector=vector_of(german))
+    new = replace(remember(french, vector=vector_at(vector_of(german), 0.97)), actions=REPLACING)
+    second = store.do(new)
+    assert second.superseded_ids == ()
+    assert asked(store) == [(second.memory_id, first)]
+
+
+def test_questions_about_replacements_are_paged_the_newest_first(store: Store) -> None:
+    pairs = []
+    for number in range(3):
+        key = TypedKey(f"database {number}", "port")
+        told = store.save(f"It is port 543{number}.", source=Source.USER, key=key)
+        page = store.do(remember(f"It is port 600{number}.", source=Source.TOOL, key=key))
+        pairs.insert(0, (page.memory_id, told))
+    assert asked(store) == pairs
+    query = QuestionsQuery("anna", page_size=2)
+    top = store.engine.read("default", query).result(wait_s())
+    rest = replace(query, page_token=top.next_page_token)
+    last = store.engine.read("default", rest).result(wait_s())
+    read = (*top.questions, *last.questions)
+    assert [(one.b.id, one.a.id) for one in read] == pairs
+
+
+def test_merge_takes_the_question_about_a_replacement_along(store: Store) -> None:
+    told = store.save(PORT, source=Source.USER)
+    page = store.do(replacing(OTHER_PORT, Source.EXTERNAL)).memory_id
+    other = store.save("Staging answers on 5434.", source=Source.EXTERNAL)
+    store.do(merge(other, page))
+    assert asked(store) == [(other, told)]
 
 
 def test_refused_text_hands_no_more_trusted_memory_to_its_duplicate(store: Store) -> None:

@@ -14,7 +14,7 @@ from support.likelihood import Likelihood
 from totonoe import AsyncClient, Client, Draft
 from totonoe.cli.main import app
 from totonoe.collections.models import GuardPolicy
-from totonoe.enums import LinkType, WhyNotOutcome
+from totonoe.enums import LinkType, QuestionKind, WhyNotOutcome
 from totonoe.errors import InvalidArgument, StaleRevision
 from totonoe.memories.models import Checked, Remembered, Updated
 from totonoe.questions.models import Question
@@ -180,6 +180,38 @@ def test_command_lists_and_answers(client: Client) -> None:
     assert done.exit_code == 0, done.output
     assert "Different" in done.output
     assert "No open questions." in runner.invoke(app, ["questions"]).output
+
+
+# -- Whether one replaces the other
+
+
+def test_less_trusted_value_of_a_key_is_asked_about_until_it_is_answered(client: Client) -> None:
+    key = ("staging", "port")
+    told = client.remember("It is port 5433.", source="user", key=key).memory_id
+    page = client.remember("It is port 5434.", source="external", key=key)
+    assert page.maybe_replaced_ids == (told,)
+    assert LinkType.MAY_REPLACE in {one.type for one in page.links if one.target_id == told}
+    (question,) = open_questions(client)
+    assert question.kind is QuestionKind.REPLACES
+    assert (question.b.id, question.a.id, question.version) == (page.memory_id, told, "")
+    assert question.same_probability == question.judgement.same_probability
+    assert client.stats().collections[0].open_question_count == 1
+    runner = CliRunner()
+    listed = runner.invoke(app, ["questions"]).output.splitlines()
+    assert listed[0] == "- Does the second replace the first?"
+    assert "It is port 5433." in listed[1]
+    assert "[external] It is port 5434." in listed[2]
+    both, wholly = (
+        next(line for line in listed if line.startswith(words)).partition(": totonoe ")[2]
+        for words in ("If both are true", "If so")
+    )
+    assert runner.invoke(app, both.split()).exit_code == 0
+    assert open_questions(client) == []
+    client.undo(client.stats().collections[0].revision)
+    assert len(open_questions(client)) == 1
+    assert runner.invoke(app, wholly.split()).exit_code == 0
+    assert client.get(told).superseded_by == page.memory_id
+    assert open_questions(client) == []
 
 
 # -- The nearest memory of an answer that asks nothing

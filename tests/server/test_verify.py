@@ -82,8 +82,8 @@ def test_sound_directory_ends_with_0_and_is_not_changed(directory: Path) -> None
     assert len(lines) == 3
     assert all(line.endswith("sound") for line in lines)
     assert lines[0].startswith("catalog.db: format 3, 5 rows")
-    assert any("(default): format 8" in line for line in lines)
-    assert any("(shop, deleted): format 8" in line for line in lines)
+    assert any("(default): format 9" in line for line in lines)
+    assert any("(shop, deleted): format 9" in line for line in lines)
     assert files_of(directory) == before
     assert found(directory) == (0, [])
 

@@ -18,7 +18,7 @@ from totonoe.cli.show import consolidate as show
 from totonoe.cli.show import history as show_history
 from totonoe.cli.show import questions as show_questions
 from totonoe.consolidate.models import Consolidated
-from totonoe.enums import Answer, Status
+from totonoe.enums import Answer, QuestionKind, Status
 from totonoe.errors import NotActive, NotFound, StaleRevision, TotonoeError, UndoRefused
 from totonoe.memories.models import Judgement, Memory
 from totonoe.questions.models import Question
@@ -46,18 +46,34 @@ _ANSWERS = {
 class Pair:
     """Two memories to ask about, the older one first.
 
-    `judgement` is what the later one is to the first, at these revisions of their rows.
+    `judgement` is what the later one is to the first, at these revisions of their rows. `replaces`:
+    it may take the place of the first.
     """
 
     ids: tuple[str, str]
     revisions: tuple[int, int]
     judgement: Judgement | None
     probability: float
+    replaces: bool = False
 
 
 def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
-    """Return each pair of a run and each open question once, the most probably same first."""
-    found = [
+    """Return each pair of a run and each open question once.
+
+    Those that may replace each other come first, then the most probably same.
+    """
+    asked = [
+        Pair(
+            (one.a.id, one.b.id),
+            (one.a.revision, one.b.revision),
+            one.judgement,
+            one.same_probability,
+            one.kind is QuestionKind.REPLACES,
+        )
+        for one in questions
+    ]
+    found = [one for one in asked if one.replaces]
+    found += [
         Pair(
             (one.memory_a_id, one.memory_b_id),
             (one.revision_a, one.revision_b),
@@ -66,19 +82,11 @@ def pairs_of(done: Consolidated, questions: Iterable[Question]) -> list[Pair]:
         )
         for one in done.merge_candidates
     ]
-    found += [
-        Pair(
-            (one.a.id, one.b.id),
-            (one.a.revision, one.b.revision),
-            one.judgement,
-            one.same_probability,
-        )
-        for one in questions
-    ]
+    found += asked
     once: dict[frozenset[str], Pair] = {}
     for one in found:
         once.setdefault(frozenset(one.ids), one)
-    return sorted(once.values(), key=lambda one: -one.probability)
+    return sorted(once.values(), key=lambda one: (not one.replaces, -one.probability))
 
 
 class Review:
@@ -126,7 +134,7 @@ class Review:
         judgement = pair.judgement
         if (a.revision, b.revision) != pair.revisions:
             judgement = self._client.compare(a.content, b.content).judgement
-        printing.line(title)
+        printing.line(f"{title}: does B replace A?" if pair.replaces else title)
         show.asked(a, b, judgement)
         key = pressed(f"[{KEYS}] ", "sdrkeubnq")
         if key in _ANSWERS:

@@ -99,11 +99,15 @@ def says_again(match: OutdatedMatch) -> str:
 
 def saved_as(answer: Remembered) -> str:
     """Return under which id a text was saved, and to how many memories it was linked."""
-    count = sum(link.type is not LinkType.LIKELY_SAME for link in answer.links)
+    count = sum(link.type not in _ASKING for link in answer.links)
     linked = f" Linked to {count} existing {'memory' if count == 1 else 'memories'}."
     if answer.grown_id:
         return f"Saved as the next version of {answer.grown_id}, which this scope had."
     return f"Saved (id: {answer.memory_id}).{linked if count else ''}"
+
+
+_ASKING = frozenset({LinkType.LIKELY_SAME, LinkType.MAY_REPLACE})
+"""Links that a question is about."""
 
 
 def existing(duplicate: Duplicate) -> tuple[str, str]:

@@ -154,8 +154,9 @@ class Consolidated(Written):
 
 
 class Question(BaseModel):
-    """Two memories that probably say the same; `memory_id` is the newer one."""
+    """Two memories: is it the `same`, or `replaces` the newer one, `memory_id`, the other?"""
 
+    kind: str
     memory_id: str
     other_id: str
     content: str

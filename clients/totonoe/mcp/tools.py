@@ -359,6 +359,7 @@ class CoreTools:
             advice="",
             questions=[
                 answers.Question(
+                    kind=str(one.kind),
                     memory_id=newer.memory_id,
                     other_id=older.memory_id,
                     content=newer.content,

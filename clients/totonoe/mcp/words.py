@@ -22,7 +22,7 @@ from totonoe.cli.text import (
     snippet,
 )
 from totonoe.consolidate.models import Consolidated, MergeCandidate
-from totonoe.enums import Answer, Finding, Verdict
+from totonoe.enums import Answer, Finding, QuestionKind, Verdict
 from totonoe.fence import indented, one_line
 from totonoe.graph.models import LostDetail, Merged
 from totonoe.history.models import Undone, Version
@@ -160,10 +160,12 @@ _LINKED = (*_NEWER, Verdict.REFINEMENT, Verdict.CONTAINED)
 def _maybe_replaced(answer: Remembered) -> Iterable[str]:
     """Yield the questions about memories that no verdict was certain to replace."""
     for memory_id in answer.maybe_replaced_ids:
-        yield (
-            f"Does it replace {memory_id}? Answer with resolve(memory_id={answer.memory_id}, "
-            f"other_id={memory_id}, answer=replaces|different)."
-        )
+        yield f"Does it replace {memory_id}? Answer with {_replaces(answer.memory_id, memory_id)}."
+
+
+def _replaces(memory_id: str, other_id: str) -> str:
+    """Return what to call when one memory may take the place of another."""
+    return f"resolve(memory_id={memory_id}, other_id={other_id}, answer=replaces|different)"
 
 
 def nothing(found: Recalled, min_relevance: float, conditions: bool) -> str:
@@ -182,7 +184,9 @@ def nothing(found: Recalled, min_relevance: float, conditions: bool) -> str:
 def asked(page: QuestionPage) -> str:
     """Say how to answer open questions."""
     lines = [
-        f"Probably the same ({shown_similarity(one.same_probability)}): "
+        f"Does {one.b.id} replace {one.a.id}? {_replaces(one.b.id, one.a.id)}"
+        if one.kind is QuestionKind.REPLACES
+        else f"Probably the same ({shown_similarity(one.same_probability)}): "
         f"resolve(memory_id={one.b.id}, other_id={one.a.id}, {ANSWERS})"
         for one in page.questions
     ]

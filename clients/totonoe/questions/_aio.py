@@ -1,5 +1,5 @@
 # Made by clients/generate_async.py from calls.py. Do not edit.
-"""Calls about pairs that probably say the same."""
+"""Calls about pairs that somebody is asked about."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class AsyncQuestionCalls(AsyncCalls):
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.QuestionPage:
-        """Returns a page of pairs that probably say the same; `page_size` 1 to 100.
+        """Returns a page of pairs that somebody is asked about; `page_size` 1 to 100.
 
         See `Client.list_questions`.
         """

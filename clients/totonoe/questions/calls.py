@@ -1,4 +1,4 @@
-"""Calls about pairs that probably say the same."""
+"""Calls about pairs that somebody is asked about."""
 
 from __future__ import annotations
 
@@ -67,7 +67,9 @@ class QuestionCalls(Calls):
         collection: str | None = None,
         timeout_s: float | None = None,
     ) -> models.QuestionPage:
-        """Returns a page of pairs that probably say the same; `page_size` 1 to 100.
+        """Returns a page of pairs that somebody is asked about; `page_size` 1 to 100.
+
+        Each asks whether one memory replaces the other, or whether both say the same.
 
         Parameters
         ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from totonoe.enums import QuestionKind
 from totonoe.graph.models import LostDetail
 from totonoe.memories.models import Duplicate, Judgement, Memory
 
@@ -38,10 +39,12 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Two live memories that probably say the same; `a` is the older one.
+    """Two live memories that somebody is asked about.
 
-    `same_probability` (0 to 1) and `version` of the fit are those of the time when they were
-    compared; `judgement` relates `b` to `a`, as it is read now.
+    With `SAME` both probably say the same, and `a` is the older one. `same_probability` (0 to 1)
+    and `version` of the fit are those of the time when they were compared. With `REPLACES`, `b` may
+    take the place of `a`: `resolve(b.id, a.id, "replaces")`, or `"different"` if both are true.
+    `judgement` relates `b` to `a`, as it is read now.
     """
 
     a: Memory
@@ -49,11 +52,15 @@ class Question:
     same_probability: float
     version: str
     judgement: Judgement
+    kind: QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """A page of `list_questions`, the most probable first; an empty token is the end."""
+    """A page of `list_questions`; an empty token is the end.
+
+    Questions of the kind `REPLACES` come first, the newest first; then the most probable first.
+    """
 
     questions: tuple[Question, ...]
     next_page_token: str

@@ -16,11 +16,20 @@ class Answer(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ANSWER_DIFFERENT: _ClassVar[Answer]
     ANSWER_REPLACES: _ClassVar[Answer]
     ANSWER_REPLACED_BY: _ClassVar[Answer]
+
+class QuestionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    QUESTION_KIND_UNSPECIFIED: _ClassVar[QuestionKind]
+    QUESTION_KIND_SAME: _ClassVar[QuestionKind]
+    QUESTION_KIND_REPLACES: _ClassVar[QuestionKind]
 ANSWER_UNSPECIFIED: Answer
 ANSWER_SAME: Answer
 ANSWER_DIFFERENT: Answer
 ANSWER_REPLACES: Answer
 ANSWER_REPLACED_BY: Answer
+QUESTION_KIND_UNSPECIFIED: QuestionKind
+QUESTION_KIND_SAME: QuestionKind
+QUESTION_KIND_REPLACES: QuestionKind
 
 class ResolveRequest(_message.Message):
     __slots__ = ("collection", "operation_id", "agent_id", "memory_id", "other_id", "answer", "content", "vector", "expected_revision", "other_expected_revision", "reason", "dry_run")
@@ -87,18 +96,20 @@ class ListQuestionsRequest(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., agent_id: _Optional[str] = ..., memory_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class Question(_message.Message):
-    __slots__ = ("a", "b", "same_probability", "version", "judgement")
+    __slots__ = ("a", "b", "same_probability", "version", "judgement", "kind")
     A_FIELD_NUMBER: _ClassVar[int]
     B_FIELD_NUMBER: _ClassVar[int]
     SAME_PROBABILITY_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     JUDGEMENT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
     a: _types_pb2.Memory
     b: _types_pb2.Memory
     same_probability: float
     version: str
     judgement: _types_pb2.Judgement
-    def __init__(self, a: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., b: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., same_probability: _Optional[float] = ..., version: _Optional[str] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ...) -> None: ...
+    kind: QuestionKind
+    def __init__(self, a: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., b: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., same_probability: _Optional[float] = ..., version: _Optional[str] = ..., judgement: _Optional[_Union[_types_pb2.Judgement, _Mapping]] = ..., kind: _Optional[_Union[QuestionKind, str]] = ...) -> None: ...
 
 class ListQuestionsResponse(_message.Message):
     __slots__ = ("revision", "questions", "next_page_token")

@@ -56,6 +56,8 @@ class LinkType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LINK_TYPE_CAUSED_BY: _ClassVar[LinkType]
     LINK_TYPE_COACTIVATED: _ClassVar[LinkType]
     LINK_TYPE_LIKELY_SAME: _ClassVar[LinkType]
+    LINK_TYPE_MAY_REPLACE: _ClassVar[LinkType]
+    LINK_TYPE_MAYBE_REPLACED_BY: _ClassVar[LinkType]
 
 class Operator(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -175,6 +177,8 @@ LINK_TYPE_CAUSES: LinkType
 LINK_TYPE_CAUSED_BY: LinkType
 LINK_TYPE_COACTIVATED: LinkType
 LINK_TYPE_LIKELY_SAME: LinkType
+LINK_TYPE_MAY_REPLACE: LinkType
+LINK_TYPE_MAYBE_REPLACED_BY: LinkType
 OPERATOR_UNSPECIFIED: Operator
 OPERATOR_EQ: Operator
 OPERATOR_NE: Operator

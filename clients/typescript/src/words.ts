@@ -28,6 +28,7 @@ export type DiversityEffect = WordsOf<typeof memory.DiversityEffect>;
 export type UndoConflictKind = WordsOf<typeof operations.UndoConflictKind>;
 export type ChangeType = WordsOf<typeof operations.ChangeType>;
 export type Answer = WordsOf<typeof questions.Answer>;
+export type QuestionKind = WordsOf<typeof questions.QuestionKind>;
 export type KeepReason = WordsOf<typeof consolidating.KeepReason>;
 export type TidyPhase = WordsOf<typeof tidying.TidyPhase>;
 export type GroupBy = WordsOf<typeof cleanup.GroupBy>;
@@ -71,6 +72,8 @@ type WordOfCall<T> = T extends memory.RecallMode
         ? ChangeType
         : T extends questions.Answer
           ? Answer
+        : T extends questions.QuestionKind
+          ? QuestionKind
           : T extends consolidating.KeepReason
             ? KeepReason
             : T extends tidying.TidyPhase

@@ -1,4 +1,4 @@
-"""Questions about pairs that are probably the same, and their answers, as plain data."""
+"""Questions about two memories, and their answers, as plain data."""
 
 from __future__ import annotations
 
@@ -57,12 +57,22 @@ class Resolved:
     lost: tuple[LostDetail, ...] = ()
 
 
+class QuestionKind(StrEnum):
+    """What is asked about two memories."""
+
+    SAME = "same"
+    """Whether both say the same."""
+    REPLACES = "replaces"
+    """Whether `b` takes the place of `a`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Two live memories that probably say the same; `a` is the older one.
+    """Two live memories that somebody is asked about.
 
-    `same_probability` and `version` of the fit are those of the link; `judgement` relates `b` to
-    `a`, as it is read now.
+    With SAME, `a` is the older one, and `same_probability` and `version` of the fit are those of
+    the link. With REPLACES, `b` may take the place of `a`, and the probability is as it is read
+    now. `judgement` relates `b` to `a`, as it is read now.
     """
 
     a: Memory
@@ -70,6 +80,7 @@ class Question:
     same_probability: float
     version: str
     judgement: Judgement
+    kind: QuestionKind = QuestionKind.SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,9 @@ class QuestionPage:
 
 @dataclass(frozen=True, slots=True)
 class QuestionsQuery(Query["QuestionPage"]):
-    """Selects open questions that the caller may read both sides of, the most probable first.
+    """Selects open questions that the caller may read both sides of.
+
+    REPLACES come first, the newest first; then SAME, the most probable first.
 
     A `memory_id` selects those about one memory.
     """

@@ -83,6 +83,10 @@ class LinkType(StrEnum):
     LIKELY_SAME = "likely_same"
     """Both probably say the same: a question, while both are live and the pair is not dismissed.
     Only the daemon makes it; confidence is the probability, note the version of the fit."""
+    MAY_REPLACE = "may_replace"
+    """It may take the place of the target, of which no verdict was certain: a question, like
+    LIKELY_SAME."""
+    MAYBE_REPLACED_BY = "maybe_replaced_by"
 
     @property
     def inverse(self) -> LinkType:
@@ -101,6 +105,8 @@ _INVERSE = {
     LinkType.CAUSED_BY: LinkType.CAUSES,
     LinkType.COACTIVATED: LinkType.COACTIVATED,
     LinkType.LIKELY_SAME: LinkType.LIKELY_SAME,
+    LinkType.MAY_REPLACE: LinkType.MAYBE_REPLACED_BY,
+    LinkType.MAYBE_REPLACED_BY: LinkType.MAY_REPLACE,
 }
 
 

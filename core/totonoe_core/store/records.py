@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from totonoe_core.base.errors import CommitsLost, Corruption
-from totonoe_core.domain.records import Link
+from totonoe_core.domain.records import Link, LinkType
 from totonoe_core.domain.snapshots import Snapshot, TableDigest
 
 SETTINGS_KEY: Final = "collection"
@@ -135,8 +135,18 @@ class LikelyPair(NamedTuple):
     version: str
 
 
+class AskedPair(NamedTuple):
+    """A link that asks about two rows. `type` is that of the link from the lower row."""
+
+    confidence: float
+    low: int
+    high: int
+    version: str
+    type: LinkType
+
+
 PairPlace = tuple[float, int, int]
-"""Probability and rows of a pair. Pages go from the highest place down."""
+"""Confidence of the link and rows of a pair. Pages go from the highest place down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from totonoe_core.domain.snapshots import Snapshot
 from totonoe_core.store.aside import Aside, BadRow
 from totonoe_core.store.checkpoint import Checkpoints
 from totonoe_core.store.records import (
+    AskedPair,
     CatalogReply,
     Examined,
     Image,
@@ -133,14 +134,14 @@ class BesideRows(Protocol):
 class Questions(Protocol):
     """Reads of open questions on one collection's file; each row is checked against its crc."""
 
-    def below(self, place: PairPlace, limit: int) -> list[LikelyPair]:
+    def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
         """Return the next pairs below a place, the highest first."""
 
-    def of_row(self, row: int, place: PairPlace) -> list[LikelyPair]:
+    def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
         """Return the pairs of one row below a place, the highest first."""
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        """Return the pairs of which both rows are among some."""
+        """Return the pairs that are probably the same and of which both rows are among some."""
 
 
 class Figures(Protocol):

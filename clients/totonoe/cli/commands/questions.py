@@ -1,4 +1,4 @@
-"""Commands about pairs that probably say the same: questions, resolve."""
+"""Commands about pairs that somebody is asked about: questions, resolve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def questions(
     limit: Annotated[int, typer.Option(min=1, max=100, help="At most so many.")] = 20,
     page: Annotated[str, typer.Option(metavar="TOKEN", help="Continue after this page.")] = "",
 ) -> None:
-    """List pairs of memories that probably say the same, the most probable first."""
+    """List pairs of which one memory may replace the other, or both probably say the same."""
     with session.client() as client:
         answer = client.list_questions(memory_id=about, page_size=limit, page_token=page)
     session.show(plain(answer), lambda: show.questions(answer))
@@ -56,7 +56,7 @@ def resolve(
     ] = False,
     operation_id: options.OperationId = "",
 ) -> None:
-    """Answer whether two memories say the same.
+    """Answer whether two memories say the same, or one replaces the other.
 
     `totonoe undo` opens the question again. Exit code 3 if the content repeats another memory.
     """

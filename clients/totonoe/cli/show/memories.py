@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from totonoe.cli.plain import plain
 from totonoe.cli.printing import line, lines, table
 from totonoe.cli.show.parts import (
+    answer_replaces,
     answer_with,
     as_of,
     judgement,
@@ -111,8 +112,7 @@ def _maybe_replaced(ids: Sequence[str], saved_id: str = "") -> None:
     for memory_id in ids:
         line(f"Does it replace {memory_id}?")
         if saved_id:
-            line(f"If so: {step('resolve', saved_id, memory_id, 'replaces')}")
-            line(f"If both are true: {step('resolve', saved_id, memory_id, 'different')}")
+            answer_replaces(saved_id, memory_id)
 
 
 def remembered(answer: Remembered) -> None:

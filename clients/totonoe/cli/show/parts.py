@@ -110,6 +110,12 @@ def answer_with(memory_id: str, other_id: str) -> None:
     line("In place of same: different, replaces (the first takes the other's place), replaced_by")
 
 
+def answer_replaces(memory_id: str, other_id: str) -> None:
+    """Print how to say whether a memory takes the place of another."""
+    line(f"If so: {step('resolve', memory_id, other_id, 'replaces')}")
+    line(f"If both are true: {step('resolve', memory_id, other_id, 'different')}")
+
+
 def no_longer_said(details: Sequence[LostDetail]) -> list[str]:
     """Return a warning of what a merged text no longer says; nothing if it says everything."""
     found = []

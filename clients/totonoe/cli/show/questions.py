@@ -1,12 +1,19 @@
-"""Answers about pairs that probably say the same."""
+"""Answers about pairs that somebody is asked about."""
 
 from __future__ import annotations
 
 from totonoe.cli.printing import line
-from totonoe.cli.show.parts import answer_with, judgement, no_longer_said, repeated, replay
+from totonoe.cli.show.parts import (
+    answer_replaces,
+    answer_with,
+    judgement,
+    no_longer_said,
+    repeated,
+    replay,
+)
 from totonoe.cli.stepping import again, step
-from totonoe.cli.text import age, shown_similarity
-from totonoe.enums import Answer
+from totonoe.cli.text import age, shown_similarity, sourced
+from totonoe.enums import Answer, QuestionKind
 from totonoe.questions.models import Question, QuestionPage, Resolved
 
 ANSWERS = "|".join(one for one in Answer if one is not Answer.UNKNOWN)
@@ -21,17 +28,24 @@ def questions(answer: QuestionPage) -> None:
     for one in answer.questions:
         question(one)
     first = answer.questions[0]
-    answer_with(first.a.id, first.b.id)
+    if first.kind is QuestionKind.REPLACES:
+        answer_replaces(first.b.id, first.a.id)
+    else:
+        answer_with(first.a.id, first.b.id)
     line(f"On a page, by keys: {step('console')}")
     if answer.next_page_token:
         line(f"More with: {again(page=answer.next_page_token)}")
 
 
 def question(one: Question) -> None:
-    """Print both texts, then the probability and the evidence."""
-    line(f"- Probably the same ({shown_similarity(one.same_probability)}):")
+    """Print what is asked, both texts, and the evidence."""
+    if one.kind is QuestionKind.REPLACES:
+        line("- Does the second replace the first?")
+    else:
+        line(f"- Probably the same ({shown_similarity(one.same_probability)}):")
     for memory in (one.a, one.b):
-        line(f"  [{age(memory.created_time)}] {memory.content} (id: {memory.id})")
+        text = sourced(memory, memory.content)
+        line(f"  [{age(memory.created_time)}] {text} (id: {memory.id})")
     judgement(one.judgement, "  ", ("only in the second", "only in the first"))
 
 

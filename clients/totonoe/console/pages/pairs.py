@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from totonoe.console import limits
 from totonoe.console.view import Form
 from totonoe.consolidate.models import MergeCandidate
-from totonoe.enums import Status
+from totonoe.enums import QuestionKind, Status
 from totonoe.memories.models import Judgement, Memory
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Pair:
     """Two memories of which somebody can tell whether they say the same; `a` is the older one.
 
     `judgement` relates `b` to `a`, at these revisions of their rows. `asked`: it is an open
-    question; else a search found it.
+    question; else a search found it. `replaces`: it asks whether `b` takes the place of `a`.
     """
 
     a: Memory
@@ -33,6 +33,7 @@ class Pair:
     probability: float
     judgement: Judgement | None
     asked: bool
+    replaces: bool = False
 
     @property
     def ids(self) -> frozenset[str]:
@@ -79,7 +80,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The first pairs, the most probable first and put-off ones last.
+    """The first pairs: those that may replace each other, the most probable, then put-off ones.
 
     `complete`: these are all. `revision` of the collection when they were read.
     """
@@ -104,18 +105,20 @@ async def gather(client: AsyncClient, desk: Desk, filters: Filters, wanted: int)
         page = await client.list_questions(page_size=size, page_token=token)
         revision, token = page.revision, page.next_page_token
         for one in page.questions:
-            pair = Pair(one.a, one.b, one.same_probability, one.judgement, True)
+            replaces = one.kind is QuestionKind.REPLACES
+            pair = Pair(one.a, one.b, one.same_probability, one.judgement, True, replaces)
             if filters.meets(pair):
-                kept[pair.ids] = pair
+                kept.setdefault(pair.ids, pair)
         complete = not token
         if complete or sum(ids not in desk.later for ids in kept) >= wanted:
             break
-    least = min((pair.probability for pair in kept.values()), default=0.0)
+    alike = (pair.probability for pair in kept.values() if not pair.replaces)
+    least = min(alike, default=1.0 if kept else 0.0)
     for pair in extra:
         if complete or pair.probability >= least:
             kept.setdefault(pair.ids, pair)
     now = [pair for ids, pair in kept.items() if ids not in desk.later]
-    now.sort(key=lambda pair: -pair.probability)
+    now.sort(key=lambda pair: (not pair.replaces, -pair.probability))
     if complete:
         now += [kept[ids] for ids in desk.later if ids in kept]
     return Gathered(tuple(now), complete, revision)

@@ -155,6 +155,7 @@ class Remembering:
             slots,
             operation.touched,
             report.outdated,
+            report.maybe_replaced_ids,
             distance_below=text.policy.link_distance_below,
             count_max=(
                 limits.AUTO_LINKS_PER_REMEMBER if command.links_max is None else command.links_max

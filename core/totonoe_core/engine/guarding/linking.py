@@ -41,6 +41,7 @@ def put_links(
     superseded: Sequence[int],
     touched: Touched,
     outdated: OutdatedMatch | None = None,
+    asked_ids: Sequence[str] = (),
     *,
     distance_below: float,
     count_max: int,
@@ -59,6 +60,9 @@ def put_links(
     outdated : OutdatedMatch or None
         What the memory says again. It is linked to the replacement as the older of the two, and
         updates nothing.
+    asked_ids : sequence of str
+        Live memories that it may replace: somebody will be asked. These links are made beside all
+        others, and not counted.
     distance_below : float
         Cosine distance below which a memory is near, 0 to 2; 0: only `superseded` are linked.
     count_max : int
@@ -85,8 +89,10 @@ def put_links(
         row = int(view.value("row", slot))
         if row not in chosen and held(row) < limits.AUTO_LINKS_PER_MEMORY_MAX:
             chosen[row] = slot, type_, min(1.0, max(0.0, confidence))
-    likely = [one for one in neighbours.likely if one.slot not in superseded]
-    texts.read([*(slot for slot, _, _ in chosen.values()), *(one.slot for one in likely)])
+    slots = map(state.index.slot_by_id.get, asked_ids)
+    asked = [slot for slot in slots if slot is not None]
+    likely = [one for one in neighbours.likely if one.slot not in (*superseded, *asked)]
+    texts.read([*(slot for slot, _, _ in chosen.values()), *(one.slot for one in likely), *asked])
     links = {
         (row, type_): Link(texts.of(slot).id, type_, confidence)
         for row, (slot, type_, confidence) in chosen.items()
@@ -95,6 +101,9 @@ def put_links(
         found = texts.of(one.slot)
         if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
             links[found.row, LinkType.LIKELY_SAME] = link_to(found.id, one)
+    for found in map(texts.of, asked):
+        if held(found.row) < limits.LINKS_PER_MEMORY_MAX:
+            links[found.row, LinkType.MAY_REPLACE] = Link(found.id, LinkType.MAY_REPLACE, 1.0)
     made, written = [], []
     for (row, type_), link in links.items():
         back = replace(link, target_id=memory.id, type=type_.inverse)

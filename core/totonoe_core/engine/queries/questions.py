@@ -1,4 +1,4 @@
-"""Open questions: pairs that are probably the same, the most probable first."""
+"""Open questions: whether a memory replaces another, or is probably the same."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import cast
 
 from totonoe_core.base.errors import NotFound
 from totonoe_core.domain.collections import CollectionInfo
-from totonoe_core.domain.questions import Question, QuestionPage, QuestionsQuery
-from totonoe_core.domain.records import Memory
+from totonoe_core.domain.questions import Question, QuestionKind, QuestionPage, QuestionsQuery
+from totonoe_core.domain.records import LinkType, Memory
 from totonoe_core.engine.state import open_questions, paging, sizes
 from totonoe_core.engine.state.comparing import judgement_of
 from totonoe_core.engine.state.state import CollectionState
-from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.records import AskedPair, PairPlace
 from totonoe_core.store.seam import Rows
 
 
@@ -45,7 +45,7 @@ def page(state: CollectionState, rows: Rows, query: QuestionsQuery) -> QuestionP
     token = ""
     if len(found) > len(kept):
         last = kept[-1][0]
-        token = paging.token((repr(last.probability), last.low, last.high), *asked)
+        token = paging.token((repr(last.confidence), last.low, last.high), *asked)
     return QuestionPage(revision, questions, token)
 
 
@@ -58,12 +58,16 @@ def _row_of(state: CollectionState, rows: Rows, query: QuestionsQuery) -> int:
 
 def _place(given: paging.Position) -> PairPlace:
     try:
-        probability = float(cast(str, given[0]))
+        confidence = float(cast(str, given[0]))
     except ValueError as error:
         raise paging.bad_token() from error
-    return probability, cast(int, given[1]), cast(int, given[2])
+    return confidence, cast(int, given[1]), cast(int, given[2])
 
 
-def _question(info: CollectionInfo, pair: LikelyPair, one: Memory, other: Memory) -> Question:
-    a, b = sorted((one, other), key=lambda memory: (memory.created_us, memory.id))
-    return Question(a, b, pair.probability, pair.version, judgement_of(info, b, a))
+def _question(info: CollectionInfo, pair: AskedPair, low: Memory, high: Memory) -> Question:
+    if pair.type is not LinkType.LIKELY_SAME:
+        a, b = (high, low) if pair.type is LinkType.MAY_REPLACE else (low, high)
+        found = judgement_of(info, b, a)
+        return Question(a, b, found.same_probability, "", found, QuestionKind.REPLACES)
+    a, b = sorted((low, high), key=lambda memory: (memory.created_us, memory.id))
+    return Question(a, b, pair.confidence, pair.version, judgement_of(info, b, a))

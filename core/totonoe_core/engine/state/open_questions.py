@@ -1,7 +1,7 @@
 """Open questions of a collection that an agent may be asked: those of which it may read both sides.
 
-A question is not stored. It is a `likely_same` link between two live memories whose pair is not
-dismissed.
+A question is not stored. It is a link `likely_same` or `may_replace` between two live memories
+whose pair is not dismissed.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from itertools import islice
 from totonoe_core.base import limits
 from totonoe_core.domain.records import Memory
 from totonoe_core.engine.state.sight import may_see
-from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.records import AskedPair, PairPlace
 from totonoe_core.store.seam import Rows
 
 _READ_AT_ONCE = 256
 TOP: PairPlace = (2.0, 0, 0)
-"""Above every pair: no probability reaches it."""
+"""Above every pair: no confidence reaches it."""
 
-Open = tuple[LikelyPair, Memory, Memory]
+Open = tuple[AskedPair, Memory, Memory]
 """A pair, and its memories in the order of their rows."""
 
 
 def below(
     rows: Rows, agent_id: str | None, place: PairPlace = TOP, about: int = 0
 ) -> Iterator[Open]:
-    """Yield the open questions below a place, the most probable first.
+    """Yield the open questions below a place, those of the most confident link first.
 
     `agent_id` `None` yields all. A row in `about` yields those about one memory.
     """

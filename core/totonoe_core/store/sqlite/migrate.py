@@ -188,11 +188,21 @@ def _from_7(connection: apsw.Connection) -> None:
     """
 
 
+def _from_8(connection: apsw.Connection) -> None:
+    """Index all links that ask, not only those of what is probably the same."""
+    connection.execute("DROP INDEX link_likely")
+    connection.execute(
+        "CREATE INDEX link_asking ON link (confidence, source, target)\n"
+        "  WHERE type IN ('likely_same', 'may_replace', 'maybe_replaced_by') AND source < target"
+    )
+
+
 COLLECTION_STEPS: Mapping[int, Step] = {
     3: _from_3,
     4: _from_4,
     5: _from_5,
     6: _from_6,
     7: _from_7,
+    8: _from_8,
 }
 """Steps that bring a collection's file to the next format, by the format it has."""

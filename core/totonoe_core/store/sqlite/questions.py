@@ -1,4 +1,4 @@
-"""Pairs that are probably the same, of live memories, without those that were dismissed."""
+"""Pairs of live memories that somebody is asked about, without those that were dismissed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import apsw
 
 from totonoe_core.store import rows
-from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.records import AskedPair, LikelyPair, PairPlace
 
+_ASKING = "l.type IN ('likely_same', 'may_replace', 'maybe_replaced_by')"
 # Not the link's type alone: the index covers one direction of each pair.
 _OPEN = """
 SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc
@@ -17,20 +18,22 @@ FROM link l {how}
 JOIN memory one ON one.row = l.source AND one.status = 'active'
 JOIN memory other ON other.row = l.target AND other.status = 'active'
 LEFT JOIN dismissal d ON d.a = min(l.source, l.target) AND d.b = max(l.source, l.target)
-WHERE l.type = 'likely_same' AND (
+WHERE (
   d.a IS NULL
   OR d.hash_a <> iif(l.source = d.a, one.content_hash, other.content_hash)
   OR d.hash_b <> iif(l.source = d.a, other.content_hash, one.content_hash)
 )
 """
 _BELOW = (
-    _OPEN + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
+    f"{_OPEN}AND {_ASKING} "
+    "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
     "ORDER BY l.confidence DESC, l.source DESC, l.target DESC LIMIT ?"
 )
 _TABLE = "INDEXED BY sqlite_autoindex_link_1"
-_OF_ROW = _OPEN + "AND l.source = ?"
+_OF_ROW = f"{_OPEN}AND {_ASKING} AND l.source = ?"
 _AMONG = (
-    _OPEN + "AND l.source < l.target AND l.source IN (SELECT value FROM json_each(?1)) "
+    f"{_OPEN}AND l.type = 'likely_same' "
+    "AND l.source < l.target AND l.source IN (SELECT value FROM json_each(?1)) "
     # The plus: it reads the links of each source, and does not look for each pair.
     "AND +l.target IN (SELECT value FROM json_each(?1))"
 )
@@ -42,7 +45,7 @@ class Questions:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
 
-    def below(self, place: PairPlace, limit: int) -> list[LikelyPair]:
+    def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
         """Return the next pairs below a place, the highest first."""
         given = (*place, limit)
         try:
@@ -50,20 +53,22 @@ class Questions:
         except apsw.CorruptError:
             # A damaged page of the index, which is only derived: read the table itself.
             found = self._connection.execute(_BELOW.format(how=_TABLE), given).fetchall()
-        return [_pair(row) for row in found]
+        return [_asked(row) for row in found]
 
-    def of_row(self, row: int, place: PairPlace) -> list[LikelyPair]:
+    def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
         """Return the pairs of one row below a place, the highest first."""
-        found = [_pair(one) for one in self._connection.execute(_OF_ROW.format(how=""), (row,))]
+        found = [_asked(one) for one in self._connection.execute(_OF_ROW.format(how=""), (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        """Return the pairs of which both rows are among some."""
+        """Return the pairs that are probably the same and of which both rows are among some."""
         given = (json.dumps(wanted),)
-        return [_pair(one) for one in self._connection.execute(_AMONG.format(how=_TABLE), given)]
+        found = (_asked(one) for one in self._connection.execute(_AMONG.format(how=_TABLE), given))
+        return [LikelyPair(*one[:4]) for one in found]
 
 
-def _pair(row: rows.Row) -> LikelyPair:
+def _asked(row: rows.Row) -> AskedPair:
     link = rows.link(row, "")
-    low, high = sorted((row[0], row[1]))
-    return LikelyPair(link.confidence, low, high, link.note)
+    if row[0] < row[1]:
+        return AskedPair(link.confidence, row[0], row[1], link.note, link.type)
+    return AskedPair(link.confidence, row[1], row[0], link.note, link.type.inverse)

@@ -41,7 +41,7 @@ from totonoe_core.store.sqlite import identity, length
 from totonoe_core.store.sqlite.loss import Evidence, leave_as_it_is
 from totonoe_core.store.sqlite.migrate import COLLECTION_STEPS, Step, migrate
 
-FORMAT = 8
+FORMAT = 9
 CATALOG_FORMAT = 3
 """Each kind of file has a format number of its own."""
 APPLICATION_ID = 0x746F746E  # "totn"
@@ -82,8 +82,8 @@ CREATE TABLE link (
   crc INTEGER NOT NULL,
   PRIMARY KEY (source, target, type)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX link_likely ON link (confidence, source, target)
-  WHERE type = 'likely_same' AND source < target;
+CREATE INDEX link_asking ON link (confidence, source, target)
+  WHERE type IN ('likely_same', 'may_replace', 'maybe_replaced_by') AND source < target;
 CREATE TABLE access (
   row INTEGER PRIMARY KEY,
   last_us INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 // @generated from file totonoe/v1/questions.proto (package totonoe.v1, syntax proto3)
 /* eslint-disable */
 
-// Questions whether two memories say the same, and their answers.
+// Questions whether two memories say the same, or one replaces the other, and their answers.
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
@@ -239,34 +239,35 @@ export declare type ListQuestionsRequest = Message<"totonoe.v1.ListQuestionsRequ
 export declare const ListQuestionsRequestSchema: GenMessage<ListQuestionsRequest>;
 
 /**
- * Two live memories that probably say the same, and that nobody dismissed.
+ * Two live memories that somebody is asked about, and that nobody dismissed.
  *
  * @generated from message totonoe.v1.Question
  */
 export declare type Question = Message<"totonoe.v1.Question"> & {
   /**
-   * The older one.
+   * The older one; with QUESTION_KIND_REPLACES the one that may be replaced.
    *
    * @generated from field: totonoe.v1.Memory a = 1;
    */
   a?: Memory | undefined;
 
   /**
-   * The newer one.
+   * The newer one; with QUESTION_KIND_REPLACES the one that may replace the other.
    *
    * @generated from field: totonoe.v1.Memory b = 2;
    */
   b?: Memory | undefined;
 
   /**
-   * Probability that both say the same, 0 to 1, as it was when they were compared.
+   * Probability that both say the same, 0 to 1: with QUESTION_KIND_SAME as it was when they were
+   * compared, else as it is read now.
    *
    * @generated from field: double same_probability = 3;
    */
   sameProbability: number;
 
   /**
-   * Version of the fit that gave it.
+   * Version of the fit that gave it. Empty with QUESTION_KIND_REPLACES.
    *
    * @generated from field: string version = 4;
    */
@@ -278,6 +279,13 @@ export declare type Question = Message<"totonoe.v1.Question"> & {
    * @generated from field: totonoe.v1.Judgement judgement = 5;
    */
   judgement?: Judgement | undefined;
+
+  /**
+   * What is asked.
+   *
+   * @generated from field: totonoe.v1.QuestionKind kind = 6;
+   */
+  kind: QuestionKind;
 };
 
 /**
@@ -300,7 +308,7 @@ export declare type ListQuestionsResponse = Message<"totonoe.v1.ListQuestionsRes
   revision: bigint;
 
   /**
-   * The most probable first.
+   * QUESTION_KIND_REPLACES first, the newest first; then the most probable first.
    *
    * @generated from field: repeated totonoe.v1.Question questions = 2;
    */
@@ -366,4 +374,38 @@ export enum Answer {
  * Describes the enum totonoe.v1.Answer.
  */
 export declare const AnswerSchema: GenEnum<Answer>;
+
+/**
+ * What is asked about two memories.
+ *
+ * @generated from enum totonoe.v1.QuestionKind
+ */
+export enum QuestionKind {
+  /**
+   * Never in an answer.
+   *
+   * @generated from enum value: QUESTION_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Whether both say the same.
+   *
+   * @generated from enum value: QUESTION_KIND_SAME = 1;
+   */
+  SAME = 1,
+
+  /**
+   * Whether `b` replaces `a`: ANSWER_REPLACES, or ANSWER_DIFFERENT if both are true. A save asks it
+   * where no verdict is certain, or its text is less trusted (`maybe_replaced_ids`).
+   *
+   * @generated from enum value: QUESTION_KIND_REPLACES = 2;
+   */
+  REPLACES = 2,
+}
+
+/**
+ * Describes the enum totonoe.v1.QuestionKind.
+ */
+export declare const QuestionKindSchema: GenEnum<QuestionKind>;
 

@@ -2252,6 +2252,22 @@ export enum LinkType {
    * @generated from enum value: LINK_TYPE_LIKELY_SAME = 10;
    */
   LIKELY_SAME = 10,
+
+  /**
+   * This one may take the place of the target, of which no verdict is certain: a question (Resolve
+   * with ANSWER_REPLACES or ANSWER_DIFFERENT), while both are live and the pair is not dismissed.
+   * Inverse: LINK_TYPE_MAYBE_REPLACED_BY.
+   *
+   * @generated from enum value: LINK_TYPE_MAY_REPLACE = 11;
+   */
+  MAY_REPLACE = 11,
+
+  /**
+   * The target may take its place. Inverse: LINK_TYPE_MAY_REPLACE.
+   *
+   * @generated from enum value: LINK_TYPE_MAYBE_REPLACED_BY = 12;
+   */
+  MAYBE_REPLACED_BY = 12,
 }
 
 /**
