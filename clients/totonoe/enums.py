@@ -358,7 +358,7 @@ class Answer(StrEnum):
 
 
 class QuestionKind(StrEnum):
-    """What a question asks: whether both say the same, or the newer one replaces the other."""
+    """The subject of a question: both may say the same, or the newer one replaces the other."""
 
     SAME = "same"
     REPLACES = "replaces"

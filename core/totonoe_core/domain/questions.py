@@ -58,7 +58,7 @@ class Resolved:
 
 
 class QuestionKind(StrEnum):
-    """What is asked about two memories."""
+    """Subject of a question about two memories."""
 
     SAME = "same"
     """Whether both say the same."""
