@@ -42,7 +42,7 @@ _SOUNDS = (
 _FOREIGN = re.compile(f"[{_SOUNDS}]{{1,8}}(?:[·・•‧][{_SOUNDS}]{{1,8}}){{1,4}}")
 
 
-def cut(text: str) -> tuple[str, list[Token]]:
+def cut(text: str) -> list[Token]:
     """The tokens of a text, ascending by start, without white space.
 
     Parameters
@@ -52,9 +52,8 @@ def cut(text: str) -> tuple[str, list[Token]]:
 
     Returns
     -------
-    str
-        The text in simplified script, half width and lower case; offsets are those of `text`.
     list of Token
+        Words in simplified script, half width and lower case; offsets are those of `text`.
     """
     plain = simplify(text)
     start, end = inner(plain)
@@ -81,7 +80,7 @@ def cut(text: str) -> tuple[str, list[Token]]:
             begin = spans[start + offset][0]
             end = spans[start + offset + len(part) - 1][1]
             tokens.append(make_token(begin, end, part, class_of(part, part_tag)))
-    return plain, settled(tokens)
+    return settled(tokens)
 
 
 def _holes(text: str, plain: str) -> list[Token]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from totonoe_core.text.reading.chinese.frames import KEPT
-from totonoe_core.text.reading.chinese.grammar import Kind, words
+from totonoe_core.text.reading.chinese.grammar import KEPT, Kind, words
 from totonoe_core.text.reading.chinese.roles import is_time
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import FunctionKind, FunctionWord

@@ -55,6 +55,15 @@ class Kind(StrEnum):
     """、 between items."""
 
 
+KEPT = frozenset(
+    (
+        *(Kind.NOUN, Kind.PERSON, Kind.TIME, Kind.VALUE, Kind.ASK, Kind.DETERMINER, Kind.VERB),
+        *(Kind.ADJECTIVE, Kind.ADVERB, Kind.LOCALIZER, Kind.COMPLEMENT),
+    )
+)
+"""Kinds of words that become pieces."""
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text, apart by spaces."""
     return frozenset(text.split())

@@ -6,7 +6,6 @@ words    words, cut alike wherever they stand
 token    a word and its kind; grammar lists the function words
 place    words in several tokens, and what asks or denies
 cut      the text to tokens, by these and `values`
-frames   wordings that say the same, made one
 roles    parts, by what stands beside a word
 function_words   what no piece says, but counts
 chinese          pieces of what carries content
@@ -18,14 +17,8 @@ from collections import Counter
 
 from totonoe_core.text.lexicon import Lexicon, lexicon
 from totonoe_core.text.reading.chinese.cut import cut
-from totonoe_core.text.reading.chinese.frames import (
-    KEPT,
-    subject_first,
-    unframed,
-    without_name,
-)
 from totonoe_core.text.reading.chinese.function_words import function_words
-from totonoe_core.text.reading.chinese.grammar import Kind, words
+from totonoe_core.text.reading.chinese.grammar import KEPT, Kind, words
 from totonoe_core.text.reading.chinese.roles import asks_openly, assign
 from totonoe_core.text.reading.chinese.token import Token
 from totonoe_core.text.reading.model import Piece, Reading, Role
@@ -51,13 +44,11 @@ def read(text: str) -> Reading:
     Reading
         Pieces ascending by start. Time grows linearly with the text.
     """
-    plain, tokens = cut(text)
+    tokens = cut(text)
     # "What I want to say is" breaks off: what it says is not there to be read.
     last = next((token for token in reversed(tokens) if token.kind is not Kind.BREAK), None)
     whole = last is None or last.kind is not Kind.COPULA or last.word != "是"
-    tokens, wishes = unframed(plain, subject_first(tokens))
-    tokens = without_name(tokens)
-    asks = assign(tokens) and not wishes
+    asks = assign(tokens)
     lists = lexicon("zh")
     keys = {id(t): _key(t, lists) for t in tokens}
     counted = function_words(tokens, asks_openly(tokens))
