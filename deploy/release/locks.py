@@ -27,8 +27,8 @@ LOCKS: Mapping[str, tuple[str, ...]] = {
     "agents": ("mcp", "anthropic", "langgraph", "adk", "agent-framework", "otel"),
 }
 """Lock and the extras that it is for."""
-NOT_LOCKED = frozenset({"sentence-transformers", "model2vec", "bench", "dev"})
-"""Extras for models of the user's own, for benches and for development."""
+NOT_LOCKED = frozenset({"sentence-transformers", "model2vec", "postgres", "bench", "dev"})
+"""Extras for models and a database of the user's own, for benches and for development."""
 BUILD = "build"
 """Lock of the packages that build hnswlib and totonoe itself."""
 LINES_MAX = 100_000

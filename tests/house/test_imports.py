@@ -160,6 +160,12 @@ def test_sqlite_is_imported_by_the_store_alone() -> None:
     assert all(name.startswith("core/totonoe_core/store/sqlite/") for name in found), found
 
 
+def test_psycopg_is_imported_by_its_store_alone() -> None:
+    found = importers("core", "psycopg") | importers("server", "psycopg")
+    assert found
+    assert all(name.startswith("core/totonoe_core/store/postgres/") for name in found), found
+
+
 def test_engine_knows_the_seam_of_the_store_and_no_store() -> None:
     """Else a store beside SQLite would need a second engine."""
     doors = {f"totonoe_core.store.{name}" for name in STORE_DOORS}

@@ -1014,6 +1014,14 @@ class Store(Protocol):
         """Name of the kind of store, for errors and logs."""
 
     @property
+    def shared(self) -> bool:
+        """True if other daemons may write the same collections.
+
+        Then each batch first catches up with what they committed: within `transaction` nobody else
+        writes.
+        """
+
+    @property
     def copies(self) -> FileCopies | None:
         """Copies of files; `None`: this store has none."""
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from totonoe_core.base import limits, plain
 from totonoe_core.base.clock import Clock
 from totonoe_core.base.errors import (
+    AlreadyExists,
     Corruption,
     InvalidArgument,
     NotFound,
@@ -132,7 +133,11 @@ class Collections:
         return self._openings.call(name, self._check_there, step)
 
     def _check_there(self, name: str) -> None:
-        if name not in self.names.by_name and name != DEFAULT:
+        if name in self.names.by_name or name == DEFAULT:
+            return
+        with self.names.lock:
+            self.names.refresh()
+        if name not in self.names.by_name:
             raise _not_found(name)
 
     def _open_collection(self, name: str) -> Collection:
@@ -227,11 +232,20 @@ class Collections:
     def make_default(self) -> None:
         """Make the default collection if it is missing; it always appears to exist."""
         with self.names.lock:
+            if DEFAULT not in self.names.by_name:
+                self.names.refresh()
             missing = DEFAULT not in self.names.by_name
         if missing:
             dimension = self._client_vector_dimension if self._embedding is None else 0
             info = self._new_info(NewCollection(DEFAULT, client_vector_dimension=dimension))
-            self._create(info, _DEFAULT_OPERATION, "", b"")
+            try:
+                self._create(info, _DEFAULT_OPERATION, "", b"")
+            except AlreadyExists:
+                # Another daemon made it in between.
+                with self.names.lock:
+                    self.names.refresh()
+                    if DEFAULT not in self.names.by_name:
+                        raise
 
     def create(
         self, new: NewCollection, operation_id: str, agent_id: str, digest: bytes
@@ -299,7 +313,7 @@ class Collections:
                     answer=plain.dumps(info),
                     time_us=self._clock(),
                 )
-            except ReadOnly:
+            except (ReadOnly, AlreadyExists):
                 self._catalog.drop_new(uid)
                 raise
             self.names.by_name[info.name] = uid

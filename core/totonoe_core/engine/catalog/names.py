@@ -41,6 +41,11 @@ class Names:
         lost = self.catalog.loss
         return "" if lost is None else lost.revisions
 
+    def refresh(self) -> None:
+        """Read the names again: another daemon may have changed them. For those with the lock."""
+        if self._store.shared:
+            self.by_name = self.catalog.names()
+
     def uids(self) -> dict[str, str]:
         """uid by name of every collection."""
         with self.lock:

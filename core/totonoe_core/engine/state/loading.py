@@ -195,6 +195,24 @@ def _of_model(
     return file.rows.beside.of_model(info.model_number, memories)
 
 
+def follows(before: CollectionInfo, info: CollectionInfo) -> bool:
+    """Return whether an index of earlier settings is right for later ones, but for its rows.
+
+    A collection without a dimension may have got one since.
+    """
+    same = before.model == info.model or before.model.dimension == 0
+    return (
+        same
+        and before.model_number == info.model_number
+        and before.guard.tokenizer is info.guard.tokenizer
+    )
+
+
+def changed_after(file: CollectionFile, info: CollectionInfo, revision: int) -> list[Memory]:
+    """Return memories changed after a revision, with vectors of the collection's model."""
+    return list(_of_model(file, info, file.rows.memories_after(revision)))
+
+
 def replay(index: CollectionIndex, memories: Iterable[Memory]) -> int:
     """Apply changed rows to an index that nobody reads yet; return how many there were."""
     count, purged_ids = 0, []

@@ -54,11 +54,15 @@ class CollectionState:
     `info`, `revision` and `last_time_us` are the writer's: they are ahead of the disk while a batch
     is decided. `published` is the state that readers may report. `pending` is the running
     re-embedding; `next_index` replaces the index at the next publication. `scans` are the writer's.
-    `has_embedder` is true if the daemon runs a model.
+    `has_embedder` is true if the daemon runs a model. `shared` is true if other daemons may write
+    the collection too; then `catch_up` comes before each decision.
     """
 
-    def __init__(self, file: CollectionFile, info: CollectionInfo, has_embedder: bool) -> None:
+    def __init__(
+        self, store: Store, file: CollectionFile, info: CollectionInfo, has_embedder: bool
+    ) -> None:
         self.file = file
+        self.shared = store.shared
         self.has_embedder = has_embedder
         self.aside = file.aside
         self.info = info
@@ -86,7 +90,7 @@ class CollectionState:
             with file.reading():
                 info = read_settings(file.rows, place.path.name)
                 store.adopt(file, place)
-                state = cls(file, info, has_embedder)
+                state = cls(store, file, info, has_embedder)
             state.say_lost()
             for bad in state.aside.memories():
                 _log.error("row %d of table memory is bad (id %r): set aside", bad.row, bad.id)
@@ -156,6 +160,37 @@ class CollectionState:
         self.index.publish()
         self._published_row = self._last_row
         self.published = replace(self.info, revision=self.revision)
+
+    def catch_up(self) -> bool | None:
+        """Take in what other daemons committed, and publish it; return whether any was purged.
+
+        `None` if there was nothing. Writer only, and before anything of a batch is decided: the
+        index must hold nothing that is not committed. What is read twice is taken in once.
+        """
+        if self.file.rows.last_revision() == self.revision:
+            return None
+        # All is read before anything changes: an error leaves the index as it was.
+        last_row, newest, last_time_us = self.file.last_numbers()
+        info = read_settings(self.file.rows)
+        if newest < self.revision or not loading.follows(self.info, info):
+            # A promotion lost commits, or every slot is of another model or tokenizer.
+            self.index = loading.rebuilt(self.file, info, self.index.access())
+            self.past.clear()
+            purged = True
+        else:
+            changed = loading.changed_after(self.file, info, self.revision)
+            if info.model.dimension != self.info.model.dimension:
+                self.index.arrays.set_dimension(info.model.dimension)
+            loading.replay(self.index, changed)
+            purged = any(memory.status is Status.PURGED for memory in changed)
+        if purged:
+            self.forget_past()
+        self.recent.clear()
+        self.info = info
+        self.revision, self.last_time_us = newest, last_time_us
+        self._last_row = max(self._last_row, last_row)
+        self.publish()
+        return purged
 
     @property
     def words_only(self) -> bool:

@@ -245,6 +245,8 @@ class Writer:
         before = self._state.remembered()
         try:
             with self._state.file.trial():
+                if self._state.shared and self._caught_up():
+                    before = self._state.remembered()
                 return replace(self._decide(job), revision=before.revision)
         finally:
             self._state.take_back(before)
@@ -314,6 +316,8 @@ class Writer:
             self._queue.put_back(item for item in batch if id(item) in undone)
         self._expect(left)
         self._upkeep.run()
+        if self._state.shared and not left:
+            self._look_after_others()
 
     def _called(self, calls: Sequence[Call]) -> Sequence[Call]:
         """Run calls one after the other; return those left over when the time is up."""
@@ -347,6 +351,10 @@ class Writer:
             self._fit(job)
         try:
             with state.file.transaction():
+                if state.shared and self._caught_up():
+                    before = state.remembered()
+                    # What was scanned ahead lacks what came since.
+                    self._expect(jobs)
                 left = self._decide_in_time(jobs, answers, waiting, asking)
                 decided_s = time.perf_counter()
         except BaseException as error:
@@ -374,6 +382,27 @@ class Writer:
         for job, pairs in asking:
             self._ask(job, pairs)
         return left
+
+    def _look_after_others(self) -> None:
+        """Catch up between batches, so that reads show what other daemons committed.
+
+        Without the lock: what is committed meanwhile may be read now and once more later.
+        """
+        try:
+            with self._state.file.reading():
+                self._caught_up()
+        except TotonoeError as error:
+            self._upkeep.skipped(error)
+
+    def _caught_up(self) -> bool:
+        """Take in what other daemons committed; return whether there was anything."""
+        purged = self._state.catch_up()
+        if purged is None:
+            return False
+        if purged:
+            self._forget_cached()
+        self._published(self._state, purged)
+        return True
 
     def _expect(self, items: Sequence[Item]) -> None:
         """Announce the vectors of a batch to the guard, which scans for many at once."""

@@ -35,6 +35,7 @@ class SqliteStore:
     """`Store` on one data directory, which the caller has locked. It has every capability."""
 
     name = "sqlite"
+    shared = False
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir

@@ -1,0 +1,73 @@
+"""Bulk reads of rows for an Audit; each row that is used is checked against its crc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from totonoe_core.domain.records import LinkType
+from totonoe_core.store import rows
+from totonoe_core.store.postgres.session import Session
+
+
+class Figures:
+    """Reads of an Audit on one collection's file."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
+        """Yield (source, target) of the links of a symmetric type, each pair once."""
+        for row in self._session.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE uid = $1 AND type = ? AND source < target",
+            (type_.value,),
+        ):
+            rows.link(row, "")
+            yield row[0], row[1]
+
+    def superseded(self) -> list[tuple[int, int]]:
+        """Return (row, row of its successor) of all SUPERSEDED memories whose successor exists."""
+        return list(
+            self._session.execute(
+                "SELECT m.row, b.row FROM memory m "
+                "JOIN memory b ON b.uid = $1 AND b.id = m.superseded_by "
+                "WHERE m.uid = $1 AND m.superseded_by <> '' AND m.status = 'superseded'"
+            )
+        )
+
+    def dismissed(self, limit: int) -> list[tuple[int, int]]:
+        """Return pairs of rows whose dismissal counts for their present texts; at most `limit`."""
+        columns = ", ".join("d." + name for name in rows.DISMISSAL_COLUMNS.split(", "))
+        found = self._session.execute(
+            f"SELECT {columns} FROM dismissal d "
+            "JOIN memory ma ON ma.uid = $1 AND ma.row = d.a AND ma.content_hash = d.hash_a "
+            "JOIN memory mb ON mb.uid = $1 AND mb.row = d.b AND mb.content_hash = d.hash_b "
+            "WHERE d.uid = $1 LIMIT ?",
+            (limit,),
+        )
+        return [(one.a, one.b) for one in map(rows.dismissal, found)]
+
+    def oldest_reply_us(self, since_us: int, limit: int) -> int | None:
+        """Return the time of the oldest of the newest `limit` kept answers; `None` for none."""
+        found: int | None = self._session.execute(
+            "SELECT min(time_us) FROM "
+            "(SELECT time_us FROM reply WHERE uid = $1 AND time_us >= ? "
+            "ORDER BY time_us DESC LIMIT ?) newest",
+            (since_us, limit),
+        ).get
+        return found
+
+    def refusals(self, since_us: int, limit: int) -> Iterator[tuple[str, int]]:
+        """Yield (answer, time) of kept answers that name a duplicate, newest first.
+
+        At most `limit` answers are looked at.
+        """
+        for row in self._session.execute(
+            "SELECT agent_id, operation_id, digest, answer, time_us, crc FROM "
+            "(SELECT * FROM reply WHERE uid = $1 AND time_us >= ? "
+            "ORDER BY time_us DESC LIMIT ?) newest "
+            'WHERE position(\'"$":"Duplicate"\' in answer) > 0',
+            (since_us, limit),
+        ):
+            _, _, _, answer, time_us = rows.check(row, "reply")
+            yield answer, time_us

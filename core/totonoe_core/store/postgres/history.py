@@ -1,0 +1,424 @@
+"""Reads of a collection's past: operations, before images, and rows at a revision.
+
+    row      memory.revision, link.revision   first revision of the current state
+    image    revision                         revision that ended the state in `before`
+             before's own revision            first revision of that state
+
+So each version of a row holds from the revision that wrote it up to that of the next image, or
+until now; between its deletion and its next image the row did not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from totonoe_core.base import plain
+from totonoe_core.base.errors import Corruption
+from totonoe_core.domain.records import Dismissal, Episode, Link, LinkType, Memory
+from totonoe_core.store import rows
+from totonoe_core.store.aside import Aside
+from totonoe_core.store.postgres import sql
+from totonoe_core.store.postgres.session import Session
+from totonoe_core.store.records import Image, LinkVersion, OperationRow
+
+_IN_MAX = 500  # bound on the variables of one statement
+_DAMAGED_MAX = 100  # damaged last operations that an opening skips
+_STATUS = "({}.before::json->>10)"
+_OPERATION_COLUMNS = "revision, operation_id, agent_id, kind, reason, touched, time_us, undoes, crc"
+
+
+class History:
+    """Reads of the past through one connection; every row is checked against its crc."""
+
+    def __init__(self, session: Session, aside: Aside) -> None:
+        self._session = session
+        self._aside = aside
+
+    # -- Operations
+
+    def operation(self, revision: int) -> OperationRow | None:
+        """Return the operation that made a revision."""
+        return next(self._operations("revision = ?", (revision,), "", 1), None)
+
+    def seal(self, revision: int) -> tuple[str, int, int] | None:
+        """Return id, time (us) and crc of a revision's operation, which identify the history."""
+        found = self._session.execute(
+            f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE uid = $1 AND revision = ?",
+            (revision,),
+        ).fetchone()
+        if found is None:
+            return None
+        operation = OperationRow(*rows.check(found, "operation"))
+        return operation.operation_id, operation.time_us, found[-1]
+
+    def operations_with_id(self, operation_id: str) -> list[OperationRow]:
+        """Operations of an id, which is unique for each agent only; newest first, at most 100."""
+        return list(self._operations("operation_id = ?", (operation_id,), "DESC", 100))
+
+    def operations_after(self, revision: int, limit: int) -> list[OperationRow]:
+        """Operations after a revision, oldest first."""
+        return list(self._operations("revision > ?", (revision,), "ASC", limit))
+
+    def operations_before(self, revision: int, limit: int) -> list[OperationRow]:
+        """Operations before a revision, newest first."""
+        return list(self._operations("revision < ?", (revision,), "DESC", limit))
+
+    def _operations(
+        self, where: str, values: Sequence[object], order: str, limit: int
+    ) -> Iterator[OperationRow]:
+        for row in self._session.execute(
+            f"SELECT {_OPERATION_COLUMNS} FROM operation WHERE uid = $1 AND {where} "
+            f"ORDER BY revision {order} LIMIT ?",
+            (*values, limit),
+        ).fetchall():
+            yield OperationRow(*rows.check(row, "operation"))
+
+    def undone_by(self, revisions: Sequence[int]) -> dict[int, int]:
+        """Return the revision of the newest Undo of each revision that has one."""
+        found: dict[int, int] = {}
+        for part in _parts(revisions):
+            pairs = self._session.execute(
+                "SELECT undoes, max(revision) FROM operation "
+                "WHERE uid = $1 AND undoes = ANY(?) GROUP BY undoes",
+                (part,),
+            )
+            found.update((undone, by) for undone, by in pairs)
+        return found
+
+    def taken_count(self, kinds: Sequence[str], since_us: int) -> int:
+        """Count the memories that operations of some kinds after a time took out of sight.
+
+        Counts each memory once, and none that is live again. Reads the images of those operations
+        without their vectors, and the next image of each memory.
+        """
+        return int(
+            self._session.execute(
+                "SELECT count(DISTINCT i.key) FROM operation o "
+                "JOIN image i ON i.uid = $1 AND i.revision = o.revision AND i.entity = 'memory' "
+                "JOIN memory m ON m.uid = $1 AND m.row = CAST(i.key AS bigint) "
+                "WHERE o.uid = $1 AND o.revision > ? AND o.kind = ANY(?) "
+                f"AND {_STATUS.format('i')} = 'active' AND m.status <> 'active' "
+                f"AND coalesce((SELECT {_STATUS.format('n')} FROM image n "
+                "WHERE n.uid = $1 AND n.entity = 'memory' AND n.key = i.key "
+                "AND n.revision > i.revision "
+                "ORDER BY n.revision LIMIT 1), m.status) <> 'active'",
+                (self.revision_at(since_us), list(kinds)),
+            ).get
+        )
+
+    def newest_time(self) -> int:
+        """Return the time (us) of the newest sound operation; 0 if there is none.
+
+        Times ascend with the revisions. Raises `Corruption` if a revision is missing, or the newest
+        _DAMAGED_MAX rows are damaged.
+        """
+        revision = self.newest()
+        for at in range(revision, max(revision - _DAMAGED_MAX, 0), -1):
+            try:
+                found = self.operation(at)
+            except (Corruption, UnicodeDecodeError):
+                self._aside.note("operation", rows.bad_key((at,)))
+                continue
+            if found is None:
+                break
+            # A damaged row may have a damaged number.
+            if at < revision and self._count() != revision:
+                break
+            return found.time_us
+        if revision:
+            raise _missing_revision(revision)
+        return 0
+
+    def _count(self) -> int:
+        return int(self._session.execute("SELECT count(*) FROM operation WHERE uid = $1").get)
+
+    def newest(self) -> int:
+        """Return the newest revision; 0 before the first operation."""
+        return int(
+            self._session.execute(
+                "SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1"
+            ).get
+        )
+
+    def revision_at(self, time_us: int) -> int:
+        """Return the newest revision made up to a time; 0 if there was none.
+
+        Uses binary search, since times ascend with the revisions. Revisions that a confirmed loss
+        left out count as the one before.
+        """
+        low, high = 0, self.newest()
+        while low < high:
+            middle = (low + high + 1) // 2
+            there = self._at_or_before(middle)
+            found = self.operation(there) if there else None
+            if there and found is None:
+                raise _missing_revision(there)
+            earlier = found is None or found.time_us <= time_us
+            low, high = (middle, high) if earlier else (low, there - 1)
+        return self._at_or_before(low)
+
+    def _at_or_before(self, revision: int) -> int:
+        """Return the newest existing revision up to another one; 0 if there is none."""
+        newest = "SELECT coalesce(max(revision), 0) FROM operation WHERE uid = $1 AND revision <= ?"
+        return int(self._session.execute(newest, (revision,)).get)
+
+    # -- Memories
+
+    def memory_images(self, revision: int) -> dict[int, Memory]:
+        """Return the memories that an operation changed as they were before it, by row number."""
+        return {
+            int(key): rows.memory_of_image(before, vector)
+            for key, before, vector, _ in self._images(
+                "entity = 'memory' AND revision = ?", revision
+            )
+        }
+
+    def memory_versions(self, row: int) -> list[Memory]:
+        """Return every earlier version of a memory, oldest first; the row itself is the newest."""
+        found = self._images("entity = 'memory' AND key = ?", str(row))
+        return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
+
+    def versions_until(self, row: int, revision: int, limit: int) -> list[Memory]:
+        """Return versions of a memory that ended by a revision, newest first."""
+        found = self._images(
+            "entity = 'memory' AND key = ? AND revision <= ?",
+            str(row),
+            revision,
+            order="DESC",
+            limit=limit,
+        )
+        return [rows.memory_of_image(before, vector) for _, before, vector, _ in found]
+
+    def memories_after(self, revision: int, wanted: Iterable[int]) -> dict[int, Memory]:
+        """Return memories as of right after a revision, by row number; absent if not there yet."""
+        found: dict[int, Memory] = {}
+        # Even the columns of a row that is set aside may be unreadable.
+        for part in _parts([row for row in wanted if row not in self._aside]):
+            for row in self._session.execute(
+                f"SELECT {rows.MEMORY_COLUMNS} FROM memory WHERE uid = $1 AND row = ANY(?)", (part,)
+            ):
+                memory = rows.memory(sql.read(row))
+                if memory.revision > revision:
+                    images = self._images(
+                        "entity = 'memory' AND key = ? AND revision > ? ",
+                        str(memory.row),
+                        revision,
+                        limit=1,
+                    )
+                    first = next(images, None)
+                    if first is None:
+                        continue
+                    memory = rows.memory_of_image(first[1], first[2])
+                if memory.revision <= revision:
+                    found[memory.row] = memory
+        return found
+
+    def rows_changed_after(self, revision: int) -> list[int]:
+        """Return row numbers of memories that were made or changed after a revision."""
+        return [
+            row
+            for (row,) in self._session.execute(
+                "SELECT row FROM memory WHERE uid = $1 AND revision > ? ORDER BY row", (revision,)
+            )
+        ]
+
+    def rows_moved_after(self, revision: int) -> list[int]:
+        """Return row numbers of memories whose created time was another one after a revision.
+
+        Reads every image since then, without its vector: some 2 us for each.
+        """
+        return [
+            row
+            for (row,) in self._session.execute(
+                "SELECT DISTINCT m.row FROM image i "
+                "JOIN memory m ON m.uid = $1 AND m.row = CAST(i.key AS bigint) "
+                "WHERE i.uid = $1 AND i.revision > ? AND i.entity = 'memory' "
+                "AND (i.before::json->>8)::bigint <> m.created_us",
+                (revision,),
+            )
+        ]
+
+    def rows_of_external_ids(
+        self, external_ids: Sequence[str], agent_id: str, revision: int
+    ) -> dict[str, list[int]]:
+        """Return row numbers of memories that have, or had after a revision, some external ids.
+
+        The result includes all that the agent can see. Reads each image since then once, for any
+        number of ids.
+        """
+        found: dict[str, set[int]] = {one: set() for one in external_ids}
+        for external_id in found:
+            for status in ("status <> 'forgotten'", "status = 'forgotten'"):
+                rows_now = self._session.execute(
+                    f"SELECT row FROM memory WHERE uid = $1 AND external_id IN (?, ?) AND {status}",
+                    [key.encode() for key in rows.external_keys(external_id, agent_id)],
+                )
+                found[external_id].update(row for (row,) in rows_now)
+        for key, external_id in self._session.execute(
+            "SELECT DISTINCT key, (before::json->>2) FROM image "
+            "WHERE uid = $1 AND revision > ? AND entity = 'memory' "
+            "AND (before::json->>2) = ANY(?)",
+            (revision, list(external_ids)),
+        ):
+            found[external_id].add(int(key))
+        return {external_id: sorted(held) for external_id, held in found.items()}
+
+    # -- Links
+
+    def link_images(self, revision: int) -> list[LinkVersion]:
+        """Return the links that an operation changed or removed as they were before it."""
+        return [
+            _link_version(key, before, until)
+            for key, before, _, until in self._images("entity = 'link' AND revision = ?", revision)
+        ]
+
+    def link_versions(self, source: int) -> list[LinkVersion]:
+        """Return every version of every link that a row ever held, oldest first."""
+        # '?' follows '>': all keys that begin with the row and '>'.
+        found = [
+            _link_version(key, before, until)
+            for key, before, _, until in self._images(
+                "entity = 'link' AND key > ? AND key < ?", f"{source}>", f"{source}?"
+            )
+        ]
+        for row in self._session.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE uid = $1 AND source = ?",
+            (source,),
+        ):
+            link = rows.link(row, "")
+            found.append(LinkVersion(source, row[1], link, row[5], None))
+        found.sort(key=lambda one: (one.since, one.target, one.link.type))
+        return found
+
+    def link_after(self, revision: int, source: int, target: int, type_: LinkType) -> Link | None:
+        """Return one direction of a link right after a revision; `None` if it did not exist."""
+        now = self.link_now(source, target, type_)
+        if now is not None and now.since <= revision:
+            return now.link
+        key = rows.link_key(source, target, type_)
+        images = self._images(
+            "entity = 'link' AND key = ? AND revision > ?", key, revision, limit=1
+        )
+        for _, before, _, until in images:
+            version = _link_version(key, before, until)
+            return version.link if version.since <= revision else None
+        return None
+
+    def link_revision(self, source: int, target: int, type_: LinkType) -> int | None:
+        """Return the revision of the last operation that wrote a link; `None` if there is none."""
+        found = self._session.execute(
+            "SELECT revision FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
+            (source, target, type_.value),
+        ).get
+        return None if found is None else int(found)
+
+    def link_now(self, source: int, target: int, type_: LinkType) -> LinkVersion | None:
+        """Return the current version of one direction of a link; `None` if it does not exist."""
+        row = self._session.execute(
+            "SELECT source, target, type, confidence, note, revision, crc FROM link "
+            "WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
+            (source, target, type_.value),
+        ).fetchone()
+        return (
+            None if row is None else LinkVersion(source, target, rows.link(row, ""), row[5], None)
+        )
+
+    # -- Dismissals, episodes and settings
+
+    def dismissal_images(self, revision: int) -> dict[tuple[int, int], Dismissal]:
+        """Return dismissals that an operation changed or removed, as they were before it."""
+        images = self._images("entity = 'dismissal' AND revision = ?", revision)
+        found = (plain.loads(Dismissal, before) for _, before, _, _ in images)
+        return {(one.a, one.b): one for one in found}
+
+    def dismissal_revisions(self, row: int) -> set[int]:
+        """Return revisions of operations that made, changed or removed dismissals of a row."""
+        found = {
+            revision
+            for (revision,) in self._session.execute(
+                "SELECT revision FROM dismissal WHERE uid = $1 AND a = $2 UNION "
+                "SELECT revision FROM dismissal WHERE uid = $1 AND b = $2",
+                (row,),
+            )
+        }
+        for _, before, _, until in self._images(
+            "entity = 'dismissal' AND (key LIKE ? OR key LIKE ?)", f"{row}~%", f"%~{row}"
+        ):
+            found |= {until, plain.loads(Dismissal, before).revision}
+        return found
+
+    def episode_images(self, revision: int) -> dict[str, Episode]:
+        """Return episodes that an operation changed or removed, as they were before it, by id."""
+        return {
+            key: plain.loads(Episode, before)
+            for key, before, _, _ in self._images("entity = 'episode' AND revision = ?", revision)
+        }
+
+    def last_episode(self, episode_id: str) -> Episode | None:
+        """Return an episode as it was before its last change or deletion."""
+        found = self._images("entity = 'episode' AND key = ?", episode_id, order="DESC", limit=1)
+        return next((plain.loads(Episode, before) for _, before, _, _ in found), None)
+
+    def setting_image(self, revision: int, key: str) -> str | None:
+        """Return a setting as it was before an operation; `None` if that did not change it."""
+        found = self._images("entity = 'setting' AND revision = ? AND key = ?", revision, key)
+        return next((before for _, before, _, _ in found), None)
+
+    # -- Changes of one row, of any entity
+
+    def image_from(self, entity: str, key: str, revision: int) -> Image | None:
+        """Return the first image of a row at or after a revision; `None` if there is none."""
+        return next(iter(self.images_from(entity, key, revision, 1)), None)
+
+    def images_from(self, entity: str, key: str, revision: int, limit: int) -> list[Image]:
+        """Return at most `limit` images of a row at or after a revision, oldest first."""
+        where = "entity = ? AND key = ? AND revision >= ?"
+        return [
+            Image(until, rows.since_of_image(entity, before), before, vector)
+            for _, before, vector, until in self._images(where, entity, key, revision, limit=limit)
+        ]
+
+    def last_image(self, entity: str, key: str, before: int) -> int:
+        """Return the revision of the last image of a row before a revision; 0 if there is none."""
+        return int(
+            self._session.execute(
+                "SELECT coalesce(max(revision), 0) FROM image "
+                "WHERE uid = $1 AND entity = ? AND key = ? AND revision < ?",
+                (entity, key, before),
+            ).get
+        )
+
+    def _images(
+        self, where: str, *values: object, order: str = "ASC", limit: int | None = None
+    ) -> Iterator[tuple[str, str, bytes, int]]:
+        """Yield (key, before, vector, revision that ended this state), by default oldest first."""
+        for row in self._session.execute(
+            "SELECT revision, entity, key, before, vector, crc FROM image "
+            f"WHERE uid = $1 AND {where} "
+            f"ORDER BY revision {order}, key LIMIT ?",
+            (*values, limit),
+        ).fetchall():
+            until, _, key, before, vector = rows.check(row, "image")
+            yield key, before, vector, until
+
+
+def _missing_revision(revision: int) -> Corruption:
+    return Corruption(
+        "CORRUPT_ROW",
+        f"table operation is damaged at or before revision {revision}; restore a snapshot",
+        table="operation",
+        row=revision,
+    )
+
+
+def _link_version(key: str, before: str, until: int) -> LinkVersion:
+    source, target, type_ = rows.link_of_key(key)
+    confidence, note = rows.link_of_image(before)
+    since = rows.since_of_image("link", before)
+    return LinkVersion(source, target, Link("", type_, confidence, note), since, until)
+
+
+def _parts(values: Sequence[int]) -> Iterator[list[int]]:
+    for start in range(0, len(values), _IN_MAX):
+        yield list(values[start : start + _IN_MAX])

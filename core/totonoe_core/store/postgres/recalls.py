@@ -1,0 +1,105 @@
+"""Traces of Recall in a collection's file: accesses, events, co-activations.
+
+These are figures, not operations: without revisions and before images. A bad row is noted and left
+out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from totonoe_core.domain.records import RecallEvent
+from totonoe_core.store import rows
+from totonoe_core.store.aside import Aside
+from totonoe_core.store.postgres import sql
+from totonoe_core.store.postgres.session import Session
+
+_ACCESS_COLUMNS = "row, last_us, count, crc"
+_EVENT_COLUMNS = "number, agent_id, time_us, hits, crc"
+_PAIR_COLUMNS = "low, high, count, crc"
+
+
+class Recalls:
+    """Writes of these figures, inside the writer's transactions."""
+
+    def __init__(self, session: Session, aside: Aside) -> None:
+        self._session = session
+        self._aside = aside
+
+    def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
+        """Writes (row, last access us, count) of recalled memories."""
+        self._session.executemany(
+            sql.upsert("access", _ACCESS_COLUMNS, "row"),
+            map(rows.seal, figures),
+        )
+
+    def access(self) -> dict[int, tuple[int, int]]:
+        """Last access (us) and count by row, for loading."""
+        found = self._session.execute(f"SELECT {_ACCESS_COLUMNS} FROM access WHERE uid = $1")
+        return {one[0]: (one[1], one[2]) for one in found if self._is_sound("access", one, 1)}
+
+    def _is_sound(self, table: str, row: rows.Row, key_size: int) -> bool:
+        """Return whether a row is usable; if not, note it."""
+        if rows.is_sound(row, table):
+            return True
+        self._aside.note(table, rows.bad_key(row[:key_size]))
+        return False
+
+    def put_events(self, events: Iterable[RecallEvent], keep: int) -> None:
+        """Keep events of Recalls; of more than `keep` the oldest are dropped."""
+        last = int(
+            self._session.execute(
+                "SELECT coalesce(max(number), 0) FROM recall_event WHERE uid = $1"
+            ).get
+        )
+        self._session.executemany(
+            f"INSERT INTO recall_event (uid, {_EVENT_COLUMNS}) VALUES ($1,?,?,?,?,?)",
+            (
+                rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
+                for number, one in enumerate(events, last + 1)
+            ),
+        )
+        self._session.execute(
+            "DELETE FROM recall_event WHERE uid = $1 AND number <= "
+            "(SELECT max(number) FROM recall_event WHERE uid = $1) - ?",
+            (keep,),
+        )
+
+    def take_events(self, limit: int) -> list[RecallEvent]:
+        """Remove and return the oldest events: each is used once; bad ones are only noted."""
+        read = self._session.execute(
+            f"SELECT {_EVENT_COLUMNS} FROM recall_event WHERE uid = $1 ORDER BY number LIMIT ?",
+            (limit,),
+        )
+        found = list(read)
+        if found:
+            self._session.execute(
+                "DELETE FROM recall_event WHERE uid = $1 AND number <= ?", (found[-1][0],)
+            )
+        return [
+            RecallEvent(one[1], one[2], tuple(json.loads(one[3])))
+            for one in found
+            if self._is_sound("recall_event", one, 1)
+        ]
+
+    def add_coactivations(
+        self, gained: Mapping[tuple[int, int], int]
+    ) -> dict[tuple[int, int], int]:
+        """Add co-activations by (lower, higher) row; return their new counts.
+
+        A bad count starts at zero.
+        """
+        counts = {}
+        for pair, count in gained.items():
+            row = self._session.execute(
+                f"SELECT {_PAIR_COLUMNS} FROM coactivation WHERE uid = $1 AND low = ? AND high = ?",
+                pair,
+            ).fetchone()
+            known = row is not None and self._is_sound("coactivation", row, 2)
+            counts[pair] = count + (row[2] if known and row is not None else 0)
+            self._session.execute(
+                sql.upsert("coactivation", _PAIR_COLUMNS, "low, high"),
+                rows.seal((*pair, counts[pair])),
+            )
+        return counts

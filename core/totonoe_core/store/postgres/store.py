@@ -1,0 +1,116 @@
+"""The store on one PostgreSQL database, which many daemons may write at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from totonoe_core.base.errors import Corruption
+from totonoe_core.store import directories, rows, seam
+from totonoe_core.store.aside import Aside
+from totonoe_core.store.postgres import migrate, sql
+from totonoe_core.store.postgres.catalog import Catalog
+from totonoe_core.store.postgres.collection_file import CollectionFile
+from totonoe_core.store.postgres.reader import ReaderPool
+from totonoe_core.store.postgres.session import Session, typed
+from totonoe_core.store.records import Place
+
+_CONNECT_TIMEOUT_S = 10
+
+
+class PostgresStore:
+    """`Store` on a database. It has no capability of files: the server's tools do that.
+
+    Parameters
+    ----------
+    url : str
+        Address as libpq takes it. It may hold a password, so it is in no error and no log.
+    derived : Path
+        Directory of this daemon alone, for files that can be made anew from the rows.
+    """
+
+    name = "postgresql"
+    copies: seam.FileCopies | None = None
+    checks: seam.FileChecks | None = None
+    shared = True
+
+    def __init__(self, url: str, derived: Path) -> None:
+        self._url = url
+        self._derived = derived
+        directories.make(derived / "collections")
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Open a connection that commits by itself. Raises `Unavailable`."""
+        try:
+            return psycopg.connect(
+                self._url,
+                autocommit=True,
+                # A transaction pooler lends another connection each time.
+                prepare_threshold=None,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                target_session_attrs="read-write",
+                application_name="totonoe",
+            )
+        except psycopg.Error as error:
+            raise typed(error) from None
+
+    def _session(self, uid: str) -> Session:
+        return Session(self._connect, uid)
+
+    def migrate(self) -> int:
+        """Bring the tables to the version of this program; return the version before.
+
+        Raises `UnsupportedFormat`, `Unavailable`.
+        """
+        with self._connect() as connection:
+            return migrate.migrate(connection)
+
+    def catalogue(self) -> seam.Catalog:
+        """See `Store.catalogue`. Raises `UnsupportedFormat` for other tables than today's."""
+        with self._connect() as connection:
+            migrate.check(connection)
+        return Catalog(self._session(""), self._derived)
+
+    def make(self, place: Place, settings: Mapping[str, str]) -> None:
+        """See `Store.make`."""
+        session = self._session(place.uid)
+        try:
+            session.begin()
+            session.execute("INSERT INTO collection (uid, revision) VALUES ($1, 0)")
+            session.executemany(sql.PUT_SETTING, map(rows.seal, settings.items()))
+            session.end("COMMIT")
+        finally:
+            session.close()
+
+    def open(self, place: Place) -> seam.CollectionFile:
+        """See `Store.open`."""
+        self.check(place)
+        directories.make(place.path.parent)
+        return CollectionFile(self._session(place.uid), place)
+
+    def adopt(self, file: seam.CollectionFile, place: Place) -> None:
+        """Do nothing: here every row has the uid of its collection."""
+
+    def check(self, place: Place) -> None:
+        """See `Store.check`."""
+        session = self._session(place.uid)
+        try:
+            if session.execute("SELECT 1 FROM collection WHERE uid = $1").get is None:
+                raise Corruption(
+                    "MISSING_FILE",
+                    f"the database has no collection {place.uid}, which its catalogue lists",
+                    file=place.uid,
+                )
+        finally:
+            session.close()
+
+    def readers(self, place: Place, size: int, aside: Aside | None = None) -> seam.ReaderPool:
+        """See `Store.readers`."""
+        return ReaderPool(lambda: self._session(place.uid), size, aside)
+
+    def size_bytes(self, _: Place) -> int:
+        """Return 0: the database keeps the rows of all collections in the same files."""
+        return 0

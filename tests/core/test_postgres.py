@@ -1,0 +1,297 @@
+"""Daemons over one database: one truth, whoever is asked."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from support.cataloging import create
+from support.engines import (
+    FakeClock,
+    Store,
+    dismiss,
+    episode,
+    forget,
+    link,
+    merge,
+    remember,
+    undo,
+    update,
+    vector_at,
+    vector_of,
+)
+from support.postgres import database
+from support.waits import wait_s, wait_until
+from totonoe_core.base.errors import NotFound, TotonoeError, UnsupportedFormat
+from totonoe_core.domain.memories import Purge, Remember, Remembered
+from totonoe_core.domain.queries import HistoryQuery
+from totonoe_core.domain.records import Status
+from totonoe_core.engine.state.state import CollectionState
+from totonoe_core.store.postgres import collection_file
+from totonoe_core.store.postgres.store import PostgresStore
+
+DAEMONS, CLIENTS, ROUNDS = 2, 16, 6
+UNLOCKED = "SELECT revision FROM collection WHERE uid = $1"
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """The address of a database with today's tables."""
+    made = database()
+    assert PostgresStore(made, tmp_path / "migrating").migrate() == 0
+    return made
+
+
+@pytest.fixture
+def daemons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[list[Store]]:
+    """Engines over one database, each with derived files of its own."""
+    monkeypatch.setattr("support.engines.SqliteStore", lambda at: PostgresStore(url, at))
+    clock = FakeClock()
+    found: list[Store] = []
+    try:
+        for number in range(DAEMONS):
+            found += [Store(tmp_path / f"daemon-{number}", clock=clock)]
+        yield found
+    finally:
+        for store in found:
+            store.close()
+
+
+def state_of(store: Store) -> CollectionState:
+    (one,) = store.engine._collections.use_open()
+    try:
+        state: CollectionState = one.future.result()._state
+        return state
+    finally:
+        store.engine._collections.give_back(one)
+
+
+def race(daemons: list[Store], commands: list[Remember]) -> list[Remembered | Exception]:
+    """Say things at once, to every daemon in turn."""
+    together = threading.Barrier(len(commands))
+
+    def call(number: int) -> Remembered | Exception:
+        together.wait(wait_s())
+        try:
+            answer = daemons[number % len(daemons)].apply(commands[number]).results[0]
+        except Exception as error:
+            return error
+        assert isinstance(answer, Remembered)
+        return answer
+
+    with ThreadPoolExecutor(len(commands)) as pool:
+        return list(pool.map(call, range(len(commands))))
+
+
+def same_text(number: int) -> list[Remember]:
+    return [remember(f"the heating of round {number} is set to 21 degrees")] * (DAEMONS * CLIENTS)
+
+
+def same_words(number: int) -> list[Remember]:
+    ends = ("", ".", " !", "  ", " ...", " ;", ",", " -")
+    return [
+        remember(f"the boiler of round {number} was cleaned{ends[at % len(ends)]}")
+        for at in range(DAEMONS * CLIENTS)
+    ]
+
+
+def same_meaning(number: int) -> list[Remember]:
+    base = vector_of(f"round {number}")
+    words = ("sofa", "bench", "chair", "couch", "floor", "carpet", "table", "shelf")
+    return [
+        remember(f"{words[at % 8]} {at}", vector=vector_at(base, 0.999, at))
+        for at in range(DAEMONS * CLIENTS)
+    ]
+
+
+@pytest.mark.parametrize("said", [same_text, same_words, same_meaning])
+def test_of_many_that_say_the_same_at_once_one_is_saved(
+    daemons: list[Store], said: Callable[[int], list[Remember]]
+) -> None:
+    daemons[0].set(("guard.preset", "ego" if said is same_meaning else "standard"))
+    for number in range(ROUNDS):
+        answers = race(daemons, said(number))
+        saved = [one for one in answers if isinstance(one, Remembered) and one.saved]
+        assert len(saved) == 1, answers
+        assert {one.memory_id for one in answers if isinstance(one, Remembered)} == {
+            saved[0].memory_id
+        }, "and the others are told which"
+        assert not [one for one in answers if isinstance(one, Exception)]
+
+
+def test_without_the_lock_the_race_is_lost(
+    daemons: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the test above would prove nothing."""
+    daemons[0].save("a first memory, so that both have the collection open")
+    daemons[1].save("another first memory, so that both have the collection open")
+    monkeypatch.setattr(collection_file, "_LOCK", UNLOCKED)
+    wrong = 0
+    for number in range(ROUNDS):
+        answers = race(daemons, same_text(number))
+        saved = [one for one in answers if isinstance(one, Remembered) and one.saved]
+        wrong += len(saved) != 1 or any(isinstance(one, Exception) for one in answers)
+    assert wrong, "two daemons decided at once, and nobody noticed"
+
+
+def test_what_one_daemon_does_another_shows_and_takes_back(daemons: list[Store]) -> None:
+    one, other = daemons
+    kept = one.save("the heating is set to 21 degrees")
+    gone = one.save("the cat sleeps on the sofa")
+    other.do(update(kept, content="the heating is set to 23 degrees", force=True))
+    other.do(forget(gone))
+    assert other.one(kept).content == "the heating is set to 23 degrees"
+    # Each batch catches up first, so a write sees all that was answered before it.
+    one.save("the door is blue")
+    assert one.one(kept).content == "the heating is set to 23 degrees"
+    assert one.one(gone).status is Status.FORGOTTEN
+    revision = one.revision
+    other.do(undo(revision - 1))
+    assert other.one(gone).status is Status.ACTIVE
+    shown = other.engine.read("default", HistoryQuery("anna", gone, 10, "")).result(wait_s())
+    assert len(shown.versions) == 3, "saved, forgotten, back"
+
+
+def test_reads_show_what_another_daemon_committed_within_seconds(daemons: list[Store]) -> None:
+    one, other = daemons
+    other.save("so that the collection is open")
+    kept = one.save("the heating is set to 21 degrees")
+
+    def is_there() -> bool:
+        try:
+            return bool(other.one(kept))
+        except NotFound:
+            return False
+
+    wait_until(is_there)
+    assert other.one(kept).content == "the heating is set to 21 degrees"
+
+
+def test_operation_id_is_answered_again_by_any_daemon(daemons: list[Store]) -> None:
+    one, other = daemons
+    command = remember("the heating is set to 21 degrees")
+    first = one.apply(command, operation_id="op-1")
+    again = other.apply(command, operation_id="op-1")
+    assert again.replayed
+    assert again.results == first.results
+
+
+def test_collections_of_one_daemon_are_there_for_all(daemons: list[Store]) -> None:
+    one, other = daemons
+    one.collection = other.collection = "shop"
+    create(one, "shop")
+    kept = one.save("the shop opens at nine")
+    assert other.one(kept).content == "the shop opens at nine"
+    with pytest.raises(TotonoeError) as refused:
+        create(other, "shop")
+    assert refused.value.reason == "COLLECTION_EXISTS"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_index_caught_up_in_random_steps_equals_one_rebuilt(
+    daemons: list[Store], seed: int
+) -> None:
+    generator = random.Random(seed)
+    ids: list[str] = []
+    for number in range(40):
+        store = generator.choice(daemons)
+        change(store, generator, ids, number)
+    for store in daemons:
+        # A last write of each, so that both are at the newest revision.
+        store.save(f"the end of {store.path.name}")
+    daemons[0].save("the very end")
+    states = [state_of(store) for store in daemons]
+    wait_until(lambda: states[0].revision == states[1].revision)
+    held = [held_by(state) for state in states]
+    assert held[0] == held[1]
+    for store, before in zip(daemons, held, strict=True):
+        store.reopen()
+        store.save(f"opened again: {store.path.name}")
+        after = held_by(state_of(store))
+        assert {row: after[row] for row in before} == before
+
+
+def change(store: Store, generator: random.Random, ids: list[str], number: int) -> None:
+    """Make one change of any kind; refusals are answers too."""
+    some = generator.sample(ids, min(len(ids), 2))
+    kinds = ["save", *(["update", "forget", "link", "merge", "episode"] * (len(some) == 2))]
+    kinds += ["dismiss", "undo"] * (len(some) == 2) + ["purge"] * (len(ids) > 8)
+    try:
+        match generator.choice(kinds):
+            case "save":
+                ids.append(store.save(f"note {number} about {vector_of(str(number))[0]:.6f}"))
+            case "update":
+                store.do(update(some[0], content=f"another text {number}"))
+            case "forget":
+                store.do(forget(some[0]))
+            case "link":
+                store.do(link(*some))
+            case "merge":
+                store.do(merge(*some))
+            case "episode":
+                store.do(episode(f"episode {number}", *some))
+            case "dismiss":
+                store.do(dismiss(*some))
+            case "undo":
+                store.do(undo(generator.randint(1, store.revision)))
+            case "purge":
+                store.do(Purge("anna", (some[0],), "must go"))
+    except TotonoeError:
+        pass
+
+
+def held_by(state: CollectionState) -> dict[int, tuple[object, ...]]:
+    """What an index holds of each row that it shows."""
+    index = state.index
+    view = index.view()
+    return {
+        int(row): (
+            *(int(view.value(name, slot)) for name in ("status", "created", "updated", "private")),
+            *(int(view.value(name, slot)) for name in ("text_hash", "canonical_hash", "id_bits")),
+            np.asarray(index.vector(int(row))).tobytes(),
+            np.asarray(view.tokens(slot)).tobytes(),
+        )
+        for row in range(1, state.last_row + 1)
+        if (slot := index.slot_by_row.get(row)) is not None
+    }
+
+
+def test_database_of_another_application_is_left_alone(tmp_path: Path) -> None:
+    made = database()
+    with psycopg.connect(made, autocommit=True) as connection:
+        connection.execute("CREATE TABLE customer (id integer)")
+    with pytest.raises(UnsupportedFormat, match="1 tables of another application"):
+        PostgresStore(made, tmp_path).migrate()
+    with psycopg.connect(made) as connection:
+        count = connection.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchone()
+    assert count == (1,)
+
+
+def test_database_without_tables_or_of_a_later_version_is_refused(tmp_path: Path, url: str) -> None:
+    with pytest.raises(UnsupportedFormat, match="migrate it first"):
+        PostgresStore(database(), tmp_path).catalogue()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE totonoe_version SET version = 99")
+    with pytest.raises(UnsupportedFormat, match="version 99"):
+        PostgresStore(url, tmp_path).catalogue()
+    with pytest.raises(UnsupportedFormat, match="version 99"):
+        PostgresStore(url, tmp_path).migrate()
+
+
+def test_migration_of_two_at_once_is_done_once(tmp_path: Path) -> None:
+    made = database()
+    stores = [PostgresStore(made, tmp_path / str(number)) for number in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        before = list(pool.map(lambda store: store.migrate(), stores))
+    assert sorted(before) == [0, 1, 1, 1]

