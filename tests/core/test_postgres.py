@@ -265,6 +265,35 @@ def held_by(state: CollectionState) -> dict[int, tuple[object, ...]]:
     }
 
 
+def test_purge_leaves_nothing_of_the_text_in_a_dump(daemons: list[Store], url: str) -> None:
+    one, other = daemons
+    secret, vector = "the code of the safe is 4711", vector_of("the code of the safe is 4711")
+    memory_id = one.save(secret)
+    other.do(update(memory_id, content="the code of the safe is 4712", force=True))
+    other.apply(remember("the code of the safe is 4712"), operation_id="op-refused")
+    assert "safe" in dump(url), "the test would find it"
+    one.do(Purge("anna", (memory_id,), "must go"))
+    assert "safe" not in dump(url)
+    assert vector.tobytes().hex() not in dump(url)
+    assert memory_id in dump(url), "its id is never used again"
+    other.save("so that it catches up")
+    with pytest.raises(NotFound):
+        other.one(memory_id)
+
+
+def dump(url: str) -> str:
+    """Every row of every table, as text."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        ).fetchall()
+        return "\n".join(
+            str(row)
+            for (table,) in tables
+            for (row,) in connection.execute(f'SELECT t::text FROM "{table}" t')
+        )
+
+
 def test_database_of_another_application_is_left_alone(tmp_path: Path) -> None:
     made = database()
     with psycopg.connect(made, autocommit=True) as connection:

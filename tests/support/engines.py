@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 
 import apsw
 import numpy as np
+import pytest
 
 from support.waits import wait_s, wait_until
 from totonoe_core.base import plain
@@ -32,9 +34,7 @@ from totonoe_core.embedding import chunks
 from totonoe_core.embedding.hashing import HashingEmbedder
 from totonoe_core.embedding.vectors import mean_of_chunks
 from totonoe_core.engine.embedded import EmbeddedEngine
-from totonoe_core.store import rows
-from totonoe_core.store.sqlite.reader import Rows
-from totonoe_core.store.sqlite.schema import open_reader
+from totonoe_core.store import rows, seam
 from totonoe_core.store.sqlite.store import SqliteStore
 
 DIMENSION = 8
@@ -153,6 +153,15 @@ def undo(target: int | str, *, agent: str = "anna", **more: Any) -> Undo:
     return Undo(agent, operation_id=target, **more)
 
 
+def kept_at(path: Path) -> seam.Store:
+    """The store at a directory; with TOTONOE_TEST_STORE=postgresql a database in its place."""
+    if os.environ.get("TOTONOE_TEST_STORE") != "postgresql":
+        return SqliteStore(path)
+    from support.postgres import store_at
+
+    return store_at(path)
+
+
 class Store:
     """One collection of an engine, with answers in place of futures."""
 
@@ -172,7 +181,8 @@ class Store:
 
     def _opened(self) -> EmbeddedEngine:
         more = {"embedding": None} | self.more
-        return EmbeddedEngine(SqliteStore(self.path), clock=self.clock, **more)
+        self.kept = kept_at(self.path)
+        return EmbeddedEngine(self.kept, clock=self.clock, **more)
 
     def reopen(self) -> None:
         """Closes the engine and opens its directory again."""
@@ -262,7 +272,9 @@ class Store:
         self.apply(change(*changes))
 
     def file(self) -> Path:
-        """The file of the first collection that was made."""
+        """The file of the first collection that was made; skips the test if there are no files."""
+        if self.kept.copies is None:
+            pytest.skip("the test opens a collection's file, which this store has not")
         return next(iter((self.path / "collections").glob("*/memory.db")))
 
     def close(self) -> None:
@@ -368,20 +380,27 @@ def merge(keep: str, *removed: str, agent: str = "anna", **more: Any) -> Merge:
     return Merge(agent, keep, removed, vector=vector, **more)
 
 
+def _of_uid(session: Any) -> Callable[[str], Any]:
+    return lambda query: session.execute(f"{query} WHERE uid = $1")
+
+
 def contents(store: Store) -> dict[str, Any]:
-    """All that a collection holds, from its file, but for when it was last changed."""
-    connection = open_reader(store.file())
-    try:
-        found = Rows(connection)
+    """All that a collection holds, as it is kept, but for when it was last changed."""
+    catalog = store.engine._collections.names
+    uid = catalog.by_name.get(store.collection) or next(iter(catalog.by_name.values()))
+    pool = store.kept.readers(catalog.catalog.place(uid, ""), 1)
+    with pool.rows() as found:
+        # SQL that both stores understand, through the connection of either.
+        select = found._connection.execute if store.kept.copies else _of_uid(found._session)
         memories = [replace(one, revision=0, updated_us=0) for one in found.all_memories()]
         links = found.links([memory.row for memory in memories])
-        sealed = connection.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episode ORDER BY id")
-        sealed_pairs = connection.execute(f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal")
+        sealed = select(f"SELECT {rows.EPISODE_COLUMNS} FROM episode")
+        sealed_pairs = select(f"SELECT {rows.DISMISSAL_COLUMNS} FROM dismissal")
         dismissals = {replace(rows.dismissal(row), revision=0) for row in sealed_pairs}
         episodes = [replace(rows.episode(row), revision=0) for row in sealed]
         info = plain.loads(CollectionInfo, found.setting("collection") or "")
-    finally:
-        connection.close()
+    pool.close()
+    episodes.sort(key=lambda one: one.id)
     return {
         "memories": {memory.id: memory for memory in memories},
         "links": {(row, to, one.type): one for row in links for to, one in links[row]},

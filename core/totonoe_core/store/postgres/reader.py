@@ -263,7 +263,7 @@ class Rows:
             "superseded_by <> '' ORDER BY row LIMIT ?",
             (memory_id, limit),
         )
-        sealed: list[rows.Row] = found.fetchall()
+        sealed = list(map(sql.read, found))
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_since(self, memory_id: str, revision: int, limit: int) -> list[Memory]:
@@ -273,7 +273,7 @@ class Rows:
             "superseded_by <> '' AND status = ? AND revision > ? ORDER BY revision DESC LIMIT ?",
             (memory_id, Status.SUPERSEDED.value, revision, limit),
         )
-        sealed: list[rows.Row] = found.fetchall()
+        sealed = list(map(sql.read, found))
         return [self._opened(row, rows.memory) for row in sealed if row[0] not in self.aside]
 
     def superseded_by_any(self, memory_ids: Sequence[str], limit: int) -> dict[int, str]:

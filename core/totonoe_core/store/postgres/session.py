@@ -72,15 +72,25 @@ class Session:
         Raises `ReadOnly` if the server refuses to write, `Unavailable` if it is gone or busy.
         """
         try:
-            self._renew()
-            with psycopg.RawCursor(self._connection) as cursor:
-                numbered, uses_uid = _numbered(query)
-                given = [self.uid, *values] if uses_uid else list(values)
-                cursor.execute(numbered.encode(), given or None)
-                found = cursor.fetchall() if cursor.description else []
-                return Found(found, cursor.rowcount, cursor.statusmessage)
+            return self._run(query, values)
+        except psycopg.Error as error:
+            if self.in_transaction or not self._connection.closed:
+                raise typed(error) from error
+        # The connection was lost while it was idle. Nothing but reads, and the beginning of a
+        # transaction, runs outside of one: it may run again.
+        try:
+            return self._run(query, values)
         except psycopg.Error as error:
             raise typed(error) from error
+
+    def _run(self, query: str, values: Sequence[object]) -> Found:
+        self._renew()
+        with psycopg.RawCursor(self._connection) as cursor:
+            numbered, uses_uid = _numbered(query)
+            given = [self.uid, *values] if uses_uid else list(values)
+            cursor.execute(numbered.encode(), given or None)
+            found = cursor.fetchall() if cursor.description else []
+            return Found(found, cursor.rowcount, cursor.statusmessage)
 
     def executemany(self, query: str, rows: Iterable[Sequence[object]]) -> None:
         """Run a statement that uses the uid for each of some rows, in one round trip."""
