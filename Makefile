@@ -2,6 +2,7 @@
 #   make run [ARGS="--data-dir DIR"]   install what is missing, start the daemon
 #   make test                          lint, then the whole suite
 #   make test-console                  the console in a browser, where one is installed
+#   make test-postgres                 the tests of the engine on PostgreSQL
 #   make quick                         the unit tests (under 90 seconds on 2 cores)
 #   make bench-kernels | bench-filtered | bench-guard | bench-history | bench-load | bench-peers |
 #     bench-startup | bench-embedding | bench-quality | bench-consolidate | bench-collections |
@@ -38,7 +39,7 @@ unexport PYTHONDONTWRITEBYTECODE
 examples: $(VENV)/.dev $(VENV)/.kernels
 	PYTHONPATH=tests $(BIN)/python -m support.pages
 
-.PHONY: run test test-console quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
+.PHONY: run test test-console test-postgres quick lint lint-typescript test-typescript soak-typescript format proto examples soak soak-load lock audit dist clean
 
 run: $(VENV)/.kernels
 	@echo "Starting the daemon; Ctrl-C stops it."
@@ -70,6 +71,13 @@ proto: $(VENV)/.dev
 	$(BIN)/python proto/generate.py
 	$(BIN)/python clients/generate_async.py
 	$(BIN)/python $(TYPESCRIPT)/generate.py
+
+# The engine's own tests on a database in the place of files; those that open a file skip themselves.
+test-postgres: $(VENV)/.kernels
+	TOTONOE_TEST_STORE=postgresql $(BIN)/python -m pytest $(PARALLEL) $(addprefix tests/core/test_,$(addsuffix .py,\
+		changes consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
+		known merging near neighbors races replaying resolve sessions shown superseding tidying tombstones \
+		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/fault/test_postgres_crash.py
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

@@ -54,7 +54,7 @@ def url(tmp_path: Path) -> str:
 @pytest.fixture
 def daemons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str) -> Iterator[list[Store]]:
     """Engines over one database, each with derived files of its own."""
-    monkeypatch.setattr("support.engines.SqliteStore", lambda at: PostgresStore(url, at))
+    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(url, at))
     clock = FakeClock()
     found: list[Store] = []
     try:
@@ -316,6 +316,17 @@ def test_database_without_tables_or_of_a_later_version_is_refused(tmp_path: Path
         PostgresStore(url, tmp_path).catalogue()
     with pytest.raises(UnsupportedFormat, match="version 99"):
         PostgresStore(url, tmp_path).migrate()
+
+
+def test_behind_a_transaction_pooler_nothing_is_prepared(tmp_path: Path, url: str) -> None:
+    for pooled in (True, False):
+        store = PostgresStore(url, tmp_path, pooled=pooled)
+        catalogue = store.catalogue()
+        for _ in range(5):
+            catalogue.names()
+        kept = catalogue._session.execute("SELECT count(*) FROM pg_prepared_statements").get
+        assert (kept == 0) is pooled
+        catalogue.close()
 
 
 def test_migration_of_two_at_once_is_done_once(tmp_path: Path) -> None:

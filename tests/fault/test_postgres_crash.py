@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 def daemons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
 ) -> Iterator[list[Store]]:
-    monkeypatch.setattr("support.engines.SqliteStore", lambda at: PostgresStore(server.url, at))
+    monkeypatch.setattr("support.engines.kept_at", lambda at: PostgresStore(server.url, at))
     PostgresStore(server.url, tmp_path / "migrating").migrate()
     clock = FakeClock()
     found = [Store(tmp_path / f"daemon-{number}", clock=clock) for number in range(DAEMONS)]

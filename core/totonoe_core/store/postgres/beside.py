@@ -80,14 +80,14 @@ class BesideRows:
 
     def put(self, found: Iterable[rows.Embedding]) -> None:
         """Write vectors of another model beside rows, replacing those there."""
-        self._session.executemany(
+        self._session.write_all(
             sql.upsert("embedding", rows.EMBEDDING_COLUMNS, "row"),
             map(rows.embedding_row, found),
         )
 
     def delete(self, wanted: Iterable[int]) -> None:
         """Delete the vectors beside rows."""
-        self._session.executemany(
+        self._session.write_all(
             "DELETE FROM embedding WHERE uid = $1 AND row = ?", ((row,) for row in wanted)
         )
 
@@ -98,7 +98,7 @@ class BesideRows:
         """
         for memory, beside in memories:
             after = replace(memory, vector=beside.vector, model_number=beside.model_number)
-            self._session.execute(sql.PUT_MEMORY, sql.stored(rows.memory_row(after)))
+            self._session.write(sql.PUT_MEMORY, sql.stored(rows.memory_row(after)))
             if memory.vector:
                 left = replace(beside, vector=memory.vector, model_number=memory.model_number)
                 self.put([left])

@@ -87,7 +87,7 @@ class CollectionFile:
         try:
             self._begin()
             yield
-            session.execute(
+            session.write(
                 "UPDATE collection SET revision = (SELECT coalesce(max(revision), 0) "
                 "FROM operation WHERE uid = $1) WHERE uid = $1"
             )
@@ -114,20 +114,20 @@ class CollectionFile:
     def _begin(self) -> None:
         self._session.begin()
         for setting in _PATIENCE:
-            self._session.execute(setting)
+            self._session.write(setting)
         self._session.execute(_LOCK)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Run one operation inside the transaction; an exception reverts only this one."""
-        self._session.execute("SAVEPOINT operation")
+        self._session.write("SAVEPOINT operation")
         try:
             yield
         except BaseException:
-            self._session.execute("ROLLBACK TO operation")
-            self._session.execute("RELEASE operation")
+            self._session.write("ROLLBACK TO operation")
+            self._session.write("RELEASE operation")
             raise
-        self._session.execute("RELEASE operation")
+        self._session.write("RELEASE operation")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -147,10 +147,10 @@ class CollectionFile:
             self._put_image(memory.revision, "memory", str(memory.row), image, vector)
         if before is not None and before.content != memory.content:
             # A vector beside a row is always of the row's text.
-            self._session.execute("DELETE FROM embedding WHERE uid = $1 AND row = ?", (memory.row,))
+            self._session.write("DELETE FROM embedding WHERE uid = $1 AND row = ?", (memory.row,))
         if memory.superseded_by:
             self._superseded = True
-        self._session.execute(sql.PUT_MEMORY, sql.stored(rows.memory_row(memory)))
+        self._session.write(sql.PUT_MEMORY, sql.stored(rows.memory_row(memory)))
 
     @property
     def has_superseded(self) -> bool:
@@ -163,7 +163,7 @@ class CollectionFile:
 
     def delete_setting(self, key: str) -> None:
         """Delete a setting of the bookkeeping, which has no image."""
-        self._session.execute("DELETE FROM setting WHERE uid = $1 AND key = ?", (key,))
+        self._session.write("DELETE FROM setting WHERE uid = $1 AND key = ?", (key,))
 
     def put_link(
         self, source: int, target: int, link: Link, revision: int, before: Link | None
@@ -171,11 +171,11 @@ class CollectionFile:
         """Write one direction of a link, and its before image if it existed."""
         if before is not None:
             self._put_link_image(source, target, before, revision)
-        self._session.execute(_PUT_LINK, rows.link_row(source, target, link, revision))
+        self._session.write(_PUT_LINK, rows.link_row(source, target, link, revision))
 
     def put_new_links(self, links: Iterable[tuple[int, int, Link]], revision: int) -> None:
         """Write new links, as (source row, target row, link)."""
-        self._session.executemany(
+        self._session.write_all(
             _PUT_LINK,
             (rows.link_row(source, target, link, revision) for source, target, link in links),
         )
@@ -183,7 +183,7 @@ class CollectionFile:
     def delete_link(self, source: int, target: int, before: Link, revision: int) -> None:
         """Delete one direction of a link; its before image stays."""
         self._put_link_image(source, target, before, revision)
-        self._session.execute(
+        self._session.write(
             "DELETE FROM link WHERE uid = $1 AND source = ? AND target = ? AND type = ?",
             (source, target, before.type.value),
         )
@@ -201,7 +201,7 @@ class CollectionFile:
         self._put_image(revision, "link", key, image, b"")
 
     def _put_image(self, revision: int, entity: str, key: str, before: str, vector: bytes) -> None:
-        self._session.execute(
+        self._session.write(
             "INSERT INTO image (uid, revision, entity, key, before, vector, crc) "
             "VALUES ($1,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
             rows.seal((revision, entity, key, before, vector)),
@@ -236,7 +236,7 @@ class CollectionFile:
     ) -> None:
         """Write the row of one revision; `undoes` is the revision that it reverted."""
         columns = (revision, operation_id, agent_id, kind, reason, touched.dumps(), time_us, undoes)
-        self._session.execute(
+        self._session.write(
             "INSERT INTO operation (uid, revision, operation_id, agent_id, kind, reason, touched, "
             "time_us, undoes, crc) VALUES ($1,?,?,?,?,?,?,?,?,?)",
             rows.seal(columns),
@@ -244,7 +244,7 @@ class CollectionFile:
 
     def put_episode(self, episode: Episode) -> None:
         """Write the row of a new episode."""
-        self._session.execute(
+        self._session.write(
             f"INSERT INTO episode (uid, {rows.EPISODE_COLUMNS}) VALUES ($1,?,?,?,?,?,?,?,?,?,?,?)",
             rows.episode_row(episode),
         )
@@ -255,13 +255,13 @@ class CollectionFile:
         if before.revision != revision:
             image = plain.dumps(before)
             self._put_image(revision, "episode", before.id, image, b"")
-        self._session.execute("DELETE FROM episode WHERE uid = $1 AND id = ?", (before.id,))
+        self._session.write("DELETE FROM episode WHERE uid = $1 AND id = ?", (before.id,))
 
     def put_dismissal(self, dismissal: Dismissal, before: Dismissal | None) -> None:
         """Write a dismissal, and its before image if it existed."""
         if before is not None:
             self._put_dismissal_image(before, dismissal.revision)
-        self._session.execute(
+        self._session.write(
             sql.upsert("dismissal", rows.DISMISSAL_COLUMNS, "a, b"),
             rows.dismissal_row(dismissal),
         )
@@ -269,7 +269,7 @@ class CollectionFile:
     def delete_dismissal(self, before: Dismissal, revision: int) -> None:
         """Delete a dismissal; its before image stays."""
         self._put_dismissal_image(before, revision)
-        self._session.execute(
+        self._session.write(
             "DELETE FROM dismissal WHERE uid = $1 AND a = ? AND b = ?", (before.a, before.b)
         )
 
@@ -295,7 +295,7 @@ class CollectionFile:
         self, agent_id: str, operation_id: str, digest: bytes, answer: str, time_us: int
     ) -> None:
         """Keeps an answer for replay."""
-        self._session.execute(
+        self._session.write(
             "INSERT INTO reply (uid, agent_id, operation_id, digest, answer, time_us, crc) "
             "VALUES ($1,?,?,?,?,?,?)",
             rows.seal((agent_id, operation_id, digest, answer, time_us)),
@@ -313,7 +313,7 @@ class CollectionFile:
         """Write a setting, and its before image if it existed."""
         if before is not None:
             self._put_image(revision, "setting", key, before, b"")
-        self._session.execute(sql.PUT_SETTING, rows.seal((key, value)))
+        self._session.write(sql.PUT_SETTING, rows.seal((key, value)))
 
     def link_between(self, source: int, target: int, type_: LinkType) -> Link | None:
         """Return one direction of a link."""

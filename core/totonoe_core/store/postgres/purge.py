@@ -23,7 +23,7 @@ class PurgedRows:
 
     def delete_bad(self, row: int) -> None:
         """Delete a row of `memory` with a wrong checksum, so that `empty` can write it anew."""
-        self._session.execute("DELETE FROM memory WHERE uid = $1 AND row = ?", (row,))
+        self._session.write("DELETE FROM memory WHERE uid = $1 AND row = ?", (row,))
 
     def empty(self, tombstone: Memory) -> int:
         """Put an empty row in the place of a memory; return how many before images were deleted.
@@ -66,7 +66,7 @@ class PurgedRows:
         return {int(target) for target in targets if target.isdigit()}
 
     def _delete_link_images(self, begin: str, end: str) -> None:
-        self._session.execute(
+        self._session.write(
             "DELETE FROM image WHERE uid = $1 AND entity = 'link' AND key > ? AND key < ?",
             (begin, end),
         )
@@ -99,7 +99,7 @@ class PurgedRows:
         gone = frozenset(memory_ids)
         episodes = self.episodes_with(gone)
         for one in episodes:
-            self._session.execute(_PUT_EPISODE, rows.episode_row(_without(one, gone)))
+            self._session.write(_PUT_EPISODE, rows.episode_row(_without(one, gone)))
         images = self._session.execute(
             "SELECT revision, entity, key, before, vector, crc FROM image "
             "WHERE uid = $1 AND entity = 'episode' AND EXISTS (SELECT 1 FROM "
@@ -109,7 +109,7 @@ class PurgedRows:
         for row in filter(rows.is_sound, images):
             revision, entity, key, before, vector = rows.check(row, "image")
             before = plain.dumps(_without(plain.loads(Episode, before), gone))
-            self._session.execute(
+            self._session.write(
                 "UPDATE image SET before = ?, crc = ? WHERE uid = $1 AND revision = ? "
                 "AND entity = ? AND key = ?",
                 (before, rows.crc((revision, entity, key, before, vector)), revision, entity, key),
@@ -144,7 +144,7 @@ class PurgedRows:
         agent_id, operation_id, digest, before, time_us, _ = row
         if not rows.is_sound(row, "reply"):
             if write:
-                self._session.execute(
+                self._session.write(
                     "DELETE FROM reply WHERE uid = $1 AND agent_id = ? AND operation_id = ?",
                     (agent_id, operation_id),
                 )
@@ -152,7 +152,7 @@ class PurgedRows:
         after = rewritten(before)
         if after != before and write:
             crc = rows.crc((agent_id, operation_id, digest, after, time_us))
-            self._session.execute(
+            self._session.write(
                 "UPDATE reply SET answer = ?, crc = ? "
                 "WHERE uid = $1 AND agent_id = ? AND operation_id = ?",
                 (after, crc, agent_id, operation_id),

@@ -29,7 +29,7 @@ class Recalls:
 
     def put_access(self, figures: Iterable[tuple[int, int, int]]) -> None:
         """Writes (row, last access us, count) of recalled memories."""
-        self._session.executemany(
+        self._session.write_all(
             sql.upsert("access", _ACCESS_COLUMNS, "row"),
             map(rows.seal, figures),
         )
@@ -53,14 +53,14 @@ class Recalls:
                 "SELECT coalesce(max(number), 0) FROM recall_event WHERE uid = $1"
             ).get
         )
-        self._session.executemany(
+        self._session.write_all(
             f"INSERT INTO recall_event (uid, {_EVENT_COLUMNS}) VALUES ($1,?,?,?,?,?)",
             (
                 rows.seal((number, one.agent_id, one.time_us, json.dumps(one.rows)))
                 for number, one in enumerate(events, last + 1)
             ),
         )
-        self._session.execute(
+        self._session.write(
             "DELETE FROM recall_event WHERE uid = $1 AND number <= "
             "(SELECT max(number) FROM recall_event WHERE uid = $1) - ?",
             (keep,),
@@ -74,7 +74,7 @@ class Recalls:
         )
         found = list(read)
         if found:
-            self._session.execute(
+            self._session.write(
                 "DELETE FROM recall_event WHERE uid = $1 AND number <= ?", (found[-1][0],)
             )
         return [
@@ -98,7 +98,7 @@ class Recalls:
             ).fetchone()
             known = row is not None and self._is_sound("coactivation", row, 2)
             counts[pair] = count + (row[2] if known and row is not None else 0)
-            self._session.execute(
+            self._session.write(
                 sql.upsert("coactivation", _PAIR_COLUMNS, "low, high"),
                 rows.seal((*pair, counts[pair])),
             )

@@ -18,6 +18,8 @@ from totonoe_core.base.errors import ReadOnly, Unavailable
 
 Row = tuple[Any, ...]
 Connect = Callable[[], psycopg.Connection[Row]]
+Cursor = psycopg.RawCursor[Row]
+_WRITTEN_MAX = 1000  # statements that wait for the next one
 _REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction)
 _LATER = (
     psycopg.OperationalError,
@@ -65,6 +67,7 @@ class Session:
         self.uid = uid
         self._connection = connect()
         self.in_transaction = False
+        self._written: list[tuple[str, Sequence[object]]] = []
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Found:
         """Run a statement; `?` are its values.
@@ -85,24 +88,44 @@ class Session:
 
     def _run(self, query: str, values: Sequence[object]) -> Found:
         self._renew()
-        with psycopg.RawCursor(self._connection) as cursor:
-            numbered, uses_uid = _numbered(query)
-            given = [self.uid, *values] if uses_uid else list(values)
-            cursor.execute(numbered.encode(), given or None)
-            found = cursor.fetchall() if cursor.description else []
-            return Found(found, cursor.rowcount, cursor.statusmessage)
-
-    def executemany(self, query: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run a statement that uses the uid for each of some rows, in one round trip."""
-        given = [[self.uid, *row] for row in rows]
-        if not given:
-            return
-        try:
-            self._renew()
+        if not self._written:
             with psycopg.RawCursor(self._connection) as cursor:
-                cursor.executemany(_numbered(query)[0].encode(), given)
-        except psycopg.Error as error:
-            raise typed(error) from error
+                self._send(cursor, query, values)
+                return _found(cursor)
+        written, self._written = self._written, []
+        connection = self._connection
+        with (
+            connection.pipeline() as pipeline,
+            psycopg.RawCursor(connection) as before,
+            psycopg.RawCursor(connection) as cursor,
+        ):
+            for earlier, given in written:
+                self._send(before, earlier, given)
+            self._send(cursor, query, values)
+            pipeline.sync()
+            return _found(cursor)
+
+    def _send(self, cursor: Cursor, query: str, values: Sequence[object]) -> None:
+        numbered, uses_uid = _numbered(query)
+        given = [self.uid, *values] if uses_uid else list(values)
+        cursor.execute(numbered.encode(), given or None)
+
+    def write(self, query: str, values: Sequence[object] = ()) -> None:
+        """Send a statement whose answer nobody needs with the next one that `execute` runs.
+
+        Within a transaction only, whose end runs what is left. An error of it is raised there.
+        """
+        if not self.in_transaction:
+            self.execute(query, values)
+            return
+        self._written.append((query, values))
+        if len(self._written) >= _WRITTEN_MAX:
+            self.execute("SELECT 1")
+
+    def write_all(self, query: str, rows: Iterable[Sequence[object]]) -> None:
+        """Do `write` for each of some rows."""
+        for row in rows:
+            self.write(query, row)
 
     def begin(self, how: str = "") -> None:
         """Begin a transaction."""
@@ -115,11 +138,14 @@ class Session:
         Raises `Unavailable` if the connection was lost: after a COMMIT nobody knows whether it was
         carried out. Raises it too if the server rolled back instead.
         """
+        if word != "COMMIT":
+            self._written = []
         try:
             # Still in the transaction: a new connection has nothing to commit.
             found = self.execute(word)
         finally:
             self.in_transaction = False
+            self._written = []
         if found.status != word:
             raise later("the transaction was rolled back")
 
@@ -130,6 +156,11 @@ class Session:
     def close(self) -> None:
         """Close the connection. Idempotent."""
         self._connection.close()
+
+
+def _found(cursor: Cursor) -> Found:
+    rows = cursor.fetchall() if cursor.description else []
+    return Found(rows, cursor.rowcount, cursor.statusmessage)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -19,6 +19,7 @@ from totonoe_core.store.postgres.session import Session, typed
 from totonoe_core.store.records import Place
 
 _CONNECT_TIMEOUT_S = 10
+_PREPARED_FROM = 2  # uses of a statement from which on the server keeps its plan
 
 
 class PostgresStore:
@@ -30,6 +31,9 @@ class PostgresStore:
         Address as libpq takes it. It may hold a password, so it is in no error and no log.
     derived : Path
         Directory of this daemon alone, for files that can be made anew from the rows.
+    pooled : bool
+        True if a transaction pooler lies in between, which lends another connection each time: no
+        statement is prepared then, and the server takes twice the CPU.
     """
 
     name = "postgresql"
@@ -37,8 +41,9 @@ class PostgresStore:
     checks: seam.FileChecks | None = None
     shared = True
 
-    def __init__(self, url: str, derived: Path) -> None:
+    def __init__(self, url: str, derived: Path, *, pooled: bool = False) -> None:
         self._url = url
+        self._prepare_threshold = None if pooled else _PREPARED_FROM
         self._derived = derived
         directories.make(derived / "collections")
 
@@ -48,8 +53,7 @@ class PostgresStore:
             return psycopg.connect(
                 self._url,
                 autocommit=True,
-                # A transaction pooler lends another connection each time.
-                prepare_threshold=None,
+                prepare_threshold=self._prepare_threshold,
                 connect_timeout=_CONNECT_TIMEOUT_S,
                 target_session_attrs="read-write",
                 application_name="totonoe",
@@ -80,7 +84,7 @@ class PostgresStore:
         try:
             session.begin()
             session.execute("INSERT INTO collection (uid, revision) VALUES ($1, 0)")
-            session.executemany(sql.PUT_SETTING, map(rows.seal, settings.items()))
+            session.write_all(sql.PUT_SETTING, map(rows.seal, settings.items()))
             session.end("COMMIT")
         finally:
             session.close()
