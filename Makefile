@@ -24,7 +24,7 @@ PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorde
 # The units that load no model, compile nothing and start no process.
 QUICK := tests/core tests/clients tests/house $(addprefix --ignore=tests/,core/test_kernels_cache.py \
 	core/test_probe.py core/test_verifying.py core/test_embedding_models.py core/test_openings.py \
-	core/test_races.py core/test_ahead.py core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
+	core/test_races.py core/test_postgres.py core/test_ahead.py core/test_wal.py core/test_checkpoints.py core/test_snapshots.py \
 	core/test_embedding_service.py core/test_words_only.py house/test_bench.py house/test_new_call.py \
 	clients/test_anthropic_tool.py clients/test_reembed.py clients/test_client_docs.py clients/test_words_only.py clients/test_past_live.py \
 	clients/test_cli_history.py clients/test_cli_extensions.py clients/test_package.py)
@@ -46,7 +46,7 @@ run: $(VENV)/.kernels
 	@exec $(BIN)/totonoe serve $(ARGS)
 
 test: lint $(VENV)/.kernels test-typescript
-	$(BIN)/python -m pytest -m "not soak and not browser" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not soak and not browser and not postgres" $(PARALLEL)
 
 # Needs: .venv/bin/pip install playwright axe-playwright-python, and Chromium. PICTURES=docs draws
 # the pictures of docs/console.md again.
@@ -54,7 +54,7 @@ test-console: $(VENV)/.kernels
 	PICTURES=$(PICTURES) $(BIN)/python -m pytest tests/e2e/test_console_browser.py
 
 quick: $(VENV)/.dev $(VENV)/.kernels
-	$(BIN)/python -m pytest -q -m "not soak" $(PARALLEL) $(QUICK)
+	$(BIN)/python -m pytest -q -m "not soak and not postgres" $(PARALLEL) $(QUICK)
 
 lint: $(VENV)/.dev lint-typescript
 	$(BIN)/ruff check $(CODE)
@@ -72,10 +72,11 @@ proto: $(VENV)/.dev
 	$(BIN)/python clients/generate_async.py
 	$(BIN)/python $(TYPESCRIPT)/generate.py
 
-# The engine's own tests on a database in the place of files; those that open a file skip themselves.
+# The engine's own tests on a database in the place of files, where those that open a file skip
+# themselves, and the tests of that store; `make test` runs a sample of these.
 test-postgres: $(VENV)/.kernels
 	TOTONOE_TEST_STORE=postgresql $(BIN)/python -m pytest $(PARALLEL) $(addprefix tests/core/test_,$(addsuffix .py,\
-		changes consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
+		changes check consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
 		known merging near neighbors races replaying resolve sessions shown superseding tidying tombstones \
 		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/fault/test_postgres_crash.py
 

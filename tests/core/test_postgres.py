@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from support.cataloging import create
 from support.engines import (
     FakeClock,
     Store,
+    contents,
     dismiss,
     episode,
     forget,
@@ -28,7 +28,7 @@ from support.engines import (
     vector_at,
     vector_of,
 )
-from support.postgres import database
+from support.postgres import database, psycopg
 from support.waits import wait_s, wait_until
 from totonoe_core.base.errors import NotFound, TotonoeError, UnsupportedFormat
 from totonoe_core.domain.memories import Purge, Remember, Remembered
@@ -183,6 +183,23 @@ def test_operation_id_is_answered_again_by_any_daemon(daemons: list[Store]) -> N
     again = other.apply(command, operation_id="op-1")
     assert again.replayed
     assert again.results == first.results
+
+
+def test_check_knows_what_another_daemon_saved_and_leaves_nothing(daemons: list[Store]) -> None:
+    one, other = daemons
+    other.save("so that the collection is open")
+    kept = one.save("the heating is set to 21 degrees")
+    before = contents(one)
+    revision = one.revision
+    checked = other.check(remember("the heating is set to 21 degrees"))
+    assert not checked.would_save
+    assert checked.guard.duplicate is not None
+    assert checked.guard.duplicate.memory_id == kept
+    for number in range(5):
+        assert other.check(remember(f"check {number}: the door is blue")).would_save
+    assert one.save("the door is blue") and one.revision == revision + 1
+    assert before["memories"].keys() < contents(one)["memories"].keys()
+    assert len(contents(one)["memories"]) == len(before["memories"]) + 1
 
 
 def test_collections_of_one_daemon_are_there_for_all(daemons: list[Store]) -> None:

