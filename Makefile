@@ -78,7 +78,8 @@ test-postgres: $(VENV)/.kernels
 	TOTONOE_TEST_STORE=postgresql $(BIN)/python -m pytest $(PARALLEL) $(addprefix tests/core/test_,$(addsuffix .py,\
 		changes check consolidating decide dismissing episodes expiry external_ids folding forgetting growing history \
 		known merging near neighbors races replaying resolve sessions shown superseding tidying tombstones \
-		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/fault/test_postgres_crash.py
+		undo_conflicts undoing why_not words_only)) tests/core/test_postgres.py tests/fault/test_postgres_crash.py \
+		tests/server/test_store_option.py tests/server/test_two_daemons.py
 
 soak: $(VENV)/.dev soak-typescript
 	$(BIN)/python -m pytest -m soak --timeout 3600 --ignore tests/e2e/test_load.py --ignore tests/e2e/test_dist.py

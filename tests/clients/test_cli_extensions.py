@@ -122,7 +122,14 @@ def test_placeholders_are_the_commands_that_the_server_has() -> None:
     assert set(commands) - set(joined) == set(extensions.SERVER_COMMANDS)
     # The others are the server's alone, and one line stands for the whole group.
     assert {name: names for name, names in groups.items() if name in joined} == joined
-    assert set(groups) - set(joined) == {"catalogue", "config", "judge", "tokens", "certs"}
+    assert set(groups) - set(joined) == {
+        "catalogue",
+        "config",
+        "judge",
+        "store",
+        "tokens",
+        "certs",
+    }
 
 
 def test_each_topic_has_the_commands_that_it_registers() -> None:

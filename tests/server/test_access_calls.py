@@ -26,7 +26,7 @@ from totonoe_core.base import clock
 from totonoe_server.access import book as entries
 from totonoe_server.access.book import Book
 from totonoe_server.access.errors import FileError, SettingError, Unauthenticated
-from totonoe_server.access.gate import CHECK_EVERY_S, Gate
+from totonoe_server.access.gate import Gate
 from totonoe_server.access.identities import Key
 from totonoe_server.access.tokens import digest_of, is_token, new_token
 from totonoe_server.life import interceptors
@@ -353,7 +353,7 @@ def test_revoke_under_load_ends_calls_and_streams_within_a_second(
     assert "other" not in ended
     assert set(ended.values()) == {"TOKEN_REVOKED"}
     # Two looks at the file fit into the second that the page promises.
-    assert 2 * CHECK_EVERY_S < 1.0
+    assert 2 * Book.check_every_s < 1.0
 
 
 def test_grant_that_is_taken_away_ends_a_watch(server: RunningServer, data_dir: Path) -> None:

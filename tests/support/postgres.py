@@ -6,6 +6,8 @@ import functools
 import itertools
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,8 +26,12 @@ except ImportError:
         allow_module_level=True,
     )
 
+from support.between import Between
+from totonoe_core.store.postgres import migrate
 from totonoe_core.store.postgres.store import PostgresStore
 
+LOCKED, PASSWORD = "locked", "the password of locked"
+"""A user that has to give this password."""
 _numbers = itertools.count(1)
 
 
@@ -42,16 +48,48 @@ def server() -> str:
     with psycopg.connect(uri, autocommit=True) as connection:
         for name, value in (("fsync", "off"), ("full_page_writes", "off")):
             connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+        # All but this user need no password.
+        connection.execute(f"CREATE ROLE {LOCKED} LOGIN PASSWORD '{PASSWORD}'")
+        ((file,),) = connection.execute("SHOW hba_file").fetchall()
+        rules = Path(file).read_text()
+        Path(file).write_text(f"local all {LOCKED} scram-sha-256\n{rules}")
         connection.execute("SELECT pg_reload_conf()")
     return uri
 
 
-def database() -> str:
+def database(encoding: str = "UTF8") -> str:
     """Make an empty database; return its address."""
     name = f"test_{next(_numbers)}"
     with psycopg.connect(server(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
-    return psycopg.conninfo.make_conninfo(server(), dbname=name)
+        connection.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        )
+    return at(server(), name)
+
+
+def at(url: str, name: str = "", user: str = "postgres") -> str:
+    """The address of the same, or another, database of a server for a user."""
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    return f"postgresql://{user}@/{name or parts['dbname']}?host={parts['host']}"
+
+
+def migrated() -> str:
+    """Make a database with today's tables; return its address."""
+    url = database()
+    with psycopg.connect(url, autocommit=True) as connection:
+        migrate.migrate(connection)
+    return url
+
+
+@contextmanager
+def through(url: str) -> Iterator[tuple[Between, str]]:
+    """A wire to a database that can be cut, and the address that leads through it."""
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    between = Between(f"{parts['host']}/.s.PGSQL.5432")
+    try:
+        yield between, f"postgresql://postgres@127.0.0.1:{between.port}/{parts['dbname']}"
+    finally:
+        between.close()
 
 
 @functools.cache

@@ -31,6 +31,7 @@ SERVER_COMMANDS = {
     "warm-up": "Compile the kernels now, so that the first start is fast.",
     "accept-loss": "Confirm that acknowledged commits are lost.",
     "catalogue": "Make a lost catalogue of collections anew.",
+    "store": "Look after the database that daemons share.",
     "demo": "Run several agents that save one conversation.",
     "config": "Show and check the settings of the daemon.",
     "tidy-up": "Show what an agent's memory files say twice, no more, or in two ways.",

@@ -68,6 +68,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_WRONG_FILE: _ClassVar[ErrorReason]
     ERROR_REASON_MISSING_FILE: _ClassVar[ErrorReason]
     ERROR_REASON_NOT_ON_THIS_STORE: _ClassVar[ErrorReason]
+    ERROR_REASON_STORE_UNAVAILABLE: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_MISSING: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_INVALID: _ClassVar[ErrorReason]
     ERROR_REASON_TOKEN_EXPIRED: _ClassVar[ErrorReason]
@@ -137,6 +138,7 @@ ERROR_REASON_COMMITS_LOST: ErrorReason
 ERROR_REASON_WRONG_FILE: ErrorReason
 ERROR_REASON_MISSING_FILE: ErrorReason
 ERROR_REASON_NOT_ON_THIS_STORE: ErrorReason
+ERROR_REASON_STORE_UNAVAILABLE: ErrorReason
 ERROR_REASON_TOKEN_MISSING: ErrorReason
 ERROR_REASON_TOKEN_INVALID: ErrorReason
 ERROR_REASON_TOKEN_EXPIRED: ErrorReason

@@ -1,13 +1,15 @@
-"""Everything that a server needs of core beside the seam: a data directory, and an engine on it.
+"""Everything that a server needs of core beside the seam: a store, and an engine on it.
 
 Nothing here imports numba before it is asked to: `prepare_kernels` has to be called first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +20,22 @@ from totonoe_core.base.clock import system_clock
 from totonoe_core.domain.snapshots import NO_SCHEDULE, SnapshotSchedule
 from totonoe_core.kernels import cache
 from totonoe_core.store import directories
+from totonoe_core.store.postgres import address
 from totonoe_core.store.records import Examined
 from totonoe_core.store.sqlite.accepting import accept_catalogue_loss, accept_loss
 from totonoe_core.store.sqlite.copies_inspection import inspect_copies
 from totonoe_core.store.sqlite.inspection import Inspected, inspect
-from totonoe_core.store.sqlite.lockfile import DataDirLock
+from totonoe_core.store.sqlite.lockfile import DataDirBusy, DataDirLock
 from totonoe_core.store.sqlite.snapshot import examine, sha256_of
 from totonoe_core.store.sqlite.store import SqliteStore
 
 __all__ = [
     "DataDir",
+    "Database",
     "EngineSettings",
     "Inspected",
     "compile_kernels",
+    "database_name",
     "examine_snapshot",
     "prepare_kernels",
     "private_files",
@@ -42,6 +47,8 @@ if TYPE_CHECKING:
     from totonoe_core.engine.catalog.rebuilding import Rebuilt
     from totonoe_core.engine.embedded import EmbeddedEngine
     from totonoe_core.judging import JudgingService
+    from totonoe_core.store.postgres.access import AccessRow
+    from totonoe_core.store.seam import Store
 
 
 def prepare_kernels() -> None:
@@ -85,6 +92,7 @@ def _compile_beside() -> None:
 
 
 private_files = directories.private
+database_name = address.shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,21 +180,115 @@ class DataDir:
         settings: EngineSettings = EngineSettings(),
     ) -> EmbeddedEngine:
         """Open an engine on it. `close` of the engine ends both services."""
-        _compile_beside()  # before the engine imports them
-        from totonoe_core.engine.embedded import EmbeddedEngine
-        from totonoe_core.engine.jobs.verify import Pace
+        return _opened(lambda: SqliteStore(self.path), embedding, judging, settings)
 
-        return EmbeddedEngine(
-            SqliteStore(self.path),
-            embedding=embedding,
-            judging=judging,
-            collection_idle_s=settings.collection_idle_s,
-            collections_open_max=settings.collections_open_max,
-            memory_budget_bytes=settings.memory_budget_bytes,
-            purge_deleted_days=settings.purge_deleted_days,
-            verify=Pace(settings.verify_interval_h, settings.verify_share),
-            snapshot_schedule=settings.snapshot_schedule,
+
+class Database:
+    """A database that daemons share, and a directory of this one for files made from its rows.
+
+    Parameters
+    ----------
+    url : str
+        Address as libpq takes it. It is in no error and no log.
+    pooled : bool
+        True if a transaction pooler lies in between.
+
+    Raises
+    ------
+    ImportError
+        The extra `postgres` is not installed.
+    """
+
+    def __init__(self, url: str, *, pooled: bool = False) -> None:
+        from totonoe_core.store.postgres import connecting, session, store
+        from totonoe_core.store.postgres.access import AccessRow
+
+        self._url, self._pooled = url, pooled
+        self._connecting, self._store = connecting, store.PostgresStore
+        self._session, self._access = session.Session, AccessRow
+        self._lock: DataDirLock | None = None
+
+    def look(self) -> None:
+        """Raise one clear line if a daemon cannot use it.
+
+        Raises `Unavailable`, `ReadOnly`, `UnsupportedFormat`.
+        """
+        self._connecting.look(self._url)
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring its tables to this program's version; return the version before, and that now.
+
+        Raises as `look`.
+        """
+        return self._connecting.migrated(self._url)
+
+    def access(self) -> AccessRow:
+        """Open what it says about who may call. Raises as `look`."""
+        self.look()
+        connect = self._connecting.connector(self._url, self._pooled)
+        return self._access(self._session(connect, ""))
+
+    def lock(self, parent: Path, holder: str) -> Path:
+        """Take a directory below `parent` that no other daemon of this machine has; return it.
+
+        What earlier daemons left there is of use to this one: a collection's files carry its uid
+        and revision. Raises `DataDirBusy` if all are taken, `OSError`.
+        """
+        parent = parent / hashlib.sha256(self._url.encode()).hexdigest()[:16]
+        for number in range(1, limits.DAEMONS_PER_MACHINE_MAX):
+            with suppress(DataDirBusy):
+                return self._locked(parent / str(number), holder)
+        return self._locked(parent / str(limits.DAEMONS_PER_MACHINE_MAX), holder)
+
+    def _locked(self, path: Path, holder: str) -> Path:
+        lock = DataDirLock(path)
+        lock.acquire(holder)
+        self._lock = lock
+        directories.tighten(path)
+        return path
+
+    def release(self) -> None:
+        """Give the directory back. Idempotent."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def open(
+        self,
+        derived: Path,
+        embedding: EmbeddingService | None,
+        judging: JudgingService | None = None,
+        settings: EngineSettings = EngineSettings(),
+    ) -> EmbeddedEngine:
+        """Open an engine on it. `close` of the engine ends both services."""
+        return _opened(
+            lambda: self._store(self._url, derived, pooled=self._pooled),
+            embedding,
+            judging,
+            settings,
         )
+
+
+def _opened(
+    store: Callable[[], Store],
+    embedding: EmbeddingService | None,
+    judging: JudgingService | None,
+    settings: EngineSettings,
+) -> EmbeddedEngine:
+    _compile_beside()  # before the engine imports them
+    from totonoe_core.engine.embedded import EmbeddedEngine
+    from totonoe_core.engine.jobs.verify import Pace
+
+    return EmbeddedEngine(
+        store(),
+        embedding=embedding,
+        judging=judging,
+        collection_idle_s=settings.collection_idle_s,
+        collections_open_max=settings.collections_open_max,
+        memory_budget_bytes=settings.memory_budget_bytes,
+        purge_deleted_days=settings.purge_deleted_days,
+        verify=Pace(settings.verify_interval_h, settings.verify_share),
+        snapshot_schedule=settings.snapshot_schedule,
+    )
 
 
 def examine_snapshot(file: Path) -> tuple[Examined, str]:

@@ -162,6 +162,8 @@ def child_environment() -> dict[str, str]:
     or run from its source folder.
     """
     environment = dict(os.environ)
+    # What opens the database is none of a helper's business.
+    environment.pop("PGPASSWORD", None)
     environment.update(dict.fromkeys(_ONE_THREAD, "1"))
     environment.update(_OFFLINE)
     paths = dict.fromkeys(path or os.getcwd() for path in sys.path)  # noqa: PTH109 (text needed)

@@ -95,6 +95,7 @@ _TYPES: dict[str, frozenset[tuple[type, ...]]] = {
         "dismissal": "iibbssi",
         "image": "isssb",
         "reply": "ssbsi",
+        "access_row": "isb",
         "embedding": "iib",
         "setting": "ss",
         "collection": "ssI",

@@ -25,20 +25,28 @@ from totonoe_server.access.identities import (
     identity_from_json,
     identity_to_json,
 )
+from totonoe_server.access.seal import Seal
 
 NAME = "access.json"
 FORMAT = 1
 _BYTES_MAX = 64 * 1024 * 1024
 Identities = tuple[Identity, ...]
-Stamp = tuple[int, int, int] | None
-"""Identifies a file's state: inode, size, time of change in nanoseconds; `None`: no file."""
+Stamp = tuple[int, int, int] | int | None
+"""Identifies the state of identities: of a file inode, size and time of change in nanoseconds, of a
+database the number of changes; `None`: nobody was named yet."""
 
 
 class Book:
     """The file of identities of a data directory."""
 
+    check_every_s = 0.25
+    """How often a daemon looks at it: a revoked token is refused within a second."""
+    waits = False
+    """Whether a call may take so long that nothing else should wait for it."""
+
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / NAME
+        self.place = str(self.path)
 
     def stamp(self) -> Stamp:
         """Return what changes with every change of the file. Raises `FileError`."""
@@ -70,7 +78,7 @@ class Book:
             return ()
         except OSError as error:
             raise FileError(f"{self.path}: {error.strerror}") from error
-        return self._parsed(data)
+        return parsed(data, self.place)
 
     def change(self, work: Callable[[Identities], Sequence[Identity]]) -> Identities:
         """Replace all identities by what `work` makes of them, as one step, and return them.
@@ -90,35 +98,49 @@ class Book:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 identities = tuple(work(self.read()))
-                _check_unique(identities)
-                self._write(identities)
+                files.replace(self.path, serialized(identities))
             finally:
                 os.close(lock)
         except OSError as error:
             raise FileError(f"{self.path}: {error.strerror}") from error
         return identities
 
-    def _parsed(self, data: bytes) -> Identities:
-        try:
-            value = json.loads(data)
-            if value["version"] != FORMAT:
-                raise FileError(f"{self.path}: has format {value['version']!r}, not {FORMAT}")
-            identities = tuple(identity_from_json(one) for one in value["identities"])
-            _check_unique(identities)
-        except FileError:
-            raise
-        except SettingError as error:
-            raise FileError(f"{self.path}: {error}") from None
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise FileError(f"{self.path}: is no file of identities") from None
-        return identities
+    def seal(self) -> Seal:
+        """Return the seal of page tokens, by the key beside the file. Raises `OSError`."""
+        return Seal.of(self.path.parent)
 
-    def _write(self, identities: Identities) -> None:
-        value = {
-            "version": FORMAT,
-            "identities": [identity_to_json(identity) for identity in identities],
-        }
-        files.replace(self.path, json.dumps(value, indent=1).encode())
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+
+def parsed(data: bytes, place: str) -> Identities:
+    """Return the identities of their text; `place` is named in errors. Raises `FileError`."""
+    try:
+        value = json.loads(data)
+        if value["version"] != FORMAT:
+            raise FileError(f"{place}: has format {value['version']!r}, not {FORMAT}")
+        identities = tuple(identity_from_json(one) for one in value["identities"])
+        _check_unique(identities)
+    except FileError:
+        raise
+    except SettingError as error:
+        raise FileError(f"{place}: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise FileError(f"{place}: is no file of identities") from None
+    return identities
+
+
+def serialized(identities: Identities) -> bytes:
+    """Return the text of identities.
+
+    Raises `SettingError` if two have one name or one subject, or there are too many.
+    """
+    _check_unique(identities)
+    value = {
+        "version": FORMAT,
+        "identities": [identity_to_json(identity) for identity in identities],
+    }
+    return json.dumps(value, indent=1).encode()
 
 
 def _check_unique(identities: Identities) -> None:

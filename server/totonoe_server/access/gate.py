@@ -25,18 +25,17 @@ from totonoe.v1 import access_pb2, graph_pb2, types_pb2
 from totonoe_core.base import clock, limits
 from totonoe_core.base.errors import TotonoeError
 from totonoe_server.access import grants
-from totonoe_server.access.book import Book, Identities
+from totonoe_server.access.book import Book, Identities, Stamp
 from totonoe_server.access.errors import FileError, PermissionDenied, Unauthenticated
 from totonoe_server.access.identities import Identity, Key
 from totonoe_server.access.metering import Metered, Meters
-from totonoe_server.access.seal import Seal
+from totonoe_server.access.seal import KEY_BYTES, Seal
+from totonoe_server.access.stored_book import StoredBook
 from totonoe_server.access.table import VERB_OF_CALL, Place, Rule
 from totonoe_server.access.tokens import digest_of, is_token
 from totonoe_server.access.transport import first_end_s, has_common_name
 from totonoe_server.logger import logger
 
-CHECK_EVERY_S = 0.25
-"""How often the file of identities is looked at: a revoked token is refused within a second."""
 _BEARER = "Bearer "
 _UNIX = "unix:"
 _BUCKET_BYTES = 8
@@ -100,13 +99,14 @@ OWNER = Caller(None)
 
 
 class Gate:
-    """Knows the identities of a data directory, and keeps count of refused calls.
+    """Knows the identities of a store, and keeps count of refused calls.
 
     Everything but `load` and `load_key` is for the event loop only.
 
     Parameters
     ----------
-    data_dir : Path
+    place : Path or StoredBook
+        The data directory with the file of identities, or the identities of a database.
     now_us : callable
         Time of day in microseconds.
     monotonic_s : callable
@@ -115,15 +115,15 @@ class Gate:
 
     def __init__(
         self,
-        data_dir: Path,
+        place: Path | StoredBook,
         now_us: Callable[[], int] = clock.system_clock,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.book = Book(data_dir)
+        self.book = place if isinstance(place, StoredBook) else Book(place)
         self.refused: Counter[str] = Counter()
         self.meters = Meters(monotonic_s)
-        # Until the key of the data directory is there.
-        self.seal = Seal(secrets.token_bytes(32))
+        # Until the key of the store is there.
+        self.seal = Seal(secrets.token_bytes(KEY_BYTES))
         self._now_us, self._monotonic_s = now_us, monotonic_s
         self._stamp: object = None
         self._closed = False
@@ -147,20 +147,27 @@ class Gate:
         return any(_fault(identity, None, now_us) is None for identity in self._by_name.values())
 
     def load_key(self) -> None:
-        """Takes the key of page tokens from the data directory. Raises `OSError`."""
-        self.seal = Seal.of(self.book.path.parent)
+        """Takes the key of page tokens from the store. Raises `OSError`, `FileError`."""
+        self.seal = self.book.seal()
 
     def load(self) -> bool:
-        """Reads the file if it changed; returns whether it did. Raises `FileError`."""
+        """Reads the identities if they changed; returns whether they did. Raises `FileError`."""
+        return self._taken(self._look())
+
+    def _look(self) -> tuple[Stamp, Identities]:
+        """Return the stamp, and the identities if it changed. From any thread."""
         stamp = self.book.stamp()
+        return stamp, self.book.read() if stamp not in (self._stamp, None) else ()
+
+    def _taken(self, found: tuple[Stamp, Identities]) -> bool:
+        stamp, identities = found
         if stamp == self._stamp:
             return False
+        self._stamp = stamp
         if stamp is None:
             # A daemon that asked for tokens must not open to everybody because a file is gone.
-            self._stamp = stamp
-            raise FileError(f"{self.book.path}: is gone; its grants hold until a restart")
-        self._take(self.book.read())
-        self._stamp = stamp
+            raise FileError(f"{self.book.place}: is gone; its grants hold until a restart")
+        self._take(identities)
         return True
 
     def _take(self, identities: Identities) -> None:
@@ -190,12 +197,17 @@ class Gate:
         return [end_s for _, end_s in tuple(self._certificates.values())]
 
     async def watch(self) -> None:
-        """Looks at the file again and again; ends streams of callers that may no longer call."""
+        """Looks at the identities again and again; ends streams of callers that may no longer call.
+
+        While a database does not answer, the grants that were read last hold.
+        """
         failure = ""
         while True:
-            await asyncio.sleep(CHECK_EVERY_S)
+            await asyncio.sleep(self.book.check_every_s)
             try:
-                if self.load():
+                waits = self.book.waits
+                found = await asyncio.to_thread(self._look) if waits else self._look()
+                if self._taken(found):
                     logger.info("identities were read", count=len(self._by_name))
                 failure = ""
             except FileError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_FILE = "page_tokens.key"
-_KEY_BYTES = 32
+KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PADDED_TO = 32
 """Tokens have a multiple of so many bytes inside: their length shows no length of a name."""
@@ -55,11 +55,11 @@ class Seal:
         try:
             with path.open("rb") as file:
                 is_private = not os.fstat(file.fileno()).st_mode & 0o077
-                key = file.read(_KEY_BYTES + 1)
+                key = file.read(KEY_BYTES + 1)
         except FileNotFoundError:
             is_private, key = False, b""
-        if not is_private or len(key) != _KEY_BYTES:
-            key = secrets.token_bytes(_KEY_BYTES)
+        if not is_private or len(key) != KEY_BYTES:
+            key = secrets.token_bytes(KEY_BYTES)
             files.make_directory(data_dir)
             files.replace(path, key)
         return cls(key)

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, Union, get_args, get_origin
+from urllib.parse import parse_qsl, urlsplit
 
-from platformdirs import user_state_path
+from platformdirs import user_cache_path, user_state_path
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
@@ -34,6 +35,31 @@ EmbedderKind = Literal["use", "hashing", "openai", "sentence-transformers", "mod
 JudgeKind = Literal["none", "own", "openai", "decisions"]
 JudgeDialect = Literal["openai", "systemone"]
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+_STORE = "postgresql://user@host:port/database"
+
+
+def check_store(text: str) -> None:
+    """Raise `ValueError` unless a text is the address of a database, or empty.
+
+    A password is refused: settings are shown, and options stand in the list of processes.
+    """
+    if not text:
+        return
+    try:
+        parts = urlsplit(text)
+        wanted = dict(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError:
+        raise ValueError(f"allowed: {_STORE}") from None
+    if ":" in parts.netloc.rpartition("@")[0] or "password" in wanted:
+        raise ValueError(
+            "no password belongs here; allowed: PGPASSWORD in the environment, or "
+            "?passfile=FILE in the address"
+        )
+    names_database = len(parts.path) > 1 or "dbname" in wanted
+    if parts.scheme not in ("postgresql", "postgres") or not names_database or parts.fragment:
+        raise ValueError(f"allowed: {_STORE}")
 
 
 class SettingsError(ValueError):
@@ -88,6 +114,15 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         default_factory=lambda: user_state_path("totonoe"),
         description="Directory that holds everything; made with mode 0700.",
+    )
+    store: str = Field(
+        "",
+        description="Database that daemons share, in the place of a data directory: "
+        "postgresql://user@host:port/database.",
+    )
+    store_pooler: bool = Field(
+        False,
+        description="store: a transaction pooler lies in between; no statement is prepared then.",
     )
     embedder: EmbedderKind = Field("use", description="What makes vectors of texts.")
     embedder_model: str = Field("", description="openai: name of the model.")
@@ -227,6 +262,12 @@ class Settings(BaseSettings):
             raise ValueError("allowed: http://host:port or https://host:port")
         return value
 
+    @field_validator("store")
+    @classmethod
+    def _store_formed(cls, value: str) -> str:
+        check_store(value)
+        return value
+
     @field_validator("data_dir")
     @classmethod
     def _data_dir_absolute(cls, value: Path) -> Path:
@@ -240,11 +281,31 @@ class Settings(BaseSettings):
             raise ValueError("tls_client_ca: needs tls_cert and tls_key")
         return self
 
+    @model_validator(mode="after")
+    def _one_store(self) -> Self:
+        if not self.store:
+            return self
+        if "data_dir" in self.model_fields_set:
+            raise ValueError(
+                "data_dir and store: give one: a daemon keeps its collections in one place"
+            )
+        if self.snapshot_every_h:
+            raise ValueError(
+                "snapshot_every_h and store: a database has no snapshots of totonoe; its own "
+                "backup does that"
+            )
+        return self
+
+    @property
+    def derived_dir(self) -> Path:
+        """Below it, a daemon of a database keeps files that can be made anew."""
+        return user_cache_path("totonoe") / "stores"
+
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """Places to listen, parsed; the socket in the data directory unless others are given."""
+        """Places to listen, parsed; and the data directory's socket unless others are given."""
         given = parse_addresses(self.address)
-        if "address" in self.model_fields_set:
+        if "address" in self.model_fields_set or self.store:
             return given
         return (*given, *socket_in(self.data_dir))
 
@@ -339,7 +400,8 @@ def _faults(error: ValidationError, origins: Mapping[str, str]) -> list[str]:
         origin = origins.get(str(fault["loc"][0]), "") if fault["loc"] else ""
         # An address names itself, and a fault of several settings names them.
         named = place in ("address", "")
-        got = "" if named else f", got {_shown(fault['input'])}"
+        # The address of a database may hold a password.
+        got = "" if named or place == "store" else f", got {_shown(fault['input'])}"
         name = "" if named else f"{place}: "
         lines.append(f"{name}{message}{got} ({origin})" if origin else f"{name}{message}{got}")
     return lines

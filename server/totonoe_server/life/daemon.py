@@ -1,7 +1,8 @@
 """Start, serve, stop: the life of one daemon inside one event loop.
 
-Start: lock the data directory, start the embedder, open the engine, load the kernels, bind, say
-SERVING. What takes long to import is imported once the embedder's process is under way.
+Start: lock the data directory (of a database: one for derived files), start the embedder, open the
+engine, load the kernels, bind, say SERVING. What takes long to import is imported once the
+embedder's process is under way.
 Whatever fails on the way undoes what was done before it and ends in one clear line.
 Stop: say NOT_SERVING, take no new calls, let running ones end within the grace time,
 close the engine, give the directory back.
@@ -33,6 +34,7 @@ from totonoe_server.access.errors import FileError
 from totonoe_server.access.expiry import Expiries
 from totonoe_server.access.gate import Gate
 from totonoe_server.access.metering import Figures
+from totonoe_server.access.stored_book import StoredBook
 from totonoe_server.access.transport import CertificateError, Certificates
 from totonoe_server.life.addresses import (
     Address,
@@ -58,7 +60,7 @@ from totonoe_server.wire.methods import SERVICES
 
 if TYPE_CHECKING:
     from totonoe_core.embedding import EmbeddingService
-    from totonoe_core.engine.factory import DataDir
+    from totonoe_core.engine.factory import Database, DataDir
     from totonoe_core.engine.seam.seam import Engine
     from totonoe_core.judging import JudgeSettings, JudgingService
     from totonoe_server.life.metrics import MetricsServer
@@ -98,7 +100,8 @@ class Daemon:
         self.settings = settings
         self.addresses: tuple[Address, ...] = ()
         self.metrics_address = ""
-        self.gate = Gate(settings.data_dir)
+        self.local_dir = settings.data_dir
+        self.gate = Gate(stored_book(settings) if settings.store else settings.data_dir)
         self.guard = Guard(self.gate)
         self.guard.call_log.set_level(settings.log_calls)
         self.memory_service: MemoryService | None = None
@@ -107,7 +110,7 @@ class Daemon:
         self._engine: Engine | None = None
         self._embedding: EmbeddingService | None = None
         self._judging: JudgingService | None = None
-        self._data_dir: DataDir | None = None
+        self._data_dir: DataDir | Database | None = None
         self._server: aio.Server | None = None
         self._health = health.aio.HealthServicer()
         self._metrics: MetricsServer | None = None
@@ -136,7 +139,7 @@ class Daemon:
         try:
             with _as_startup_error(self.settings):
                 self.addresses = tuple(settled(place) for place in self.settings.addresses)
-                self.gate.load()
+                await _to_the_end(self.gate.load)
                 certificates = _certificates(self.settings, self.addresses, self.gate)
                 self._credentials = certificates.credentials() if certificates else None
                 self._expiries = Expiries(self.gate, certificates)
@@ -155,7 +158,7 @@ class Daemon:
         logger.info(
             "ready",
             address=",".join(place.target for place in self.addresses),
-            data_dir=str(self.settings.data_dir),
+            **self._kept_at(),
             embedder=self.settings.embedder,
             model=self._embedding.state if self._embedding else "none",
             judge=self._judging.settings.kind if self._judging else "none",
@@ -230,7 +233,6 @@ class Daemon:
         # Kernels are cached where all daemons and tools of this user find them; this has
         # to be settled before the first import of numba, which the engine does.
         from totonoe_core.engine.factory import (
-            DataDir,
             EngineSettings,
             compile_kernels,
             prepare_kernels,
@@ -241,12 +243,7 @@ class Daemon:
         from totonoe_core.embedding import open_service
         from totonoe_core.judging import open_service as open_judging
 
-        data_dir = DataDir(self.settings.data_dir)
-        closed_count = data_dir.tighten()
-        if closed_count:
-            logger.warning("files were open to other users: closed", count=closed_count)
-        data_dir.lock(",".join(place.target for place in self.addresses))
-        self._data_dir = data_dir
+        open_engine = self._open_database() if self.settings.store else self._open_data_dir()
         for place in self.addresses:
             check_free(place)
         self._embedding = open_service(
@@ -267,10 +264,39 @@ class Daemon:
             ),
         )
         # Half of the time of a start, while the embedder loads its model beside it.
-        engine = data_dir.open(self._embedding, self._judging, settings)
+        engine = open_engine(self._embedding, self._judging, settings)
         self._engine = engine
         compile_kernels()
         return engine
+
+    def _open_data_dir(self) -> Callable[..., Engine]:
+        """Locks the data directory; returns what opens an engine on it."""
+        from totonoe_core.engine.factory import DataDir
+
+        data_dir = DataDir(self.settings.data_dir)
+        closed_count = data_dir.tighten()
+        if closed_count:
+            logger.warning("files were open to other users: closed", count=closed_count)
+        data_dir.lock(self._holder)
+        self._data_dir = data_dir
+        return data_dir.open
+
+    def _open_database(self) -> Callable[..., Engine]:
+        """Takes a directory for derived files; returns what opens an engine on the database."""
+        database = database_of(self.settings)
+        self.local_dir = database.lock(self.settings.derived_dir, self._holder)
+        self._data_dir = database
+        return functools.partial(database.open, self.local_dir)
+
+    @property
+    def _holder(self) -> str:
+        return ",".join(place.target for place in self.addresses)
+
+    def _kept_at(self) -> dict[str, str]:
+        """Where the collections are, for the log."""
+        if isinstance(self.gate.book, StoredBook):
+            return {"store": self.gate.book.place, "derived": str(self.local_dir)}
+        return {"data_dir": str(self.settings.data_dir)}
 
     async def _serve(self, engine: Engine, process: Process) -> None:
         from totonoe_server.services.admin import AdminService
@@ -306,7 +332,7 @@ class Daemon:
             self.guard.figures,
             engine.figures,
             self._expiries.earliest_s,
-            self.settings.data_dir,
+            self.local_dir,
             process.version,
             process.started_us,
         )
@@ -369,6 +395,26 @@ class Daemon:
         data_dir, self._data_dir = self._data_dir, None
         if data_dir is not None:
             data_dir.release()
+        await asyncio.to_thread(self.gate.book.close)
+
+
+def database_of(settings: Settings) -> Database:
+    """The database that the settings name. Raises `StartupError` without the extra `postgres`."""
+    from totonoe_core.engine.factory import Database
+
+    try:
+        return Database(settings.store, pooled=settings.store_pooler)
+    except ImportError as error:
+        raise StartupError(
+            "store needs packages that are not installed: pip install 'totonoe[postgres]'"
+        ) from error
+
+
+def stored_book(settings: Settings) -> StoredBook:
+    """The identities in the database that the settings name; nothing is opened yet."""
+    from totonoe_core.engine.factory import database_name
+
+    return StoredBook(lambda: database_of(settings).access(), database_name(settings.store))
 
 
 def load_words(stop: threading.Event) -> None:

@@ -8,7 +8,8 @@ import typer
 
 from totonoe_core.base.errors import TotonoeError
 from totonoe_core.engine.factory import DataDir
-from totonoe_server.life.config import SettingsError, served_settings
+from totonoe_server.life.config import SettingsError
+from totonoe_server.tools.options import data_dir_of
 
 DONE, NOT_DONE, NOT_LOOKED = 0, 1, 2
 
@@ -18,7 +19,7 @@ def run(name: str, catalogue: bool, revisions: str, data_dir: Path | None) -> in
     if bool(name) == catalogue:
         return _refuse("name a collection, or give --catalogue", NOT_LOOKED)
     try:
-        directory = DataDir(served_settings(data_dir=data_dir).data_dir)
+        directory = DataDir(data_dir_of(data_dir))
     except SettingsError as error:
         return _refuse(str(error), NOT_LOOKED)
     if not directory.exists():

@@ -39,10 +39,11 @@ def rebuild(
     """
     from totonoe_core.base.errors import TotonoeError
     from totonoe_core.engine.factory import DataDir
-    from totonoe_server.life.config import SettingsError, served_settings
+    from totonoe_server.life.config import SettingsError
+    from totonoe_server.tools.options import data_dir_of
 
     try:
-        directory = DataDir(served_settings(data_dir=data_dir).data_dir)
+        directory = DataDir(data_dir_of(data_dir))
     except SettingsError as error:
         raise _refused(str(error), NOT_LOOKED) from None
     if not (directory.exists() or (directory.path / "collections").is_dir()):

@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from totonoe_server import extra
-from totonoe_server.tools import catalogue, certs, options, settings, snapshots, tidy_up, tokens
+from totonoe_server.tools import (
+    catalogue,
+    certs,
+    options,
+    settings,
+    snapshots,
+    store,
+    tidy_up,
+    tokens,
+)
 from totonoe_server.tools.demo import command as demo_command
 from totonoe_server.tools.judge import command as judge_command
 from totonoe_server.tools.quality import command as quality_command
@@ -33,6 +42,7 @@ def register(app: typer.Typer) -> None:
     judge_command.register(app)
     quality_command.register(app)
     snapshots.register(app)
+    store.register(app)
     settings.register(app)
     tidy_up.register(app)
     top_command.register(app)
@@ -69,6 +79,14 @@ def serve(
     data_dir: Annotated[
         Path | None,
         typer.Option(help="Directory that holds everything. [TOTONOE_DATA_DIR]"),
+    ] = None,
+    store: options.Store = None,
+    store_pooler: Annotated[
+        bool | None,
+        typer.Option(
+            "--store-pooler",
+            help="A transaction pooler lies in between. [TOTONOE_STORE_POOLER]",
+        ),
     ] = None,
     embedder: Annotated[
         str | None,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from totonoe_core.engine.factory import Database
+    from totonoe_server.life.config import Settings
 
 ConfigFile = Annotated[
     Path | None,
@@ -16,6 +20,14 @@ ConfigFile = Annotated[
         metavar="FILE",
         help="Configuration file, in TOML. [TOTONOE_CONFIG, else totonoe.toml of "
         "~/.config/totonoe or, on macOS, ~/Library/Application Support/totonoe if it is there]",
+    ),
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Database that daemons share: postgresql://user@host:port/database, without a "
+        "password (PGPASSWORD or passfile gives it). [TOTONOE_STORE]",
     ),
 ]
 EmbedderOfTool = Annotated[
@@ -98,20 +110,42 @@ JudgeRefinements = Annotated[
 
 
 def data_dir_of(given: Path | None) -> Path:
-    """The data directory: the one given, else that of `serve`. Raises `ValueError`."""
-    from totonoe_server.life.config import served_settings
+    """The data directory: the one given, else that of `serve`.
 
-    return served_settings(data_dir=given).data_dir
+    Raises `SettingsError`, also if the settings name a database and none is given.
+    """
+    from totonoe_server.life.config import SettingsError, served_settings
+
+    if given is not None:
+        return served_settings(data_dir=given, store="").data_dir
+    settings = served_settings()
+    if settings.store:
+        raise SettingsError(
+            "store: the settings name a database; this command is for a data directory: name one"
+        )
+    return settings.data_dir
+
+
+def database_of(settings: Settings) -> Database:
+    """The database that settings name. Raises `SettingsError` without the extra `postgres`."""
+    from totonoe_server.life.config import SettingsError
+    from totonoe_server.life.daemon import StartupError, database_of
+
+    try:
+        return database_of(settings)
+    except StartupError as error:
+        raise SettingsError(str(error)) from None
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn a wrong setting, name or file into one line on standard error and exit code 2."""
+    from totonoe_core.base.errors import TotonoeError
     from totonoe_server.access.errors import FileError, SettingError
     from totonoe_server.life.config import SettingsError
 
     try:
         yield
-    except (FileError, SettingError, SettingsError) as error:
+    except (FileError, SettingError, SettingsError, TotonoeError) as error:
         typer.echo(f"totonoe: {error}", err=True)
         raise typer.Exit(2) from None

@@ -86,11 +86,12 @@ def import_(
     """
     from totonoe_core.base.errors import UnsupportedFormat
     from totonoe_core.engine.factory import DataDir
-    from totonoe_server.life.config import SettingsError, served_settings
+    from totonoe_server.life.config import SettingsError
+    from totonoe_server.tools.options import data_dir_of
 
     as_json = as_json or _asked_outside(ctx)
     try:
-        place = DataDir(served_settings(data_dir=data_dir).data_dir)
+        place = DataDir(data_dir_of(data_dir))
     except SettingsError as error:
         raise _unreadable(file, error, as_json) from None
     if not place.exists():

@@ -130,7 +130,9 @@ class RunningServer:
 
         self._loop = asyncio.get_running_loop()
         self._stop_asked = asyncio.Event()
-        settings = load_settings(address=self.address, data_dir=self.data_dir, **self._settings)
+        # A daemon with a database has no data directory.
+        place = {} if "store" in self._settings else {"data_dir": self.data_dir}
+        settings = load_settings(address=self.address, **place, **self._settings)
         daemon: Daemon = Daemon(settings, self._engine)
         await daemon.start()
         self.address = ",".join(place.target for place in daemon.addresses)

@@ -1,12 +1,15 @@
 """`totonoe tokens`: who may call the daemon, what they may do, and how much of it.
 
-The commands change a file in the data directory. A running daemon reads it within a second.
+The commands change a file in the data directory, or a row of the database that daemons share. A
+running daemon reads it within a second, or two.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,11 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from totonoe import steps
-from totonoe_server.tools.options import data_dir_of, one_line_errors
+from totonoe_server.tools.options import Store, data_dir_of, database_of, one_line_errors
 
 if TYPE_CHECKING:
     from totonoe_server.access.book import Book
     from totonoe_server.access.identities import Identity
+    from totonoe_server.access.stored_book import StoredBook
 
 Name = Annotated[str, typer.Argument(help="Name of the identity.")]
 DataDir = Annotated[
@@ -61,6 +65,7 @@ def create(
         typer.Option(help="Common name of a client certificate that proves it, without a token."),
     ] = "",
     data_dir: DataDir = None,
+    store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an identity and print its token, once: only its SHA-256 is kept.
@@ -72,7 +77,7 @@ def create(
     from totonoe_server.access.identities import Identity, Key
     from totonoe_server.access.tokens import digest_of, new_token
 
-    with one_line_errors():
+    with one_line_errors(), _book(data_dir, store) as book:
         now_us = _now_us()
         token = "" if subject else new_token()
         identity = Identity(
@@ -84,14 +89,14 @@ def create(
             created_us=now_us,
             expires_us=now_us + _duration_us("expires", expires) if expires is not None else 0,
         )
-        _book(data_dir).change(lambda identities: entries.added(identities, identity))
+        book.change(lambda identities: entries.added(identities, identity))
     _show_token(identity, token, as_json)
 
 
-def list_(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+def list_(data_dir: DataDir = None, store: Store = None, as_json: AsJson = False) -> None:
     """List the identities: agent, grants, limits, when they expire."""
-    with one_line_errors():
-        identities = _book(data_dir).read()
+    with one_line_errors(), _book(data_dir, store) as book:
+        identities = book.read()
     now_us = _now_us()
     if as_json:
         typer.echo(json.dumps({"identities": [_shown(one, now_us) for one in identities]}))
@@ -116,6 +121,7 @@ def rotate(
         str | None, typer.Option(help="How long the old token stays valid: 30m, 1h. Default: not.")
     ] = None,
     data_dir: DataDir = None,
+    store: Store = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a new token of an identity, in place of the old one."""
@@ -134,28 +140,31 @@ def rotate(
         grace_us = 0 if grace is None else _duration_us("grace", grace)
         return entries.rotated(identity, Key(digest_of(token)), _now_us(), grace_us)
 
-    with one_line_errors():
-        identities = _book(data_dir).change(lambda old: entries.changed(old, name, turned))
+    with one_line_errors(), _book(data_dir, store) as book:
+        identities = book.change(lambda old: entries.changed(old, name, turned))
     _show_token(next(one for one in identities if one.name == name), token, as_json)
 
 
-def revoke(name: Name, data_dir: DataDir = None) -> None:
-    """End an identity: its calls are refused, and its streams end, within a second."""
+def revoke(name: Name, data_dir: DataDir = None, store: Store = None) -> None:
+    """End an identity: its calls are refused, and its streams end, within a second.
+
+    Where daemons share a database, within two seconds at each of them.
+    """
     from totonoe_server.access import book as entries
 
-    with one_line_errors():
-        _book(data_dir).change(
+    with one_line_errors(), _book(data_dir, store) as book:
+        book.change(
             lambda old: entries.changed(old, name, lambda one: entries.revoked(one, _now_us()))
         )
     typer.echo(f"Revoked: {name}.")
 
 
-def remove(name: Name, data_dir: DataDir = None) -> None:
+def remove(name: Name, data_dir: DataDir = None, store: Store = None) -> None:
     """Take a revoked identity out of the list."""
     from totonoe_server.access import book as entries
 
-    with one_line_errors():
-        _book(data_dir).change(lambda old: entries.removed(old, name))
+    with one_line_errors(), _book(data_dir, store) as book:
+        book.change(lambda old: entries.removed(old, name))
     typer.echo(f"Removed: {name}.")
 
 
@@ -175,19 +184,20 @@ def limit(
         int | None, typer.Option("--bytes", help="Size of the file of each collection.")
     ] = None,
     data_dir: DataDir = None,
+    store: Store = None,
 ) -> None:
     """Limit an identity on some collections; without a number: end the limit on them."""
     from totonoe_server.access import book as entries
     from totonoe_server.access.grants import checked_pattern
     from totonoe_server.access.identities import Limits
 
-    with one_line_errors():
+    with one_line_errors(), _book(data_dir, store) as book:
         found = Limits(
             writes_per_s, reads_per_s, calls_at_once, streams_at_once, memories, size_bytes
         )
         bounds = None if found == Limits() else found
         pattern = checked_pattern(collections)
-        _book(data_dir).change(
+        book.change(
             lambda old: entries.changed(
                 old, name, lambda one: entries.limited(one, pattern, bounds)
             )
@@ -195,10 +205,26 @@ def limit(
     typer.echo(f"{'Limited' if bounds else 'Not limited any more'}: {name} on {pattern}.")
 
 
-def _book(data_dir: Path | None) -> Book:
+@contextmanager
+def _book(data_dir: Path | None, store: str | None) -> Iterator[Book | StoredBook]:
+    """The identities of a database if one is named, else those of a data directory."""
+    from totonoe_core.engine.factory import database_name
     from totonoe_server.access.book import Book
+    from totonoe_server.access.stored_book import StoredBook
+    from totonoe_server.life.config import served_settings
 
-    return Book(data_dir_of(data_dir))
+    if data_dir is not None and store is None:
+        yield Book(data_dir_of(data_dir))
+        return
+    settings = served_settings(data_dir=data_dir, store=store)
+    if not settings.store:
+        yield Book(settings.data_dir)
+        return
+    book = StoredBook(lambda: database_of(settings).access(), database_name(settings.store))
+    try:
+        yield book
+    finally:
+        book.close()
 
 
 def _now_us() -> int:

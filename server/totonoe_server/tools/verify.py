@@ -13,7 +13,8 @@ from totonoe_core.base.errors import Quota
 from totonoe_core.engine.factory import DataDir, Inspected
 from totonoe_server.access.book import FORMAT, Book
 from totonoe_server.access.errors import FileError
-from totonoe_server.life.config import SettingsError, served_settings
+from totonoe_server.life.config import SettingsError
+from totonoe_server.tools.options import data_dir_of
 
 SOUND, FOUND, NOT_LOOKED = 0, 1, 2
 
@@ -21,7 +22,7 @@ SOUND, FOUND, NOT_LOOKED = 0, 1, 2
 def run(data_dir: Path | None, as_json: bool) -> int:
     """Prints what was found; returns the exit code."""
     try:
-        directory = DataDir(served_settings(data_dir=data_dir).data_dir)
+        directory = DataDir(data_dir_of(data_dir))
     except SettingsError as error:
         typer.echo(f"totonoe: {error}", err=True)
         return NOT_LOOKED

@@ -185,6 +185,7 @@ class CollectionState:
             purged = any(memory.status is Status.PURGED for memory in changed)
         if purged:
             self.forget_past()
+            self.file.begin_cleaning()
         self.recent.clear()
         self.info = info
         self.revision, self.last_time_us = newest, last_time_us

@@ -66,7 +66,8 @@ def check(connection: Connection) -> None:
     if found < newest():
         raise UnsupportedFormat(
             "UNSUPPORTED_FORMAT",
-            f"the database is of version {found}, this program of {newest()}: migrate it first",
+            f"the database is of version {found}, this program of {newest()}: migrate "
+            "it first, by `store migrate`",
         )
 
 

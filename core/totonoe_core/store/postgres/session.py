@@ -20,7 +20,7 @@ Row = tuple[Any, ...]
 Connect = Callable[[], psycopg.Connection[Row]]
 Cursor = psycopg.RawCursor[Row]
 _WRITTEN_MAX = 1000  # statements that wait for the next one
-_REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction)
+_REFUSED = (pg.DiskFull, pg.ReadOnlySqlTransaction, pg.InsufficientPrivilege)
 _LATER = (
     psycopg.OperationalError,
     pg.SerializationFailure,
@@ -184,7 +184,7 @@ def typed(error: psycopg.Error) -> Exception:
 def later(why: str) -> Unavailable:
     """Return the error for a database that does not do what it was asked, but may do so later."""
     return Unavailable(
-        "OVERLOADED",
+        "STORE_UNAVAILABLE",
         f"the database does not answer now: {why}",
         retry_delay_ms=limits.RETRY_DELAY_MS,
     )

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import psycopg
 
 from totonoe_core.base.errors import Corruption
 from totonoe_core.store import directories, rows, seam
 from totonoe_core.store.aside import Aside
-from totonoe_core.store.postgres import migrate, sql
+from totonoe_core.store.postgres import sql
 from totonoe_core.store.postgres.catalog import Catalog
 from totonoe_core.store.postgres.collection_file import CollectionFile
+from totonoe_core.store.postgres.connecting import connector, look, migrated
 from totonoe_core.store.postgres.reader import ReaderPool
-from totonoe_core.store.postgres.session import Session, typed
+from totonoe_core.store.postgres.session import Session
 from totonoe_core.store.records import Place
-
-_CONNECT_TIMEOUT_S = 10
-_PREPARED_FROM = 2  # uses of a statement from which on the server keeps its plan
 
 
 class PostgresStore:
@@ -32,8 +27,7 @@ class PostgresStore:
     derived : Path
         Directory of this daemon alone, for files that can be made anew from the rows.
     pooled : bool
-        True if a transaction pooler lies in between, which lends another connection each time: no
-        statement is prepared then, and the server takes twice the CPU.
+        See `connecting.connector`.
     """
 
     name = "postgresql"
@@ -43,23 +37,9 @@ class PostgresStore:
 
     def __init__(self, url: str, derived: Path, *, pooled: bool = False) -> None:
         self._url = url
-        self._prepare_threshold = None if pooled else _PREPARED_FROM
+        self._connect = connector(url, pooled)
         self._derived = derived
         directories.make(derived / "collections")
-
-    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """Open a connection that commits by itself. Raises `Unavailable`."""
-        try:
-            return psycopg.connect(
-                self._url,
-                autocommit=True,
-                prepare_threshold=self._prepare_threshold,
-                connect_timeout=_CONNECT_TIMEOUT_S,
-                target_session_attrs="read-write",
-                application_name="totonoe",
-            )
-        except psycopg.Error as error:
-            raise typed(error) from None
 
     def _session(self, uid: str) -> Session:
         return Session(self._connect, uid)
@@ -67,15 +47,13 @@ class PostgresStore:
     def migrate(self) -> int:
         """Bring the tables to the version of this program; return the version before.
 
-        Raises `UnsupportedFormat`, `Unavailable`.
+        Raises `UnsupportedFormat`, `Unavailable`, `ReadOnly`.
         """
-        with self._connect() as connection:
-            return migrate.migrate(connection)
+        return migrated(self._url)[0]
 
     def catalogue(self) -> seam.Catalog:
         """See `Store.catalogue`. Raises `UnsupportedFormat` for other tables than today's."""
-        with self._connect() as connection:
-            migrate.check(connection)
+        look(self._url)
         return Catalog(self._session(""), self._derived)
 
     def make(self, place: Place, settings: Mapping[str, str]) -> None:

@@ -474,6 +474,15 @@ export enum ErrorReason {
   NOT_ON_THIS_STORE = 70,
 
   /**
+   * The database of the daemon's collections does not answer, is busy, or ended the connection. After
+   * a write nobody knows whether it was carried out: send it again with the same `operation_id`.
+   * (UNAVAILABLE, with retry delay)
+   *
+   * @generated from enum value: ERROR_REASON_STORE_UNAVAILABLE = 71;
+   */
+  STORE_UNAVAILABLE = 71,
+
+  /**
    * The daemon has grants, and the call came without a token or a known certificate. (UNAUTHENTICATED)
    *
    * @generated from enum value: ERROR_REASON_TOKEN_MISSING = 80;

@@ -25,6 +25,13 @@ CREATE TABLE catalogue_operation (
   crc bigint NOT NULL,
   UNIQUE (agent_id, operation_id)
 );
+CREATE TABLE access_row (
+  one integer PRIMARY KEY CHECK (one = 1),
+  version bigint NOT NULL,
+  identities text COLLATE "C" NOT NULL,
+  page_key bytea NOT NULL,
+  crc bigint NOT NULL
+);
 CREATE TABLE collection (
   uid text COLLATE "C" PRIMARY KEY,
   revision bigint NOT NULL
