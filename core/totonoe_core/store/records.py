@@ -144,6 +144,13 @@ class AskedPair(NamedTuple):
     version: str
     type: LinkType
 
+    @classmethod
+    def of(cls, link: Link, source: int, target: int) -> AskedPair:
+        """Return the pair of a link between two rows."""
+        if source < target:
+            return cls(link.confidence, source, target, link.note, link.type)
+        return cls(link.confidence, target, source, link.note, link.type.inverse)
+
 
 PairPlace = tuple[float, int, int]
 """Confidence of the link and rows of a pair. Pages go from the highest place down."""

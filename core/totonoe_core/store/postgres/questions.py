@@ -1,4 +1,4 @@
-"""Pairs that are probably the same, of live memories, without those that were dismissed."""
+"""Pairs of live memories that somebody is asked about, without those that were dismissed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from totonoe_core.store import rows
 from totonoe_core.store.postgres.session import Session
-from totonoe_core.store.records import LikelyPair, PairPlace
+from totonoe_core.store.records import AskedPair, LikelyPair, PairPlace
 
 _OPEN = """
 SELECT l.source, l.target, l.type, l.confidence, l.note, l.revision, l.crc
@@ -15,18 +15,22 @@ JOIN memory one ON one.uid = $1 AND one.row = l.source AND one.status = 'active'
 JOIN memory other ON other.uid = $1 AND other.row = l.target AND other.status = 'active'
 LEFT JOIN dismissal d ON d.uid = $1
   AND d.a = least(l.source, l.target) AND d.b = greatest(l.source, l.target)
-WHERE l.uid = $1 AND l.type = 'likely_same' AND (
+WHERE l.uid = $1 AND (
   d.a IS NULL
   OR d.hash_a <> CASE WHEN l.source = d.a THEN one.content_hash ELSE other.content_hash END
   OR d.hash_b <> CASE WHEN l.source = d.a THEN other.content_hash ELSE one.content_hash END
 )
 """
+_ASKING = "AND l.type IN ('likely_same', 'may_replace', 'maybe_replaced_by') "
 _BELOW = (
-    _OPEN + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
+    _OPEN + _ASKING + "AND l.source < l.target AND (l.confidence, l.source, l.target) < (?, ?, ?) "
     "ORDER BY l.confidence DESC, l.source DESC, l.target DESC LIMIT ?"
 )
-_OF_ROW = _OPEN + "AND l.source = ?"
-_AMONG = _OPEN + "AND l.source < l.target AND l.source = ANY($2) AND l.target = ANY($2)"
+_OF_ROW = _OPEN + _ASKING + "AND l.source = ?"
+_AMONG = (
+    _OPEN + "AND l.type = 'likely_same' AND l.source < l.target "
+    "AND l.source = ANY($2) AND l.target = ANY($2)"
+)
 
 
 class Questions:
@@ -35,21 +39,20 @@ class Questions:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def below(self, place: PairPlace, limit: int) -> list[LikelyPair]:
+    def below(self, place: PairPlace, limit: int) -> list[AskedPair]:
         """Return the next pairs below a place, the highest first."""
-        return [_pair(row) for row in self._session.execute(_BELOW, (*place, limit))]
+        return [_asked(row) for row in self._session.execute(_BELOW, (*place, limit))]
 
-    def of_row(self, row: int, place: PairPlace) -> list[LikelyPair]:
+    def of_row(self, row: int, place: PairPlace) -> list[AskedPair]:
         """Return the pairs of one row below a place, the highest first."""
-        found = [_pair(one) for one in self._session.execute(_OF_ROW, (row,))]
+        found = [_asked(one) for one in self._session.execute(_OF_ROW, (row,))]
         return sorted((one for one in found if one[:3] < place), reverse=True)
 
     def among(self, wanted: Sequence[int]) -> list[LikelyPair]:
-        """Return the pairs of which both rows are among some."""
-        return [_pair(one) for one in self._session.execute(_AMONG, (list(wanted),))]
+        """Return the pairs that are probably the same and of which both rows are among some."""
+        found = (_asked(one) for one in self._session.execute(_AMONG, (list(wanted),)))
+        return [LikelyPair(*one[:4]) for one in found]
 
 
-def _pair(row: rows.Row) -> LikelyPair:
-    link = rows.link(row, "")
-    low, high = sorted((row[0], row[1]))
-    return LikelyPair(link.confidence, low, high, link.note)
+def _asked(row: rows.Row) -> AskedPair:
+    return AskedPair.of(rows.link(row, ""), row[0], row[1])

@@ -68,7 +68,4 @@ class Questions:
 
 
 def _asked(row: rows.Row) -> AskedPair:
-    link = rows.link(row, "")
-    if row[0] < row[1]:
-        return AskedPair(link.confidence, row[0], row[1], link.note, link.type)
-    return AskedPair(link.confidence, row[1], row[0], link.note, link.type.inverse)
+    return AskedPair.of(rows.link(row, ""), row[0], row[1])

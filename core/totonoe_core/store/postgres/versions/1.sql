@@ -74,8 +74,8 @@ CREATE TABLE link (
   crc bigint NOT NULL,
   PRIMARY KEY (uid, source, target, type)
 );
-CREATE INDEX link_likely ON link (uid, confidence, source, target)
-  WHERE type = 'likely_same' AND source < target;
+CREATE INDEX link_asking ON link (uid, confidence, source, target)
+  WHERE type IN ('likely_same', 'may_replace', 'maybe_replaced_by') AND source < target;
 CREATE TABLE access (
   uid text COLLATE "C" NOT NULL,
   row bigint NOT NULL,
