@@ -175,10 +175,9 @@ def test_echoes_are_those_of_brute_force(seed: int) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def report(store: Store, *, agent: str = "anna", **more: Any) -> AuditReport:

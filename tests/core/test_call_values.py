@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.engines import Store, opened, remember, vector_at, vector_of
+from support.engines import Store, remember, vector_at, vector_of
 from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.memories import Remember
 
 BASE = vector_of("base")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
 
 
 def at_distance(distance: float, number: int = 0) -> np.ndarray:

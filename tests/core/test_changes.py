@@ -36,12 +36,6 @@ from totonoe_core.engine.state.recent import RecentOperations
 DEAD = (Status.FORGOTTEN, Status.PURGED)
 
 
-@pytest.fixture
-def store(tmp_path):
-    with opened(tmp_path) as store:
-        yield store
-
-
 def read(store, after=0, agent="anna", where=None) -> Changes:
     return store.engine.read(store.collection, ChangesQuery(agent, after, where)).result(wait_s())
 

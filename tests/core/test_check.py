@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
-from support.engines import Store, opened, remember, vector_at, vector_of
+from support.engines import Store, remember, vector_at, vector_of
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.base.errors import Quota
@@ -17,12 +15,6 @@ from totonoe_core.domain.records import Verdict
 
 BASE = vector_of("base")
 OLD, NEW = "The timeout is 30 s", "The timeout is 60 s"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def left(store: Store) -> object:

@@ -48,12 +48,6 @@ from totonoe_core.text.tokens import tokens
 EVER = {"window_hours": 0.0, "max_merge_candidates": 0, "max_replay_events": 0}
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
-
-
 def begun(store: Store, agent: str = "anna", operation_id: str = "", **asked: Any) -> Any:
     query = ConsolidateQuery(agent, **(EVER | asked))
     return store.engine.consolidate(store.collection, operation_id, query).result(wait_s())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember, vector_at, vector_of
+from support.engines import Store, remember, vector_at, vector_of
 from totonoe_core.domain.calibration import CAREFUL
 from totonoe_core.domain.memories import Remember
 from totonoe_core.domain.policy import PRESETS, Action
@@ -47,12 +45,6 @@ RESTRICTED = [
     ("备份每晚运行。", "备份每晚运行。但是周一除外。"),
     ("Резервные копии ночью.", "Резервные копии ночью. Проверка раз в месяц."),
 ]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def saying(text: str, action: Action | None = None, **more: Any) -> Remember:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import apsw
 import pytest
@@ -14,7 +12,6 @@ from support.engines import (
     contents,
     dismiss,
     forget,
-    opened,
     undismiss,
     undo,
     update,
@@ -30,12 +27,6 @@ from totonoe_core.domain.questions import Answer, Resolve
 from totonoe_core.store.sqlite.reader import ReaderPool
 
 UNKNOWN = "mem_0123456789abcdef"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
 
 
 def counting(store: Store, *pairs: tuple[int, int]) -> set[tuple[int, int]]:

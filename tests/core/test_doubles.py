@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from support.engines import (
     NOON,
     Store,
     contents,
-    opened,
     remember,
     undo,
     update,
@@ -29,12 +26,6 @@ from totonoe_core.domain.queries import OperationFilter, OperationsQuery
 from totonoe_core.domain.records import Kind, StateKind, Status, TypedKey
 
 COMMAND = CleanUpDuplicates("anna")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def save(store: Store, text: str, **more: Any) -> str:

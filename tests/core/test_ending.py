@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from support.engines import (
     NOON,
     Store,
     contents,
-    opened,
     remember,
     undo,
     unit,
@@ -39,12 +36,6 @@ ROBOT = (
 )
 """Each two are similar above 0.5, none updates another."""
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def save(store: Store, *texts: str, **more: Any) -> list[str]:

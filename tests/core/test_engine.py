@@ -40,12 +40,6 @@ from totonoe_core.engine.embedded import EmbeddedEngine
 from totonoe_core.search.why_not import WhyNotQuery
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        yield store
-
-
 def create(
     engine: EmbeddedEngine, name: str, operation_id: str = "", agent: str = "anna", **more: Any
 ) -> tuple[Any, str, bool]:

@@ -7,12 +7,11 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import HOUR_US, NOON, Store, episode, forget, opened, remember, update
+from support.engines import HOUR_US, NOON, Store, episode, forget, remember, update
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.graph import DeleteEpisode
@@ -29,12 +28,6 @@ from totonoe_core.store.sqlite.reader import ReaderPool, Rows
 
 UNKNOWN = "mem_0123456789abcdef"
 KEY = TypedKey("server", "port")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
 
 
 def made(store: Store, *args: Any, **more: Any) -> Episode:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,6 @@ from totonoe_core.domain.records import Fields, Memory, StateKind, Status
 from totonoe_core.domain.transfer import ImportRows
 from totonoe_core.domain.undo import ConflictKind
 from totonoe_core.store import rows
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def named(store: Store, agent: str, as_of: int | None = None) -> str:

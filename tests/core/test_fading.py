@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,6 @@ from totonoe_core.domain.queries import (
     RecallQuery,
 )
 from totonoe_core.domain.records import Kind, Memory, StateKind, Status, TimeRange
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def preview(store: Store, command: Decay) -> tuple[int, Decayed]:

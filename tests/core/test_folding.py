@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.engines import Store, dismiss, opened, remember, undo, vector_at, vector_of
+from support.engines import Store, dismiss, remember, undo, vector_at, vector_of
 from support.likelihood import Likelihood
 from support.waits import wait_s
 from totonoe_core.base import limits
@@ -22,17 +21,6 @@ from totonoe_core.search.folding import fold
 from totonoe_core.search.why_not import Outcome, WhyNotQuery
 
 ASKED = vector_of("asked")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
-
-
-@pytest.fixture
-def likelihood(monkeypatch: pytest.MonkeyPatch) -> Likelihood:
-    return Likelihood(monkeypatch)
 
 
 def save(store: Store, likelihood: Likelihood, texts: dict[str, float], *same: str, **more: Any):

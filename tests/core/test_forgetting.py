@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,6 @@ from support.engines import (
     forget,
     link,
     merge,
-    opened,
     remember,
     undo,
     update,
@@ -25,12 +22,6 @@ from totonoe_core.base import errors, limits
 from totonoe_core.domain.filter import NO_FILTER, Filter
 from totonoe_core.domain.memories import Forget, ForgetMatching, Forgotten
 from totonoe_core.domain.records import Status, TimeRange
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def meeting(store: Store, where: Filter, agent: str = "anna") -> tuple[int, Forgotten, int]:

@@ -41,12 +41,6 @@ SUMMARY, MOOD = StateKind.SUMMARY, StateKind.LONG_MOOD
 FIRST, SECOND, THIRD = "Ben tests the pump.", "The release went out.", "Rain since Monday."
 
 
-@pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        yield store
-
-
 def say(store: Store, content: str, state_kind: StateKind = SUMMARY, **more: Any) -> Remembered:
     return store.do(remember(content, state_kind=state_kind, **more))
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember, undo, update, vector_at, vector_of
+from support.engines import Store, remember, undo, update, vector_at, vector_of
 from totonoe_core.base.errors import InvalidArgument
 from totonoe_core.domain.memories import Remembered
 from totonoe_core.domain.policy import Action
 from totonoe_core.domain.records import Finding, Kind, LinkType, Method, Status, TypedKey, Verdict
 
 BASE = vector_of("base")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as opened_store:
-        yield opened_store
 
 
 def near(store: Store, content: str, cosine: float = 0.9, **more: Any) -> Remembered:

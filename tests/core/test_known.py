@@ -47,12 +47,6 @@ def read(tmp_path: Path, embedding: InProcessEmbedding) -> Iterator[Store]:
         yield store
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
-
-
 def say(store: Store, *texts: str, **more: Any) -> list[str]:
     """Save texts an hour apart; return their ids."""
     ids = []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from support.engines import (
     Store,
     dismiss,
-    opened,
     remember,
     undo,
     update,
@@ -30,17 +27,6 @@ BACKUP = "The backup runs at night"
 NIGHTLY = "The backup runs nightly"
 DAILY = "The backup runs daily"
 NEAR = vector_of(BACKUP)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
-
-
-@pytest.fixture
-def likelihood(monkeypatch: pytest.MonkeyPatch) -> Likelihood:
-    return Likelihood(monkeypatch)
 
 
 def save(store: Store, text: str, cosine: float = 0.9, **more: Any) -> Remembered:

@@ -46,11 +46,10 @@ RELATED, UPDATES, UPDATED_BY = LinkType.RELATED, LinkType.UPDATES, LinkType.UPDA
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        # Links only where a test makes them.
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    # Links only where a test makes them.
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def refused(store: Store, command: Any, kind: type[errors.TotonoeError]) -> errors.TotonoeError:

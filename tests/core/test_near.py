@@ -23,10 +23,9 @@ TEA = (
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def near(store: Store, text: str, base: str = "tea", cosine: float = 0.98, **fields: Any) -> str:

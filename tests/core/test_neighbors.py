@@ -6,12 +6,11 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, forget, link, opened, remember, update
+from support.engines import Store, forget, link, remember, update
 from support.waits import wait_s
 from totonoe_core.base import errors, limits
 from totonoe_core.domain.queries import Neighborhood, NeighborsQuery
@@ -195,11 +194,10 @@ def test_links_are_read_together_and_no_more_than_needed() -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        # Links are those that the tests make.
-        store.set(("guard.link_distance_below", None))
-        yield store
+def store(store: Store) -> Store:
+    # Links are those that the tests make.
+    store.set(("guard.link_distance_below", None))
+    return store
 
 
 def near(store: Store, *ids: str, agent: str = "anna", **more: Any) -> Neighborhood:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, forget, merge, opened, remember, undo, vector_at, vector_of
+from support.engines import Store, forget, merge, remember, undo, vector_at, vector_of
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.domain.memories import Remember, Remembered
@@ -29,12 +27,6 @@ BASE = vector_of("base")
 OLD = "The staging server listens on port 8080"
 NEW = "The staging server listens on port 8081"
 BY_VERDICT = ((Verdict.UPDATE, Action.SUPERSEDE),)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def saying(text: str, cosine: float = 0.97, **more: Any) -> Remember:

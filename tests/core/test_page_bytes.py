@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember, update, vector_at, vector_of
+from support.engines import Store, remember, update, vector_at, vector_of
 from support.likelihood import Likelihood
 from support.waits import wait_s
 from totonoe_core.base import limits
@@ -30,10 +28,9 @@ ROOM = 2500
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     monkeypatch.setattr(limits, "PAGE_BYTES_GOAL", ROOM)
-    with opened(tmp_path) as store:
-        yield store
+    return store
 
 
 def pages(store: Store, query: Any, rows: str) -> list[list[Any]]:

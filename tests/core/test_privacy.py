@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, forget, link, merge, opened, remember, undo, update
+from support.engines import Store, forget, link, merge, remember, undo, update
 from support.waits import wait_s
 from totonoe_core.base import errors
 from totonoe_core.domain.graph import CreateEpisode, DeleteEpisode
@@ -26,12 +24,6 @@ from totonoe_core.domain.queries import (
 from totonoe_core.domain.records import LinkType, Memory, Status, TypedKey, Verdict
 
 KEY = TypedKey("api", "port")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def in_place_of(content: str, *ids: str, **more: Any) -> Remember:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,12 +62,6 @@ from totonoe_core.text import tokens
 SECRET = 'Zebulon\'s "vault" code: Ümläut-4711 in the quokkaroom'
 CHANGED = 'Zebulon\'s "vault" code: Ümläut-0815 in the quokkaroom'
 NOTE = "because the quokkanote says so"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def purge(*ids: str, agent: str = "anna", reason: str = "") -> Purge:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from support.engines import (
     forget,
     link,
     merge,
-    opened,
     remember,
     undo,
     update,
@@ -40,10 +38,9 @@ DEAD = (Status.FORGOTTEN, Status.PURGED)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        store.set(("guard.preset", "ego"), ("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.preset", "ego"), ("guard.link_distance_below", 0.0))
+    return store
 
 
 @pytest.fixture(scope="module")

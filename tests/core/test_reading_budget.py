@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,6 @@ from totonoe_core.text.reading.model import VALUES, Piece, PieceType
 
 BASE = vector_of("base")
 FILLER = " ".join(f"word{number}" for number in range(300))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,6 @@ SAME = [
     ("Check the disk quota before the import.", "> **Check the disk quota** before the import"),
     ("Ann manages Bob", "Bob is managed by Ann"),
 ]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def says_duplicate(report: GuardReport) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from support.engines import Store, forget, opened, undo, update, vector_of
+from support.engines import Store, forget, undo, update, vector_of
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.base.errors import InvalidArgument
@@ -24,12 +22,6 @@ from totonoe_core.domain.memories import Purge
 from totonoe_core.domain.queries import OperationFilter, OperationsQuery, RecallQuery
 from totonoe_core.domain.records import Link, LinkType
 from totonoe_core.store.sqlite.schema import open_reader
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def recalled(store: Store, *contents: str, agent: str = "anna", **more: Any) -> list[str]:

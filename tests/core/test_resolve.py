@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from support.engines import (
     contents,
     dismiss,
     forget,
-    opened,
     undo,
     update,
     vector_at,
@@ -31,13 +29,11 @@ NEAR = vector_of(BACKUP)
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    likelihood = Likelihood(monkeypatch)
+def store(store: Store, likelihood: Likelihood) -> Store:
     likelihood.say(BACKUP, NIGHTLY, 0.9)
     likelihood.say(BACKUP, DAILY, 0.8)
     likelihood.say(NIGHTLY, DAILY, 0.7)
-    with opened(tmp_path) as store:
-        yield store
+    return store
 
 
 def save(store: Store, text: str, **more: Any) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,17 +36,6 @@ NIGHTLY = "The backup runs nightly"
 DAILY = "The backup runs daily"
 NEAR = vector_of(BACKUP)
 UNSURE = (SHOWN_FROM + LIKELY_FROM) / 2
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
-
-
-@pytest.fixture
-def likelihood(monkeypatch: pytest.MonkeyPatch) -> Likelihood:
-    return Likelihood(monkeypatch)
 
 
 def given_text(text: str, **more: Any) -> Any:

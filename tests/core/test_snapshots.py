@@ -6,7 +6,6 @@ import contextlib
 import random
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -135,12 +134,6 @@ def holding(root: Path, text: str) -> list[str]:
         for path in root.rglob("*")
         if path.is_file() and text.encode() in path.read_bytes()
     ]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def test_restored_is_equal_to_the_source_in_every_row(store: Store) -> None:

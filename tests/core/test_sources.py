@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from support.engines import (
     change,
     forget,
     merge,
-    opened,
     remember,
     undo,
     update,
@@ -36,12 +33,6 @@ from totonoe_core.domain.tidy import Tidy, TidyOp, TidyUpdate, TidyUpsert
 from totonoe_core.rules.consolidate import keeper
 
 PORT = "The staging database listens on port 5433."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path / "data") as store:
-        yield store
 
 
 def saved(store: Store) -> dict[Source, str]:

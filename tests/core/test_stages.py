@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.engines import Store, opened, remember
+from support.engines import Store, remember
 from support.waits import wait_s
 from totonoe_core.base import limits
 from totonoe_core.base.errors import NotFound
@@ -19,12 +17,6 @@ from totonoe_core.base.stages import STAGES, Stage, Stages, marking
 from totonoe_core.domain.memories import Forget
 from totonoe_core.domain.queries import GetQuery
 from totonoe_core.engine.writer.batch_time import BatchTime
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def named(stages: Stages) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +29,6 @@ PORT = "The staging server listens on port 8080"
 OTHER_PORT = "The staging server listens on port 8081"
 BY_VERDICT = ((Verdict.UPDATE, Action.SUPERSEDE),)
 KEY = TypedKey("api", "port")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def in_place_of(content: str, *ids: str, **more: Any) -> Remember:

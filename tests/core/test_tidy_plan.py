@@ -51,10 +51,9 @@ FULL = {
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def plan(*updates: dict[str, Any]) -> str:

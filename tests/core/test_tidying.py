@@ -30,10 +30,9 @@ LIVE = Filter()
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0), ("blast.rows_min", 1000))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0), ("blast.rows_min", 1000))
+    return store
 
 
 def twice(store: Store, content: str, count: int = 2, **fields: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,6 @@ from support.engines import DAY_US, InProcessEmbedding, Store, forget, opened, r
 from totonoe_core.domain.records import Kind, StateKind, Status, TypedKey
 
 TEXT = "Deploys need two approvals."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def forgotten(store: Store, text: str = TEXT, reason: str = "no longer so", **more: Any) -> str:

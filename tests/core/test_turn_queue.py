@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,12 +122,6 @@ def test_peer_waits_for_no_more_than_one_entry_of_each_other(
 
 
 # -- In the writer
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

@@ -38,10 +38,9 @@ from totonoe_core.domain.undo import ConflictKind, UndoConflict, Undone
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def previewed(store: Store, target: int, **more: Any) -> Undone:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -20,7 +19,6 @@ from support.engines import (
     forget,
     link,
     merge,
-    opened,
     remember,
     undismiss,
     undo,
@@ -42,10 +40,9 @@ from totonoe_core.store.sqlite.history import History
 
 
 @pytest.fixture
-def store(tmp_path: Path):
-    with opened(tmp_path) as store:
-        store.set(("guard.link_distance_below", 0.0))
-        yield store
+def store(store: Store) -> Store:
+    store.set(("guard.link_distance_below", 0.0))
+    return store
 
 
 def conflicts(store: Store, target: int, **more: Any) -> tuple[UndoConflict, ...]:

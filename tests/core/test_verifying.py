@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,17 +39,16 @@ STEPS_MAX = 1000
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        one, two, gone, purged = (made.save(f"text {number}") for number in range(4))
-        made.apply(link(one, two), operation_id="kept")
-        made.do(update(one, content="text changed"))
-        made.do(dismiss(one, two))
-        made.do(episode("both", one, two))
-        made.recall(RecallQuery("anna", vector=vector_of("text 1").tobytes()))
-        made.do(forget(gone))
-        made.do(Purge("anna", (purged,)))
-        yield made
+def store(store: Store) -> Store:
+    one, two, gone, purged = (store.save(f"text {number}") for number in range(4))
+    store.apply(link(one, two), operation_id="kept")
+    store.do(update(one, content="text changed"))
+    store.do(dismiss(one, two))
+    store.do(episode("both", one, two))
+    store.recall(RecallQuery("anna", vector=vector_of("text 1").tobytes()))
+    store.do(forget(gone))
+    store.do(Purge("anna", (purged,)))
+    return store
 
 
 def verifier_of(store: Store) -> Verifier:

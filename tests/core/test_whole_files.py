@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from support.engines import DAY_US, Store, forget, opened, remember, undo, update, vector_of
+from support.engines import DAY_US, Store, forget, remember, undo, update, vector_of
 from support.waits import wait_s
 from totonoe_core.domain.cleanup import CleanUpDuplicates, Decay, EndSession
 from totonoe_core.domain.consolidate import ConsolidateQuery
@@ -20,12 +16,6 @@ from totonoe_core.rules.audit import AuditQuery
 from totonoe_core.search.why_not import Outcome, WhyNotQuery
 
 TEXT = "The staging database listens on port 5433."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as made:
-        yield made
 
 
 def recalled(store: Store, *categories: str, **more: Any) -> list[str]:

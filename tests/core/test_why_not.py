@@ -152,12 +152,6 @@ def test_ranks_are_exact_however_far_down(filled: Store) -> None:
         assert bool(standing.lexical.rank) == ("pump" in memory.content)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with opened(tmp_path) as store:
-        yield store
-
-
 def test_what_is_not_there_is_an_answer(store: Store) -> None:
     hers = store.save("hers", agent="berta", private=True)
     for memory_id in (UNKNOWN, hers, "ext:none"):
