@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from totonoe.collections.models import (
         BlastPolicy,
         DecayPolicy,
-        DiversityPolicy,
         GuardPolicy,
         RetentionPolicy,
         Stats,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from totonoe.memories.drafts import Draft
     from totonoe.memories.models import (
         Checked,
+        DiversityPolicy,
         Duplicate,
         Forgotten,
         Found,
@@ -123,17 +123,15 @@ _MODULES = {
     "aio": "AsyncClient",
     "call.retry": "RetryPolicy",
     "client": "Client",
-    "collections.models": (
-        "BlastPolicy DecayPolicy DiversityPolicy GuardPolicy RetentionPolicy Stats TidyPolicy"
-    ),
+    "collections.models": "BlastPolicy DecayPolicy GuardPolicy RetentionPolicy Stats TidyPolicy",
     "enums": "Action Kind LinkType Method RecallMode Source StateKind Status Verdict",
     "errors": "TotonoeError",
     "graph.models": "Merged Neighborhood",
     "history.models": "Undone",
     "memories.drafts": "Draft",
     "memories.models": (
-        "Checked Duplicate Forgotten Found Hit ItemResult Judgement Link Linked Memory Page "
-        "Recalled Remembered Similar TimeRange TypedKey Unlinked Updated"
+        "Checked DiversityPolicy Duplicate Forgotten Found Hit ItemResult Judgement Link Linked "
+        "Memory Page Recalled Remembered Similar TimeRange TypedKey Unlinked Updated"
     ),
     "tidy.models": "TidyUpdate",
     "watch.models": "WatchEvent",

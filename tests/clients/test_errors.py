@@ -13,6 +13,7 @@ from totonoe import errors
 from totonoe.call import status
 from totonoe.v1 import errors_pb2
 from totonoe.v1 import memory_service_pb2 as pb
+from totonoe.wire.exceptions import from_item
 
 # Code and class of each reason of the contract.
 REASONS: dict[tuple[str, type[errors.TotonoeError]], str] = {
@@ -155,7 +156,7 @@ def test_answer_over_16_mib_raises_quota_exceeded(call: Callable[..., Any]) -> N
 
 def test_item_error_unknown_code_raises_base() -> None:
     item = pb.ItemError(code=99, reason="X", details={"retry_delay_ms": "250"})
-    error = status.from_item(item)
+    error = from_item(item)
     assert type(error) is errors.TotonoeError
     assert (error.code, error.message, error.retry_delay_s) == ("UNKNOWN", "X", 0.25)
 

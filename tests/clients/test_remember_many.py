@@ -14,7 +14,7 @@ from support.scripted import fail, scripted
 from support.waits import wait_s
 from totonoe import AsyncClient, Client, Draft, RetryPolicy, errors
 from totonoe.call import status
-from totonoe.call.bulk import ITEMS_PER_MESSAGE_MAX, MESSAGES_IN_FLIGHT_MAX
+from totonoe.memories.bulk import ITEMS_PER_MESSAGE_MAX, MESSAGES_IN_FLIGHT_MAX
 from totonoe.v1 import memory_service_pb2 as pb
 
 Call = Callable[..., Any]

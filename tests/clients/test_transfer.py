@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from support.scripted import fail, scripted
 from totonoe import Client, errors
-from totonoe.call import transfers
 from totonoe.cli.main import app
+from totonoe.transfer import transfers
 from totonoe.transfer.models import ExportProgress
 from totonoe.v1 import transfer_pb2 as pb
 from totonoe_server.tools.testing import running_server

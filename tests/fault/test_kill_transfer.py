@@ -12,7 +12,7 @@ import pytest
 from support.daemons import DaemonProcess
 from support.transfers import file_of, header
 from totonoe import Client, RetryPolicy, errors
-from totonoe.call import transfers
+from totonoe.transfer import transfers
 from totonoe.transfer.models import Imported
 
 COUNT = 1100

@@ -54,10 +54,10 @@ except ModuleNotFoundError as error:
 from totonoe.adapters.steps import Call, Steps, run, run_async
 from totonoe.aio import AsyncClient
 from totonoe.client import Client
-from totonoe.collections.models import DiversityPolicy
 from totonoe.enums import Status, Verdict
 from totonoe.errors import ExternalIdExists, InvalidArgument, NotActive, NotFound
 from totonoe.memories.models import (
+    DiversityPolicy,
     Duplicate,
     Memory,
     NamespacePattern,

@@ -6,10 +6,10 @@ from typing import Unpack
 
 from totonoe.audit import models
 from totonoe.call.base import Calls
-from totonoe.collections.models import DiversityPolicy
 from totonoe.enums import RecallModeWord
 from totonoe.memories.drafts import FilterFields, Vector
 from totonoe.memories.encoding import encode_filter
+from totonoe.memories.models import DiversityPolicy
 from totonoe.v1 import audit_pb2
 from totonoe.v1 import memory_service_pb2 as memory_pb
 

@@ -1,4 +1,4 @@
-"""Failed calls and failed items of the wire, as exceptions of `totonoe.errors`."""
+"""Failed calls of the wire, as exceptions of `totonoe.errors`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from grpc_status import rpc_status
 from totonoe.call.channel import DEFAULT_ADDRESS
 from totonoe.errors import HandshakeFailed, Internal, TotonoeError, Unavailable, Unreachable, build
 from totonoe.steps import starting
-from totonoe.v1 import memory_service_pb2
+from totonoe.wire.exceptions import delay_of
 
 DOMAIN = "totonoe.v1"
 # How gRPC's core names what went wrong before a connection was up.
 _HANDSHAKE = re.compile(r"[Hh]andshak|SSL_ERROR|CERTIFICATE_VERIFY|verification check failed")
-RETRY_DELAY_DETAIL = "retry_delay_ms"
 
 
 def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
@@ -61,18 +60,6 @@ def from_call(error: grpc.RpcError, address: str) -> TotonoeError:
     return build(code, message, reason=reason, details=details, retry_delay_s=retry_delay_s)
 
 
-def from_item(item: memory_service_pb2.ItemError) -> TotonoeError:
-    """The exception for one failed item of a stream."""
-    details = dict(item.details)
-    return build(
-        _code_name(item.code),
-        item.message or item.reason,
-        reason=item.reason,
-        details=details,
-        retry_delay_s=_delay_of(details),
-    )
-
-
 def unmasked(failure: TotonoeError) -> TotonoeError:
     """The failure, or a broken stream where grpc.aio hides which one it was (grpc#36066).
 
@@ -100,18 +87,4 @@ def _rich_details(failed: grpc.Call) -> tuple[str, dict[str, str], float | None]
                 retry_delay_s = retry.retry_delay.ToTimedelta().total_seconds()
         except DecodeError:
             continue
-    return reason, details, retry_delay_s if retry_delay_s is not None else _delay_of(details)
-
-
-def _delay_of(details: dict[str, str]) -> float | None:
-    try:
-        return max(0.0, float(details[RETRY_DELAY_DETAIL]) / 1000.0)
-    except (KeyError, ValueError):
-        return None
-
-
-def _code_name(number: int) -> str:
-    for code in grpc.StatusCode:
-        if code.value[0] == number:
-            return code.name
-    return "UNKNOWN"
+    return reason, details, retry_delay_s if retry_delay_s is not None else delay_of(details)

@@ -16,14 +16,13 @@ import typer
 from totonoe.collections.models import (
     BlastPolicy,
     DecayPolicy,
-    DiversityPolicy,
     GuardPolicy,
     RetentionPolicy,
     TidyPolicy,
 )
 from totonoe.enums import Source as SourceOf
 from totonoe.enums import SourceWord
-from totonoe.memories.models import TimeRange
+from totonoe.memories.models import DiversityPolicy, TimeRange
 
 Ids: TypeAlias = Annotated[list[str], typer.Argument(help="Ids, or `ext:` and an external id.")]
 Text: TypeAlias = Annotated[str, typer.Argument(help="The text; `-` reads standard input.")]

@@ -10,6 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from totonoe.call.base import AsyncCalls
 from totonoe.collections import models
 from totonoe.collections.encoding import collection_of, encode_settings
+from totonoe.memories.models import DiversityPolicy
 from totonoe.v1 import admin_service_pb2 as admin_pb
 
 
@@ -22,7 +23,7 @@ class AsyncCollectionCalls(AsyncCalls):
         *,
         description: str = "",
         guard: models.GuardPolicy | None = None,
-        diversity: models.DiversityPolicy | None = None,
+        diversity: DiversityPolicy | None = None,
         decay: models.DecayPolicy | None = None,
         retention: models.RetentionPolicy | None = None,
         blast: models.BlastPolicy | None = None,
@@ -72,7 +73,7 @@ class AsyncCollectionCalls(AsyncCalls):
         *,
         description: str | None = None,
         guard: models.GuardPolicy | None = None,
-        diversity: models.DiversityPolicy | None = None,
+        diversity: DiversityPolicy | None = None,
         decay: models.DecayPolicy | None = None,
         retention: models.RetentionPolicy | None = None,
         blast: models.BlastPolicy | None = None,

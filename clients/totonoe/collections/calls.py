@@ -9,6 +9,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from totonoe.call.base import Calls
 from totonoe.collections import models
 from totonoe.collections.encoding import collection_of, encode_settings
+from totonoe.memories.models import DiversityPolicy
 from totonoe.v1 import admin_service_pb2 as admin_pb
 
 
@@ -21,7 +22,7 @@ class CollectionCalls(Calls):
         *,
         description: str = "",
         guard: models.GuardPolicy | None = None,
-        diversity: models.DiversityPolicy | None = None,
+        diversity: DiversityPolicy | None = None,
         decay: models.DecayPolicy | None = None,
         retention: models.RetentionPolicy | None = None,
         blast: models.BlastPolicy | None = None,
@@ -78,7 +79,7 @@ class CollectionCalls(Calls):
         *,
         description: str | None = None,
         guard: models.GuardPolicy | None = None,
-        diversity: models.DiversityPolicy | None = None,
+        diversity: DiversityPolicy | None = None,
         decay: models.DecayPolicy | None = None,
         retention: models.RetentionPolicy | None = None,
         blast: models.BlastPolicy | None = None,

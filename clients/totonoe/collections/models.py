@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from totonoe.enums import ActionWord, Method, Preset, PresetWord, ReembedPhase, TokenizerWord
-from totonoe.memories.models import Judgement
+from totonoe.memories.models import DiversityPolicy, Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,6 @@ class GuardPolicy:
     on_contained: ActionWord | None = None
     refuse_forgotten: bool | None = None
     learns: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DiversityPolicy:
-    """Limits that spread the answers of a recall; shares are of the k places. `None`: not said."""
-
-    enabled: bool | None = None
-    mmr_lambda: float | None = None
-    kind_share_max: float | None = None
-    state_kind_share_max: float | None = None
-    life_stage_share_max: float | None = None
-    thread_share_max: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,10 @@ from typing import Unpack
 
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from totonoe.call import streams
 from totonoe.call.base import Calls
-from totonoe.call.bulk import Items, Window
-from totonoe.collections.models import DiversityPolicy
 from totonoe.enums import LinkTypeWord, RecallModeWord
-from totonoe.memories import models
+from totonoe.memories import models, streams
+from totonoe.memories.bulk import Items, Window
 from totonoe.memories.drafts import Draft, FilterFields, RememberFields, UpdateFields, Vector
 from totonoe.memories.encoding import (
     encode_as_of,
@@ -121,7 +119,7 @@ class MemoryCalls(Calls):
         vector: Vector = None,
         k: int = 10,
         mode: RecallModeWord | None = None,
-        diversity: DiversityPolicy | None = None,
+        diversity: models.DiversityPolicy | None = None,
         min_relevance: float = 0.0,
         fold: bool = True,
         include_vectors: bool = False,

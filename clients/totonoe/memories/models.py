@@ -30,6 +30,18 @@ from totonoe.errors import TotonoeError
 
 
 @dataclass(frozen=True, slots=True)
+class DiversityPolicy:
+    """Limits that spread the answers of a recall; shares are of the k places. `None`: not said."""
+
+    enabled: bool | None = None
+    mmr_lambda: float | None = None
+    kind_share_max: float | None = None
+    state_kind_share_max: float | None = None
+    life_stage_share_max: float | None = None
+    thread_share_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TimeRange:
     """A stretch of time from `from_time` until before `to_time`; `None` is open."""
 

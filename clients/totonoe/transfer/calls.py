@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from totonoe.call import transfers
 from totonoe.call.base import Calls
 from totonoe.call.retry import Patience
 from totonoe.enums import StatusWord
-from totonoe.transfer import models
+from totonoe.transfer import models, transfers
 from totonoe.v1 import transfer_pb2
 
 

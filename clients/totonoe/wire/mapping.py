@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -139,7 +139,7 @@ def _converter(hint: Any, field: FieldDescriptor) -> _Convert | None:
 def _message_converter(hint: Any, descriptor: Descriptor) -> _Convert:
     special = DECODERS.get(descriptor.full_name)
     if special is not None:
-        return special
+        return partial(special, hint)
     if descriptor.full_name == "google.protobuf.Timestamp" and hint is datetime:
         return scalars.decode_time
     if descriptor.full_name == "google.protobuf.Struct" and get_origin(hint) is Mapping:

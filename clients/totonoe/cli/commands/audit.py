@@ -72,7 +72,7 @@ def why_not(
 
     Exit code 1 if there is no such memory.
     """
-    from totonoe.collections.models import DiversityPolicy
+    from totonoe.memories.models import DiversityPolicy
 
     query = text_of(text)
     with session.client() as client:

@@ -175,7 +175,7 @@ def recall(
     as_of: options.AsOf = None,
 ) -> None:
     """Find memories by meaning and by words."""
-    from totonoe.collections.models import DiversityPolicy
+    from totonoe.memories.models import DiversityPolicy
 
     query = text_of(text)
     with session.client() as client:

@@ -5,8 +5,8 @@ No input or output here; the clients drive it:
     items -> add -> close_message -> (the wire) -> settle -> answers in order
 
 Memory is bounded: at most `MESSAGES_IN_FLIGHT_MAX` messages wait for their answers (in the
-asyncio client one, see `totonoe.call.streams`), each of at most `ITEMS_PER_MESSAGE_MAX` items and
-about `MESSAGE_BYTES_GOAL` bytes.
+asyncio client one, see `totonoe.memories.streams`), each of at most `ITEMS_PER_MESSAGE_MAX` items
+and about `MESSAGE_BYTES_GOAL` bytes.
 """
 
 from __future__ import annotations

@@ -19,14 +19,15 @@ import grpc
 
 from totonoe.call import status, tracing
 from totonoe.call.base import AsyncCalls, Calls
-from totonoe.call.bulk import AsyncItems, Items, Settled, Window, ended_early
 from totonoe.call.channel import Connection
 from totonoe.call.prepared import method_of, serialize
 from totonoe.call.retry import Attempts, RetryPolicy
 from totonoe.errors import DeadlineExceeded, TotonoeError
+from totonoe.memories.bulk import AsyncItems, Items, Settled, Window, ended_early
 from totonoe.memories.drafts import Draft
 from totonoe.memories.models import ItemResult, Remembered
 from totonoe.v1 import memory_service_pb2 as memory_pb
+from totonoe.wire.exceptions import from_item
 from totonoe.wire.mapping import decoder
 
 
@@ -263,7 +264,7 @@ def _results(calls: Calls, settled: Settled, timeout_s: float | None) -> Iterato
         if result.HasField("answer"):
             yield sent.saved(_decode(result))
             continue
-        failure = status.from_item(result.error)
+        failure = from_item(result.error)
         wait_s = calls._attempts(timeout_s).wait_s(failure)
         if wait_s is None:
             yield sent.failed(failure)
@@ -318,7 +319,7 @@ async def _results_async(
         if result.HasField("answer"):
             results.append(sent.saved(_decode(result)))
             continue
-        failure = status.from_item(result.error)
+        failure = from_item(result.error)
         wait_s = calls._attempts(timeout_s).wait_s(failure)
         if wait_s is None:
             results.append(sent.failed(failure))
