@@ -165,7 +165,13 @@ def test_history_tells_who_changed_what_and_why(run: Run) -> None:
         ),
     ]
     requests: list[operations_pb.HistoryRequest] = []
-    page = operations_pb.HistoryResponse(versions=versions, next_page_token="t")
+    recallers = [
+        operations_pb.Recaller(agent_id="anna", count=3, last_time=THREE_DAYS_AGO),
+        operations_pb.Recaller(count=1, last_time=THREE_DAYS_AGO),
+    ]
+    page = operations_pb.HistoryResponse(
+        versions=versions, next_page_token="t", recallers=recallers, other_recall_count=2
+    )
     result = run("history", "mem_1", "--limit", "3", History=answering(page, requests))
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
@@ -177,6 +183,8 @@ def test_history_tells_who_changed_what_and_why(run: Run) -> None:
         "revision 2, Remember, 3d ago",
         "  content: The port is 80.",
         "  linked: related mem_9 (confidence 0.50)",
+        "Recalled since the last consolidation: anna 3 times, last 3d ago; nobody 1 time, "
+        "last 3d ago; others 2 times.",
         "More with: totonoe history mem_1 --limit 3 --page-token t",
     ]
     assert (requests[0].memory_id, requests[0].page_size) == ("mem_1", 3)

@@ -114,7 +114,7 @@ CASES: dict[str, tuple[list[str], str, Any, set[str]]] = {
         ["history", "a"],
         "History",
         operations_pb.HistoryResponse(),
-        {"versions", "next_page_token", "revision"},
+        {"versions", "recallers", "other_recall_count", "next_page_token", "revision"},
     ),
     "operations": (
         ["operations"],

@@ -460,6 +460,18 @@ def test_question_of_a_memory_leads_to_its_answer(desk: Desk, asked: tuple[str, 
     assert f"/same?a={asked[0]}&amp;b={asked[1]}" in page.body
 
 
+def test_memory_names_who_recalled_it(desk: Desk) -> None:
+    found = desk.remember("The lamp is green.")
+    assert "Recalled 0 times, last never" in desk.page.get(f"/m/{found}").text
+    for _ in range(2):
+        desk.bo.recall("lamp")
+    # The daemon writes down who recalled within a second.
+    wait_until(lambda: "bo 2 times" in desk.page.get(f"/m/{found}").text)
+    text = desk.page.get(f"/m/{found}").text
+    assert "Recalled 2 times, last just now" in text
+    assert "Since the last consolidation: bo 2 times, last just now." in text
+
+
 def test_memory_is_edited_forgotten_and_restored(desk: Desk) -> None:
     found = desk.remember(NIGHT, tags=["old"])
     page = desk.page.get(f"/m/{found}")

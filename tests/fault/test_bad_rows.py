@@ -354,6 +354,8 @@ class TestOtherTables:
         store.engine = store._opened()
         assert store.one(ids["good"]).access_count == 0
         assert store.stats().verified.bad_row_counts == {"access": 1}
+        page = store.engine.read("default", HistoryQuery("anna", ids["good"])).result(wait_s())
+        assert [one.count for one in page.recallers] == [1]
         assert store.do(ReplayEvents("anna", 100)).replay_events == 1
         change_row(store, "UPDATE coactivation SET count = 7")
         store.recall(RecallQuery("anna", vector=vector_of("good row").tobytes(), k=2))

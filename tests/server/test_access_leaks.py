@@ -13,6 +13,7 @@ import pytest
 
 import totonoe
 from support.access import add_identity
+from support.waits import wait_until
 from totonoe.errors import InvalidArgument, PermissionDenied
 from totonoe_core.base.errors import InvalidArgument as CoreInvalidArgument
 from totonoe_server.access.seal import KEY_FILE, Seal
@@ -230,3 +231,38 @@ def test_verbs_that_change_show_no_texts_to_who_may_not_read(
         (would,) = reader.forget(tags=["door"], dry_run=True).forgotten
         assert would.content == SECRET
         assert reader.update(memory_id, tags=["vault"]).memory.content == SECRET
+
+
+def test_history_names_who_recalled_to_who_may_admin_and_counts_for_others(
+    data_dir: Path,
+) -> None:
+    grants = {"chief": ("*:read,admin",), "reader": ("*:read",), "other": ("*:read",)}
+    data_dir.mkdir(mode=0o700, exist_ok=True)
+    tokens = {name: add_identity(data_dir, name, *some) for name, some in grants.items()}
+    with running_server(data_dir, address=f"127.0.0.1:0,unix:{data_dir}/s.sock") as server:
+        served = Served(server, tokens)
+        with served.owner() as us:
+            saved = us.remember("Bread is baked at dawn.").memory_id
+            us.recall("bread")
+        for name in ("reader", "other", "other"):
+            with served.as_(name) as one:
+                one.recall("bread")
+        shown = {}
+        for name in ("chief", "reader"):
+            with served.as_(name) as one:
+                wait_until(lambda one=one: heard_of(one, saved) == 4)
+                page = one.history(saved)
+                counts = {each.agent_id: each.count for each in page.recallers}
+                shown[name] = (counts, page.other_recall_count)
+        assert shown == {
+            "chief": ({"olga": 1, "reader": 1, "other": 2}, 0),
+            "reader": ({"reader": 1}, 3),
+        }
+        with served.owner() as us:
+            assert len(us.history(saved).recallers) == 3
+
+
+def heard_of(client: totonoe.Client, memory_id: str) -> int:
+    """Recalls of a memory, with a name or without one."""
+    page = client.history(memory_id)
+    return sum(one.count for one in page.recallers) + page.other_recall_count

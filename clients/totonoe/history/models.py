@@ -92,12 +92,28 @@ _LINKING_KINDS = frozenset({"Remember", "ApplyTidyPlan", "Consolidate", "Import"
 
 
 @dataclass(frozen=True, slots=True)
+class Recaller:
+    """An agent that recalled a memory: how often, and when last."""
+
+    agent_id: str
+    count: int
+    last_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """One page of the versions of a memory, newest first; an empty token: it was the last."""
+    """One page of the versions of a memory, newest first; an empty token: it was the last.
+
+    The first page says who recalled the memory since the last Consolidate: `recallers`, the latest
+    first, and `other_recall_count` by agents that are not named, since only who may `admin` learns
+    the names of others.
+    """
 
     revision: int
     versions: tuple[Version, ...]
     next_page_token: str
+    recallers: tuple[Recaller, ...] = ()
+    other_recall_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

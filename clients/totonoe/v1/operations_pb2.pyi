@@ -182,14 +182,28 @@ class Version(_message.Message):
     def __init__(self, operation: _Optional[_Union[Operation, _Mapping]] = ..., memory: _Optional[_Union[_types_pb2.Memory, _Mapping]] = ..., changed: _Optional[_Iterable[str]] = ..., linked: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ..., unlinked: _Optional[_Iterable[_Union[_types_pb2.Link, _Mapping]]] = ...) -> None: ...
 
 class HistoryResponse(_message.Message):
-    __slots__ = ("revision", "versions", "next_page_token")
+    __slots__ = ("revision", "versions", "next_page_token", "recallers", "other_recall_count")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    RECALLERS_FIELD_NUMBER: _ClassVar[int]
+    OTHER_RECALL_COUNT_FIELD_NUMBER: _ClassVar[int]
     revision: int
     versions: _containers.RepeatedCompositeFieldContainer[Version]
     next_page_token: str
-    def __init__(self, revision: _Optional[int] = ..., versions: _Optional[_Iterable[_Union[Version, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    recallers: _containers.RepeatedCompositeFieldContainer[Recaller]
+    other_recall_count: int
+    def __init__(self, revision: _Optional[int] = ..., versions: _Optional[_Iterable[_Union[Version, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., recallers: _Optional[_Iterable[_Union[Recaller, _Mapping]]] = ..., other_recall_count: _Optional[int] = ...) -> None: ...
+
+class Recaller(_message.Message):
+    __slots__ = ("agent_id", "count", "last_time")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    LAST_TIME_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    count: int
+    last_time: _timestamp_pb2.Timestamp
+    def __init__(self, agent_id: _Optional[str] = ..., count: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListOperationsRequest(_message.Message):
     __slots__ = ("collection", "agent_id", "agent_ids", "kinds", "time", "memory_id", "reason_contains", "page_size", "page_token")

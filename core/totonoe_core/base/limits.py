@@ -146,6 +146,7 @@ WINDOW_HOURS_MAX = 1_000_000
 REPLAY_EVENTS_MAX = 1000  # events that one Consolidate uses up
 RECALL_EVENTS_KEPT_MAX = 10_000  # older events are dropped
 RECALL_EVENT_HITS_MAX = 32  # first hits of an event that are kept
+RECALLERS_MAX = 20  # agents that a History names, those that recalled the memory last
 COACTIVATED_HITS_MAX = 10  # first hits of an event that gain co-activations
 REEMBED_BATCH_TEXTS = 32  # texts at the embedder at once, so that other callers get turns
 REEMBED_STORED_AT_ONCE = 256  # vectors that the writer stores or exchanges in one transaction

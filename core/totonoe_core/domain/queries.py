@@ -280,21 +280,40 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery(Query["HistoryPage"]):
-    """One page of the versions of a memory, newest first. An unknown id is `NotFound`."""
+    """One page of the versions of a memory, newest first. An unknown id is `NotFound`.
+
+    `names_others`: other agents that recalled it are named.
+    """
 
     agent_id: str
     memory_id: str
     page_size: int = limits.PAGE_SIZE_DEFAULT
     page_token: str = ""
+    names_others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recaller:
+    """An agent that recalled a memory: how often, and when last."""
+
+    agent_id: str
+    count: int
+    last_us: int
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """One page of the versions of a memory, newest first."""
+    """One page of the versions of a memory, newest first.
+
+    The first page says who recalled the memory, by the Recalls that are kept: `recallers`, the
+    latest first, and `other_recall_count` of agents that are not named.
+    """
 
     revision: int
     versions: tuple[Version, ...]
     next_page_token: str
+    recallers: tuple[Recaller, ...] = ()
+    other_recall_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

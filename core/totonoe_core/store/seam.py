@@ -145,7 +145,7 @@ class Questions(Protocol):
 
 
 class Figures(Protocol):
-    """Reads of an Audit on one collection's file."""
+    """Reads of an Audit and of recalls on one collection's file."""
 
     def links_of(self, type_: LinkType) -> Iterator[tuple[int, int]]:
         """Yield (source, target) of the links of a symmetric type, each pair once."""
@@ -164,6 +164,9 @@ class Figures(Protocol):
 
         At most `limit` answers are looked at.
         """
+
+    def recalled_by(self, row: int) -> list[tuple[str, int]]:
+        """Return (agent, time in us) of the kept Recalls with a row in their hits, newest first."""
 
 
 class History(Protocol):

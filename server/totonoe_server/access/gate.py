@@ -451,10 +451,11 @@ class Call:
 
     def needs(self, verb: str) -> None:
         """Raises `PermissionDenied` unless the caller has one more verb on what it asks about."""
-        if self.caller is not None and not self._has(verb):
+        if self.caller is not None and not self.has(verb):
             raise _not_granted(self.caller.name, verb, "this collection")
 
-    def _has(self, verb: str) -> bool:
+    def has(self, verb: str) -> bool:
+        """Return whether the caller has one more verb on what it asks about."""
         caller = self.caller
         return caller is None or all(caller.allows(verb, name) for name in self._admitted)
 
@@ -479,7 +480,7 @@ class Call:
         What is about collections that it has no grant for is taken out, so are texts where the
         verb alone shows none, and the token for the next page is sealed.
         """
-        if self.rule.verb in _WITHOUT_TEXTS and not self._has("read"):
+        if self.rule.verb in _WITHOUT_TEXTS and not self.has("read"):
             _hide_texts(answer)
         if self.rule.answers and not self.by_owner:
             list_name, field = self.rule.answers

@@ -140,11 +140,12 @@ class AdminService(
         return await answer_of(built(future, to_wire, read=True))
 
     def _stats_to_wire(self, stats: EngineStats, of_all: bool) -> pb.StatsResponse:
+        ends_s = self._process.ends_s() if of_all else {}
         return admin.stats_to_wire(
             stats,
             version=self._process.version,
             started_time=time_to_wire(self._process.started_us),
             cpu_s=self._process.cpu_s(),
             rss_bytes=self._process.rss_bytes(),
-            expiries=admin.expiries_to_wire(self._process.ends_s() if of_all else {}),
+            expiries=admin.expiries_to_wire({kind.value: at for kind, at in ends_s.items()}),
         )

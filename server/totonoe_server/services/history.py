@@ -84,11 +84,13 @@ class HistoryCalls(Calls):
 
     async def History(self, request: pb.HistoryRequest, _: Context) -> Encoded:
         """One page of what a memory was."""
+        call = CALL.get()
         query = HistoryQuery(
             request.agent_id,
             request.memory_id,
             request.page_size or limits.PAGE_SIZE_DEFAULT,
             request.page_token,
+            names_others=call is None or call.has("admin"),
         )
         return await self._read(request.collection, query, codec.history_to_wire)
 

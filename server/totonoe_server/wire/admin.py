@@ -9,7 +9,6 @@ from totonoe.v1 import checkpoint_pb2, tidy_pb2
 from totonoe_core.domain.collections import Calibrated
 from totonoe_core.domain.queries import CheckpointFigures, CollectionStats, Comparison, EngineStats
 from totonoe_core.domain.tidy import TidyState
-from totonoe_server.access.expiry import Expiring
 from totonoe_server.wire.mapping import answer, encoder
 from totonoe_server.wire.reembed import reembed_stats_to_wire
 from totonoe_server.wire.scalars import time_to_wire
@@ -53,9 +52,9 @@ stats_to_wire = encoder(
 )
 
 
-def expiries_to_wire(ends_s: Mapping[Expiring, float]) -> list[pb.Expiry]:
+def expiries_to_wire(ends_s: Mapping[str, float]) -> list[pb.Expiry]:
     """Encode when things end, in seconds since 1970 by kind; the earliest first."""
     return [
-        pb.Expiry(what=what.value, time=time_to_wire(int(end_s * 1e6)))
+        pb.Expiry(what=what, time=time_to_wire(int(end_s * 1e6)))
         for what, end_s in sorted(ends_s.items(), key=lambda item: item[1])
     ]

@@ -75,7 +75,20 @@ def history(page: HistoryPage, show_all: bool) -> None:
         else:
             for version in versions:
                 _version(version)
+    if said := recalls(page):
+        line(f"Recalled since the last consolidation: {said}.")
     more(page.next_page_token)
+
+
+def recalls(page: HistoryPage) -> str:
+    """Return who recalled a memory how often, in words; empty: nobody did."""
+    said = [
+        f"{one.agent_id or 'nobody'} {counted(one.count, 'time')}, last {_when(one.last_time)}"
+        for one in page.recallers
+    ]
+    if page.other_recall_count:
+        said.append(f"others {counted(page.other_recall_count, 'time')}")
+    return "; ".join(said)
 
 
 def _linked(versions: Sequence[Version]) -> None:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from totonoe.cli.plain import plain
+from totonoe.cli.show.history import recalls
 from totonoe.console import limits, texts
 from totonoe.console.pages.review import REASON, read
 from totonoe.console.sessions import Done
@@ -52,6 +53,7 @@ async def memory(view: View, request: Request) -> Response:
         memory=found,
         fields=_fields(found),
         history=page,
+        recalls=recalls(page),
         compared=_compared(page, form),
         questions=questions.questions,
         more_questions=bool(questions.next_page_token),

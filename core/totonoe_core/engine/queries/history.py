@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import pairwise
@@ -16,6 +16,7 @@ from totonoe_core.domain.queries import (
     OperationFilter,
     OperationPage,
     OperationsQuery,
+    Recaller,
     Version,
 )
 from totonoe_core.domain.records import Fields, Link, Memory
@@ -59,7 +60,22 @@ def history(state: CollectionState, rows: Rows, query: HistoryQuery) -> HistoryP
         more = more or full or len(versions) > page_size
         versions = versions[:page_size]
         token = paging.token((versions[-1].operation.revision,), *asked) if more else ""
-        return HistoryPage(rows.last_revision(), tuple(versions), token)
+        recallers, other_count = _recallers(rows, memory, query) if given is None else ((), 0)
+        return HistoryPage(rows.last_revision(), tuple(versions), token, recallers, other_count)
+
+
+def _recallers(rows: Rows, memory: Memory, query: HistoryQuery) -> tuple[tuple[Recaller, ...], int]:
+    """Return who recalled a memory, the latest first, and how often agents without a name here."""
+    counts: Counter[str] = Counter()
+    last_us: dict[str, int] = {}
+    for agent, time_us in rows.figures.recalled_by(memory.row):
+        counts[agent] += 1
+        last_us.setdefault(agent, time_us)
+    named = [one for one in last_us if query.names_others or one == query.agent_id]
+    recallers = tuple(
+        Recaller(one, counts[one], last_us[one]) for one in named[: limits.RECALLERS_MAX]
+    )
+    return recallers, counts.total() - sum(one.count for one in recallers)
 
 
 def _version_bytes(version: Version) -> int:

@@ -1,4 +1,4 @@
-"""Bulk reads of rows for an Audit; each row that is used is checked against its crc."""
+"""Bulk reads of figures and links; each row that is used is checked against its crc."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import apsw
 
 from totonoe_core.domain.records import LinkType
 from totonoe_core.store import rows
+from totonoe_core.store.sqlite import sql
+
+_EVENT_COLUMNS = sql.readable("number, agent_id, time_us, hits, crc")
 
 
 class Figures:
-    """Reads of an Audit on one collection's file."""
+    """Reads of an Audit and of recalls on one collection's file."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
@@ -68,3 +71,18 @@ class Figures:
         ):
             _, _, _, answer, time_us = rows.check(row, "reply")
             yield answer, time_us
+
+    def recalled_by(self, row: int) -> list[tuple[str, int]]:
+        """Return (agent, time in us) of the kept Recalls with a row in their hits, newest first.
+
+        Bad ones are left out.
+        """
+        found = self._connection.execute(
+            f"SELECT {_EVENT_COLUMNS} FROM recall_event WHERE EXISTS ("
+            # Damaged hits would end the read.
+            "SELECT 1 FROM json_each(iif(json_valid(hits), hits, '[]')) WHERE value = ?"
+            ") ORDER BY number DESC",
+            (row,),
+        )
+        events = (rows.as_text(one, (1, 3)) for one in found)
+        return [(one[1], one[2]) for one in events if rows.is_sound(one, "recall_event")]

@@ -486,6 +486,22 @@ export declare type HistoryResponse = Message<"totonoe.v1.HistoryResponse"> & {
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
+
+  /**
+   * With the first page: who recalled the memory, the latest first, at most 20. Counted are the
+   * Recalls that no Consolidate has used up yet, at most the last 10,000 of the collection, each by
+   * its first 32 hits. Other agents than the caller are named to who may `admin`.
+   *
+   * @generated from field: repeated totonoe.v1.Recaller recallers = 4;
+   */
+  recallers: Recaller[];
+
+  /**
+   * With the first page: such Recalls by agents that are not named.
+   *
+   * @generated from field: int64 other_recall_count = 5;
+   */
+  otherRecallCount: bigint;
 };
 
 /**
@@ -493,6 +509,40 @@ export declare type HistoryResponse = Message<"totonoe.v1.HistoryResponse"> & {
  * Use `create(HistoryResponseSchema)` to create a new message.
  */
 export declare const HistoryResponseSchema: GenMessage<HistoryResponse>;
+
+/**
+ * An agent that recalled a memory.
+ *
+ * @generated from message totonoe.v1.Recaller
+ */
+export declare type Recaller = Message<"totonoe.v1.Recaller"> & {
+  /**
+   * The agent; empty: a caller without a name.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * How often.
+   *
+   * @generated from field: int64 count = 2;
+   */
+  count: bigint;
+
+  /**
+   * When last.
+   *
+   * @generated from field: google.protobuf.Timestamp last_time = 3;
+   */
+  lastTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message totonoe.v1.Recaller.
+ * Use `create(RecallerSchema)` to create a new message.
+ */
+export declare const RecallerSchema: GenMessage<Recaller>;
 
 /**
  * Request of ListOperations.
